@@ -7,7 +7,7 @@ import { isModelName } from './replicate/replicate.ts';
 
 /** Finds rows that their upstream can never serve, from its definition alone, without a call. */
 
-/** `options`: the options of the adapter openai. */
+/** `api`: the option of the adapter openai. */
 export function unsupportedByOpenai({ api }: Record<string, unknown>): FindUnsupported {
   return (row) => {
     if (!openaiTasks.has(row.task)) return unsupportedTask(row, [...openaiTasks]);
@@ -26,7 +26,7 @@ function unsupportedTask({ task }: Model, known: string[]): UnsupportedRow {
 
 function unsupportedAudio({ input_modalities }: Model): UnsupportedRow | null {
   if (!input_modalities.includes('audio')) return null;
-  const message = 'its API takes no audio in a chat; it takes text, image and file';
+  const message = 'its API takes no audio in a chat; name only text, image and file';
   return { path: '/input_modalities', message };
 }
 

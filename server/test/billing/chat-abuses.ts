@@ -43,6 +43,9 @@ const tool = {
   function: { ...kept, name: 'f', description: 'does it '.repeat(400), parameters: {} },
 };
 
+/** The same with digits, each of which is billed as a token. */
+const digits = { ...tool, function: { ...tool.function, description: '7'.repeat(40_000) } };
+
 /** Fields by which vendors do more, or by other means. */
 const costly = (
   'plugins web_search_options web_search models provider route transforms service_tier ' +
@@ -118,8 +121,8 @@ export const chatAbuses: readonly ChatAbuse[] = [
     leaves: null,
   },
   {
-    name: 'tools kept at the vendor, no usage',
-    body: () => ({ ...question, tools: [tool] }),
+    name: 'tools kept at the vendor, leaves, no usage',
+    body: () => ({ ...question, max_tokens: 1, tools: [digits] }),
     leaves: 1,
     silent: true,
   },

@@ -8,7 +8,7 @@ type Json = Record<string, any>;
 export interface ChatBill {
   prompt_tokens: number;
   completion_tokens: number;
-  /** The prompt is written to the vendor's cache. */
+  /** Whether the prompt is written to the vendor's cache. */
   is_written: boolean;
   usd: number;
 }
@@ -29,7 +29,9 @@ export function chatBillOf(upstream: string, body: Json, said: string): ChatBill
   const parts = partsOf(body);
   const sounds = parts.filter(({ type }) => type === 'input_audio');
   const soundTokens = sounds.reduce((sum, { input_audio: { data } }) => sum + data.length / 32, 0);
-  const prompt_tokens = Math.ceil(promptOf(body, parts) + soundTokens);
+  const pages = pagesIn(parts);
+  const pageTokens = pages * (rule?.page_tokens ?? 0);
+  const prompt_tokens = Math.ceil(promptOf(body, parts) + soundTokens + pageTokens);
   const text = JSON.stringify(body);
   const is_written = text.includes('cache_control');
   if (!rule) return { prompt_tokens, completion_tokens, is_written, usd: 0 };
@@ -39,13 +41,15 @@ export function chatBillOf(upstream: string, body: Json, said: string): ChatBill
   const [takes, usual, dearer] = typeof window === 'number' ? [window, window, 1] : window;
   if (prompt_tokens > takes) throw new NotTaken(`it takes ${takes} tokens`);
   const { cache_write = 1, cache_write_hour = cache_write } = rule;
-  const times_written = text.includes('"ttl":"1h"') ? cache_write_hour : cache_write;
-  const tokens = (prompt_tokens - soundTokens) * input * (is_written ? times_written : 1);
+  const cacheTimes = text.includes('"ttl":"1h"') ? cache_write_hour : cache_write;
+  const tokens = (prompt_tokens - soundTokens) * input * (is_written ? cacheTimes : 1);
   const sound = soundTokens * (rule.audio ?? input);
-  const pages = (rule.page ?? 0) * pagesIn(parts);
   const added = text.split(`:${addedValue}`).length - 1;
   const times = prompt_tokens > usual ? dearer : 1;
-  const usd = ((tokens + sound + completion_tokens * output) * times) / 1e6 + pages + added;
+  const usd =
+    ((tokens + sound + completion_tokens * output) * times) / 1e6 +
+    pages * (rule.page ?? 0) +
+    added;
   return { prompt_tokens, completion_tokens, is_written, usd };
 }
 

@@ -10,12 +10,14 @@ type Json = Record<string, any>;
 export interface ChatForm {
   /** The end of the path of a call. */
   path: string;
-  /** The call as the body of a chat completion, whose first message has the mark. */
+  /** The call as the body of a chat completion. Its first message is the mark of the call. */
   asked(body: Json): Json;
   whole(bill: ChatBill): Json;
-  /** The events of a stream before, for and after the visible words. Null: no usage is told. */
+  /** Events before the visible words. Null: no usage is told. */
   begin(told: ChatBill | null): string;
+  /** The events of one visible word. */
   word(content: string): string;
+  /** Events after them; null as above. */
   end(told: ChatBill | null): string;
 }
 

@@ -18,12 +18,14 @@ export interface ChatRule {
    * and the longest that costs no more; and whether it thinks unseen.
    */
   models: Readonly<Record<string, ModelRule>>;
-  /** Times the prompt's price, for what a caller has written to the vendor's cache. */
+  /** Factor on the prompt's price for what is written to the vendor's cache for five minutes. */
   cache_write?: number;
-  /** The same for a cache that is kept for an hour. */
+  /** The same for an hour; left out: as for five minutes. */
   cache_write_hour?: number;
   /** US dollars for a million tokens of sound; left out: as the prompt. */
   audio?: number;
+  /** Tokens of an empty page of a PDF that the model itself reads, at least. */
+  page_tokens?: number;
   /** US dollars for a page of a PDF that the vendor has read by another service. */
   page?: number;
   read: string;
@@ -90,6 +92,7 @@ export const chatRules: readonly ChatRule[] = [
     },
     cache_write: 1.25,
     cache_write_hour: 2,
+    page_tokens: 800,
     read: 'platform.claude.com/docs/en/models, of October and November 2026, 2026-11-28',
   },
   {

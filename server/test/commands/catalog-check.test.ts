@@ -37,8 +37,8 @@ ${fields.map((field) => `    ${field}`).join('\n')}
     example: { prompt: a }
 `;
 
-/** A chat row whose model hears. */
-const heard = (id: string) =>
+/** A chat row with audio. */
+const audioRow = (id: string) =>
   chatRow(id, 'any', '1', '1').replace(/ }$/, ', input_modalities: [text, audio] }');
 
 const files: Record<string, string> = {
@@ -58,8 +58,8 @@ const files: Record<string, string> = {
   'own.yaml': openai + row('good-too', ['upstream_model: m']),
   'no-call.yaml': `upstream: own\nmodels:\n${row('c', ['upstream_model: m'], 'upscale')}`,
   'fal.yaml': fal + chatRow('d', 'any', '1', '1'),
-  'claude.yaml': `upstream: { name: claude, adapter: anthropic, url: "http://127.0.0.1:9" }\nmodels:\n${heard('g')}`,
-  'responses.yaml': `upstream: { name: resp, adapter: openai, url: "http://127.0.0.1:9", options: { api: responses } }\nmodels:\n${heard('h')}`,
+  'claude.yaml': `upstream: { name: claude, adapter: anthropic, url: "http://127.0.0.1:9" }\nmodels:\n${audioRow('g')}`,
+  'responses.yaml': `upstream: { name: resp, adapter: openai, url: "http://127.0.0.1:9", options: { api: responses } }\nmodels:\n${audioRow('h')}`,
   'rep.yaml': `${replicate}${imageRow('e', 'no name')}\n`,
   'two.yaml': `models:\n${row('f', ['upstreams:', '  - { upstream: own, model: m }', '  - { upstream: studio, model: m }'])}`,
 };
@@ -69,7 +69,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     'claude.yaml',
     5,
     '/models/0/input_modalities',
-    /^g: claude: its API takes no audio in a chat; it takes text, image and file\.$/,
+    /^g: claude: its API takes no audio in a chat; name only text, image and file\.$/,
   ],
   [
     'fal.yaml',

@@ -36,9 +36,12 @@ export function givenOf(names: readonly string[], body: Json): string[] {
   return names.filter((name) => (body[name] ?? null) !== null);
 }
 
-/** A chunk that adds `delta` to the reply. `end`: further fields of its choice. */
-export function chunkOf(delta: Json, more: Json = {}, end: Json = {}): Json {
-  return { choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...end }], ...more };
+/** A chunk that adds `delta` to the reply. `choice`: further fields of its choice. */
+export function chunkOf(delta: Json, more: Json = {}, choice: Json = {}): Json {
+  return {
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...choice }],
+    ...more,
+  };
 }
 
 /** A piece of the tool call with this index. */

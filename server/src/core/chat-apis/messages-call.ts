@@ -9,14 +9,15 @@ import { blocksOf, isClaudes, markIn } from './messages-blocks.ts';
 
 /** Writes the body of a chat completion as a call of Anthropic's Messages. */
 
-/** The differences between models. */
-export interface Style {
+/** The calls that the models of an upstream take. */
+export interface Capabilities {
   /**
-   * How a model is asked to think: newer ones decide by themselves how much (`adaptive`), older
-   * ones need a limit (`budget`).
+   * How they are asked to think: newer ones decide by themselves how much (`adaptive`), older ones
+   * need a limit (`budget`). The newest (`summarized`) show nothing of it unless a summary is asked
+   * for, and may refuse not to think.
    */
-  thinking: 'adaptive' | 'budget';
-  /** Whether it takes `temperature`, `top_p` and `top_k`. */
+  thinking: 'summarized' | 'adaptive' | 'budget';
+  /** Whether they take `temperature`, `top_p` and `top_k`. */
   sampling: boolean;
 }
 
@@ -31,13 +32,13 @@ const untranslatable = [
   'function_call',
   'verbosity',
 ];
-const sampling = ['temperature', 'top_p', 'top_k'];
+const samplingFields = ['temperature', 'top_p', 'top_k'];
 
-export function messagesCall(body: Json, style: Style): Json {
+export function messagesCall(body: Json, takes: Capabilities): Json {
   const { model, max_tokens, user } = body;
-  const thinking = thinkingOf(body, style);
+  const thinking = thinkingOf(body, takes);
   const stops = [body.stop].flat().filter((stop) => isFilled(stop) && stop.trim() !== '');
-  const effort = isOn(thinking) && style.thinking === 'adaptive' ? effortOf(body) : null;
+  const effort = isOn(thinking) && takes.thinking !== 'budget' ? effortOf(body) : null;
   const format = formatOf(body);
   const { messages, system } = turnsOf(body);
   return withoutAbsent({
@@ -45,8 +46,8 @@ export function messagesCall(body: Json, style: Style): Json {
     max_tokens,
     system,
     messages,
-    ...(isSampled(thinking, style) &&
-      Object.fromEntries(sampling.map((name) => [name, body[name]]))),
+    ...(takesSampling(thinking, takes) &&
+      Object.fromEntries(samplingFields.map((name) => [name, body[name]]))),
     ...toolsOf(body),
     ...(stops.length > 0 && { stop_sequences: stops }),
     thinking,
@@ -61,16 +62,16 @@ export function messagesCall(body: Json, style: Style): Json {
   });
 }
 
-export function messagesIgnored(body: Json, style: Style): string[] {
+export function messagesIgnored(body: Json, takes: Capabilities): string[] {
   const { type } = objectOf(body.response_format);
-  const thinking = thinkingOf(body, style);
+  const thinking = thinkingOf(body, takes);
   // The caller's own `thinking` counts before the effort, which is then sent only beside it.
   const hasEffort = isObject(body.thinking)
-    ? isOn(thinking) && style.thinking === 'adaptive' && effortOf(body) !== null
+    ? isOn(thinking) && takes.thinking !== 'budget' && effortOf(body) !== null
     : thinking !== undefined;
   return [
     ...givenOf(untranslatable, body),
-    ...(isSampled(thinking, style) ? [] : givenOf(sampling, body)),
+    ...(takesSampling(thinking, takes) ? [] : givenOf(samplingFields, body)),
     ...(isGiven(type) && type !== 'text' && formatOf(body) === null ? ['response_format'] : []),
     ...(isGiven(body.reasoning_effort) && !hasEffort ? ['reasoning_effort'] : []),
   ];
@@ -199,14 +200,15 @@ function effortOf({ reasoning_effort: effort }: Json): keyof typeof effortBudget
 }
 
 /** Undefined: the model's default. */
-function thinkingOf(body: Json, style: Style): Json | undefined {
+function thinkingOf(body: Json, takes: Capabilities): Json | undefined {
   const { thinking, reasoning_effort: effort, max_tokens } = body;
-  if (isObject(thinking)) return thinking;
-  if (effort === 'none') return { type: 'disabled' };
+  const display = takes.thinking === 'summarized' && { display: 'summarized' };
+  if (isObject(thinking)) return isOn(thinking) ? { ...thinking, ...display } : thinking;
+  if (effort === 'none') return display ? undefined : { type: 'disabled' };
   const level = effortOf(body);
   // A model cannot think if it has to call a tool.
   if (level === null || ['any', 'tool'].includes(String(choiceOf(body)?.type))) return undefined;
-  if (style.thinking === 'adaptive') return { type: 'adaptive' };
+  if (takes.thinking !== 'budget') return { type: 'adaptive', ...display };
   // The reply has to fit into the limit as well.
   const budget = Math.min(effortBudgets[level], Math.floor(Number(max_tokens) / 2));
   if (budget < budgetMin || callsWithoutThought(body)) return undefined;
@@ -217,9 +219,9 @@ function isOn(thinking: Json | undefined): boolean {
   return thinking !== undefined && thinking.type !== 'disabled';
 }
 
-/** Sampling is refused beside thinking. */
-function isSampled(thinking: Json | undefined, style: Style): boolean {
-  return style.sampling && !isOn(thinking);
+/** They are refused beside thinking. */
+function takesSampling(thinking: Json | undefined, takes: Capabilities): boolean {
+  return takes.sampling && !isOn(thinking);
 }
 
 /** Whether the last turn calls tools without a thought, which is refused beside a budget. */

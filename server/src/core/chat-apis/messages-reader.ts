@@ -34,8 +34,8 @@ export function messagesReader(custom: ReadonlySet<string>): ReplyReader {
     const more = own && { usage: own };
     if (!isFilled(reason)) return more ? [{ choices: [], ...more }] : [];
     state = 'complete';
-    const stop_reason = isFilled(stop) && { stop_reason: stop };
-    return [chunkOf({}, more ?? {}, { finish_reason: finishOf(reason), ...stop_reason })];
+    const ended = isFilled(stop) && { stop_reason: stop };
+    return [chunkOf({}, more ?? {}, { finish_reason: finishOf(reason), ...ended })];
   }
 
   function chunksOf(event: Json): Json[] {

@@ -7,7 +7,7 @@ type Json = Record<string, any>;
 
 const adaptive = messagesApi({ thinking: 'adaptive', sampling: true });
 const budget = messagesApi({ thinking: 'budget', sampling: true });
-const unsampled = messagesApi({ thinking: 'adaptive', sampling: false });
+const newest = messagesApi({ thinking: 'summarized', sampling: false });
 const hello = { model: 'm', max_tokens: 20_000, messages: [{ role: 'user', content: 'Hello.' }] };
 const own = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
 const patch = { type: 'custom', custom: { name: 'patch', description: 'Edits.' } };
@@ -87,11 +87,27 @@ describe('a call', () => {
       assert.deepEqual(adaptive.ignored(body), ignored);
     });
 
-  test('has no sampling where the model takes none', () => {
+  test('leaves out temperature, top_p and top_k where the model refuses them', () => {
     const body = { ...hello, temperature: 0.2, top_p: 0.9, top_k: 4 };
-    assert.deepEqual(unsampled.call(body), unsampled.call(hello));
-    assert.deepEqual(unsampled.ignored(body), ['temperature', 'top_p', 'top_k']);
+    assert.deepEqual(newest.call(body), newest.call(hello));
+    assert.deepEqual(newest.ignored(body), ['temperature', 'top_p', 'top_k']);
     assert.deepEqual(adaptive.ignored(body), []);
+  });
+
+  test('asks for a summary of the thinking where the model shows none otherwise', () => {
+    const asked = (more: Json) => {
+      const { thinking, output_config } = newest.call({ ...hello, ...more }) as Json;
+      return [thinking, output_config, newest.ignored({ ...hello, ...more })];
+    };
+    const summary = { type: 'adaptive', display: 'summarized' };
+    assert.deepEqual(asked({ reasoning_effort: 'high' }), [summary, { effort: 'high' }, []]);
+    assert.deepEqual(asked({ thinking: { type: 'adaptive' } }), [summary, undefined, []]);
+    assert.deepEqual(asked({ reasoning_effort: 'none' }), [
+      undefined,
+      undefined,
+      ['reasoning_effort'],
+    ]);
+    assert.deepEqual(asked({ thinking: { type: 'disabled' } })[0], { type: 'disabled' });
   });
 
   test('has a budget for thinking that leaves room for the reply', () => {
@@ -204,7 +220,7 @@ describe('a reply', () => {
     assert.deepEqual([begun, error].flatMap(next), [{ choices: [], error: error.error }]);
   });
 
-  test('has the text that ended it', () => {
+  test('names the stop sequence that ended it', () => {
     const ended = (delta: Json) => read([{ type: 'message_delta', delta }]).choices[0];
     const stopped = ended({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
     assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ['stop', 'END']);

@@ -1,5 +1,5 @@
 import { messagesApi } from '../../core/chat-apis/messages.ts';
-import type { Style } from '../../core/chat-apis/messages-call.ts';
+import type { Capabilities } from '../../core/chat-apis/messages-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { createChat } from '../openai/chat.ts';
 import { checkKey } from '../openai/check.ts';
@@ -10,7 +10,7 @@ import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 
 /** The differences between services of Anthropic's Messages, from the definition's `options`. */
-interface Options extends Style {
+interface Options extends Capabilities {
   /** Appended to the address unless the address already ends with it. */
   base_path: string;
   /** The header with our key. */
@@ -33,7 +33,7 @@ const usual: Options = {
   idle_seconds: 300,
   check_path: '/models',
 };
-const words = { auth: ['x-api-key', 'bearer'], thinking: ['adaptive', 'budget'] };
+const words = { auth: ['x-api-key', 'bearer'], thinking: ['summarized', 'adaptive', 'budget'] };
 
 /** The version of the API that our translation is written for. */
 const version = { 'anthropic-version': '2023-06-01' };
