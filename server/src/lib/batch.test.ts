@@ -88,7 +88,7 @@ describe('when a batch leaves', () => {
     assert.deepEqual(await Promise.all(later), ['1', '2', '3', '4']);
   });
 
-  test('a full next batch leaves before the answers of this one are used', async () => {
+  test('at least half as many calls leave before the answers are used, fewer do not', async () => {
     for (const [waiting, leaves] of [
       [2, true],
       [1, false],
@@ -104,6 +104,19 @@ describe('when a batch leaves', () => {
       batches[1]!.answer();
       await Promise.all([...first, ...later]);
     }
+  });
+
+  test('a full batch waits for nothing, and neither do those behind a failed one', async () => {
+    const { call, batches, left, items } = held({ max: 2 });
+    const answers = numbers(2).map((i) => outcome(call(i)));
+    await turn();
+    assert.deepEqual(items(), [[0, 1]]);
+    const later = numbers(2, 2).map(call);
+    batches[0]!.fail(new Error('no database'));
+    assert.deepEqual(await Promise.all(answers), ['Error: no database', 'Error: no database']);
+    await left(2);
+    batches[1]!.answer();
+    assert.deepEqual(await Promise.all(later), ['2', '3']);
   });
 
   test('a batch has its most members, the rest stays in order for the next', async () => {

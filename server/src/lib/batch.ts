@@ -1,8 +1,10 @@
+import { errorOf } from './unknown.ts';
+
 /**
- * Gathers single calls into batches, without a timer. Once the previous batch has returned, the
- * next is run at once if it has at least half as many calls. Otherwise a single call is run at the
- * end of this turn of the event loop; several calls wait some turns longer for more. So an idle
- * system has no delay, and a busy one makes one round trip for many calls.
+ * Gathers single calls into batches, without a timer. If at least half as many calls wait when a
+ * batch returns as it had, they leave at once. Otherwise a single call leaves at the end of this
+ * turn of the event loop, and several wait some turns for more. So a single call of an idle system
+ * is not delayed, and a busy system makes one round trip for many calls.
  *
  * `many` returns a value or an `Error` for each item, in their order; an error rejects only that
  * item's call.
@@ -19,10 +21,12 @@ export interface BatchOptions {
 }
 
 /**
- * Turns of the event loop that several calls wait for more: in the first turn after an answer, most
- * of the calls that it brings are still on their way.
+ * Turns of the event loop that several calls wait for more. Callers who have just got an answer
+ * need some turns to make their next call.
  */
 const turnsMax = 8;
+/** They wait no longer than this, because turns of a busy loop can be long. */
+const gatherMaxMs = 5;
 
 export class BatchFull extends Error {
   constructor() {
@@ -63,12 +67,13 @@ export function batch<T, R>(
   function schedule(): void {
     if (scheduled || running >= concurrency || waiting.length === 0) return;
     scheduled = true;
-    setImmediate(gather, 1);
+    setImmediate(gather, 1, performance.now());
   }
 
-  function gather(turn: number): void {
-    if (turn < turnsMax && waiting.length > 1 && waiting.length < max) {
-      setImmediate(gather, turn + 1);
+  function gather(turn: number, since: number): void {
+    const mayWait = turn < turnsMax && performance.now() - since < gatherMaxMs;
+    if (mayWait && waiting.length > 1 && waiting.length < max) {
+      setImmediate(gather, turn + 1, since);
       return;
     }
     scheduled = false;
@@ -81,23 +86,23 @@ export function batch<T, R>(
     if (members.length === 0) return;
     running++;
     schedule();
-    const giveAnswers = await run(members);
+    const results = await run(members.map((member) => member.item));
     running--;
-    // First the next batch: otherwise the database waits for all that the answers set going.
+    // The next batch leaves first, so that the database works while the answers are used.
     if (!scheduled && waiting.length >= members.length / 2) void flush();
-    giveAnswers();
+    members.forEach((member, i) => answer(member, results[i]));
     schedule();
   }
 
-  async function run(members: Waiting<T, R>[]): Promise<() => void> {
+  /** A result for each item, in their order; if the batch fails, its error for each. */
+  async function run(items: T[]): Promise<(R | Error)[]> {
     try {
-      const results = await many(members.map((member) => member.item));
-      return () => members.forEach((member, i) => answer(member, results[i]));
+      return await many(items);
     } catch (error) {
-      if (members.length === 1 || !split(error))
-        return () => members.forEach((member) => member.reject(error));
-      for (const member of members) (await run([member]))();
-      return () => {};
+      if (items.length === 1 || !split(error)) return items.map(() => errorOf(error));
+      const results: (R | Error)[] = [];
+      for (const item of items) results.push(...(await run([item])));
+      return results;
     }
   }
 
