@@ -355,6 +355,8 @@ export type Completion = {
     };
     /** `stop`, `length`, `tool_calls` … */
     finish_reason: string | null;
+    /** The text of `stop` that ended the reply, if the model’s server tells it. */
+    stop_reason?: string | null;
     [field: string]: unknown;
   }>;
   /** The model's own count if it reports one; otherwise a count of what was delivered. */
@@ -457,6 +459,8 @@ export type ChatChunk = {
     };
     /** In the last chunk of the text. */
     finish_reason?: string | null;
+    /** The text of `stop` that ended the reply, if the model’s server tells it. */
+    stop_reason?: string | null;
     [field: string]: unknown;
   }>;
   /** Only if requested: null until the last chunk, which has a `ChatUsage`. */

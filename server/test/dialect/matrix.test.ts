@@ -237,7 +237,7 @@ for (const wire of ['messages', 'completions'] as const)
       };
       assert.deepEqual(await ended({ text: '1, 2', stop: 'END' }), ['stop_sequence', 'END']);
       assert.deepEqual(await ended({ text: '1, 2' }), ['end_turn', null]);
-      // A text that the caller did not name is a server's own word for the end.
+      // Servers may write a word of their own there: only a text that the caller gave counts.
       assert.deepEqual(await ended({ text: '1, 2', stop: 'eos' }), ['end_turn', null]);
     });
 

@@ -174,7 +174,7 @@ export function chunksFromCompletion(completion: Json, includeUsage: boolean): J
   return chunks;
 }
 
-/** `stop_reason`, as vLLM names it, is the text of `stop` that ended the reply. */
+/** The end of a choice. vLLM's `stop_reason` is the text of `stop` that ended the reply. */
 function finishIn({ finish_reason = null, stop_reason }: Json): Json {
   return { finish_reason, ...(typeof stop_reason === 'string' && { stop_reason }) };
 }

@@ -130,7 +130,7 @@ describe('pieces of a reply', () => {
     const other = { index: 1, delta: { content: 'b' }, finish_reason: 'length' };
     assert.deepEqual(next({ choices: [other, first] }), [
       { type: 'text', text: 'a', logprobs: [{ token: 'a' }] },
-      { type: 'finish', reason: 'stop' },
+      { type: 'finish', reason: 'stop', stop: null },
     ]);
     for (const chunk of [{}, { choices: null }, { choices: [] }, { choices: [7] }])
       assert.deepEqual(next(chunk), []);

@@ -16,10 +16,10 @@ export type Delta =
   | { type: 'input'; call: number; text: string }
   | FinishDelta;
 
-export interface FinishDelta {
+interface FinishDelta {
   type: 'finish';
   reason: string;
-  /** The text of `stop` that ended the reply; null if it was another end or is not known. */
+  /** At vLLM the text of `stop` that ended the reply, elsewhere perhaps a word of the server's. */
   stop: string | null;
 }
 
@@ -56,18 +56,15 @@ export function deltaReader(): (chunk: Json) => Delta[] {
     if (choice === undefined) return [];
     const delta = objectOf(choice.delta);
     const { logprobs, finish_reason: reason } = choice;
+    const stop = filled(choice.stop_reason);
     return [
       ...reasoningIn(delta),
       ...textIn(delta, objectOf(logprobs)),
       ...refusalIn(delta),
       ...callsIn(delta, calls),
-      ...(typeof reason === 'string' ? [finishOf(reason, choice)] : []),
+      ...(typeof reason === 'string' ? [{ type: 'finish' as const, reason, stop }] : []),
     ];
   };
-}
-
-function finishOf(reason: string, { stop_reason }: Json): FinishDelta {
-  return { type: 'finish', reason, stop: filled(stop_reason) };
 }
 
 function textIn({ content }: Json, { content: logprobs }: Json): Delta[] {

@@ -14,8 +14,8 @@ export interface Blocks {
 }
 
 /**
- * `requestId`: for tool calls that came without an id. `stops`: the caller's stop sequences; some
- * servers write another reason where vLLM has the text.
+ * `requestId`: for tool calls that came without an id. `stops`: the caller's stop sequences. No
+ * other text counts as one: some servers write a word of their own there.
  */
 export function openBlocks(requestId: string, stops: readonly unknown[]): Blocks {
   const read = deltaReader();

@@ -9,8 +9,11 @@ type Json = Record<string, any>;
 const finishOf = ({ finish, refuses, calls }: Said) =>
   refuses ? 'content_filter' : (finish ?? (calls ? 'tool_calls' : 'stop'));
 
-/** As vLLM tells it. */
-const stopOf = ({ stop: stop_reason }: Said) => (stop_reason === undefined ? {} : { stop_reason });
+/** `stop_reason` is vLLM's. */
+const endOf = (said: Said) => ({
+  finish_reason: finishOf(said),
+  ...(said.stop !== undefined && { stop_reason: said.stop }),
+});
 
 function usageOf({ usage = usualUsage }: Said): Json | undefined {
   if (usage === null) return undefined;
@@ -71,15 +74,10 @@ function events(said: Said): string[] {
   ];
   return [
     ...deltas.map((delta) => eventOf(chunkOf(delta))),
-    eventOf(lastChunk(said)),
+    eventOf(chunkOf({}, { choices: [{ index: 0, delta: {}, logprobs: null, ...endOf(said) }] })),
     ...(usage ? [eventOf(chunkOf({}, { choices: [], usage }))] : []),
     'data: [DONE]\n\n',
   ];
-}
-
-function lastChunk(said: Said): Json {
-  const { choices, ...rest } = chunkOf({}, {}, finishOf(said)) as Json;
-  return { ...rest, choices: [{ ...choices[0], ...stopOf(said) }] };
 }
 
 function asked({ messages, tools = [], response_format, reasoning_effort }: Json): Asked {
@@ -119,8 +117,7 @@ export const completionsWire: ChatWire = {
         index: 0,
         message: messageOf(said),
         logprobs: null,
-        finish_reason: finishOf(said),
-        ...stopOf(said),
+        ...endOf(said),
       },
     ],
     usage: usageOf(said),

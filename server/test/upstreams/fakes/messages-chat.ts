@@ -120,16 +120,12 @@ function wrongBlocks(content: unknown, types: string[]): boolean {
   });
 }
 
-const reasonOf = ({ finish, refuses, calls, stop }: Said) =>
-  refuses
-    ? 'refusal'
-    : finish === 'length'
-      ? 'max_tokens'
-      : calls
-        ? 'tool_use'
-        : stop === undefined
-          ? 'end_turn'
-          : 'stop_sequence';
+function reasonOf({ finish, refuses, calls, stop }: Said): string {
+  if (refuses) return 'refusal';
+  if (finish === 'length') return 'max_tokens';
+  if (calls) return 'tool_use';
+  return stop === undefined ? 'end_turn' : 'stop_sequence';
+}
 
 const stopOf = (said: Said) => ({
   stop_reason: reasonOf(said),

@@ -177,6 +177,10 @@ const written = {
   reasoning_content: optionalOrNull(text('The reasoning; some models send `reasoning`.')),
 };
 
+const stopReason = optionalOrNull(
+  text('The text of `stop` that ended the reply, if the model’s server tells it.'),
+);
+
 export const ChatCompletion = named(
   'ChatCompletion',
   openObject({
@@ -194,6 +198,7 @@ export const ChatCompletion = named(
           tool_calls: optionalOrNull(list(ToolCall, 'Tools that the model calls.')),
         }),
         finish_reason: nullable(text('`stop`, `length`, `tool_calls` …')),
+        stop_reason: stopReason,
       }),
       'One.',
     ),
@@ -239,6 +244,7 @@ export const ChatChunk = named(
           { description: 'The new piece.' },
         ),
         finish_reason: optionalOrNull(text('In the last chunk of the text.')),
+        stop_reason: stopReason,
       }),
       'Empty in the usage chunk.',
     ),

@@ -155,7 +155,9 @@ export const Message = named(
       text('`end_turn`, `max_tokens`, `stop_sequence`, `tool_use` or `refusal`.'),
     ),
     stop_sequence: nullable(
-      text('The text of `stop_sequences` that ended the reply, if its server tells it.'),
+      text(
+        'The text of `stop_sequences` that ended the reply; null if none did, or if the model’s server does not tell.',
+      ),
     ),
     usage: MessageUsage,
   }),
