@@ -132,9 +132,10 @@ function usdText(price: number): string {
 
 export function priceText({ price, unit, price_by_resolution }: Model): string {
   if (typeof price === 'object') {
-    const { input, output, cached_input } = price;
-    const cached = cached_input === undefined ? '' : `, ${usdText(cached_input)} in from cache`;
-    return `${usdText(input)} in${cached}, ${usdText(output)} out per 1M tokens`;
+    const { input, output, cached_input, cache_write } = price;
+    const read = cached_input === undefined ? '' : `, ${usdText(cached_input)} read from cache`;
+    const written = cache_write === undefined ? '' : `, ${usdText(cache_write)} written to cache`;
+    return `${usdText(input)} in${read}${written}, ${usdText(output)} out per 1M tokens`;
   }
   const rates = Object.values(price_by_resolution ?? {});
   const least = rates.length > 0 ? Math.min(...rates) : price;

@@ -37,7 +37,14 @@ export function maxWords({ max, max_unit, context_tokens, max_output_tokens }: E
 
 export function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry): string {
   if (typeof price === 'object') {
-    return `$${amount(price.input)} in, $${amount(price.output)} out per ${unit}`;
+    const { input, output, cached_input, cache_write } = price;
+    const parts = [
+      `$${amount(input)} in`,
+      ...(cached_input === undefined ? [] : [`$${amount(cached_input)} read from cache`]),
+      ...(cache_write === undefined ? [] : [`$${amount(cache_write)} written to cache`]),
+      `$${amount(output)} out`,
+    ];
+    return `${parts.join(', ')} per ${unit}`;
   }
   const more = extras.length === 0 ? '' : ' and extras';
   if (!rates) return `$${amount(price)} per ${unit}${more}`;
