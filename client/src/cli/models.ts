@@ -133,8 +133,8 @@ function usdText(price: number): string {
 export function priceText({ price, unit, price_by_resolution }: Model): string {
   if (typeof price === 'object') {
     const { input, output, cached_input, cache_write } = price;
-    const read = cached_input === undefined ? '' : `, ${usdText(cached_input)} read from cache`;
-    const written = cache_write === undefined ? '' : `, ${usdText(cache_write)} written to cache`;
+    const read = cached_input === undefined ? '' : `, ${usdText(cached_input)} from cache`;
+    const written = cache_write === undefined ? '' : `, ${usdText(cache_write)} to cache`;
     return `${usdText(input)} in${read}${written}, ${usdText(output)} out per 1M tokens`;
   }
   const rates = Object.values(price_by_resolution ?? {});

@@ -141,7 +141,7 @@ test('a caller sees the prices, and the cached tokens that were charged', async 
   const { key } = account;
   const card = await service.call('GET', `/v1/models/${model}`, { key });
   assert.deepEqual(card.body.price, { input: 10, output: 20, cached_input: 1, cache_write: 12.5 });
-  const shown = '$10 in, $1 read from cache, $12.5 written to cache, $20 out per 1M tokens';
+  const shown = '$10 in, $1 from cache, $12.5 to cache, $20 out per 1M tokens';
   for (const path of [`/models/${card.body.id}`, '/llms.txt']) {
     const page = await fetch(service.base + path);
     assert.ok((await page.text()).includes(shown), path);

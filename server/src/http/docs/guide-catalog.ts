@@ -40,8 +40,8 @@ export function priceWords({ price, unit, price_by_resolution: rates, extras }: 
     const { input, output, cached_input, cache_write } = price;
     const parts = [
       `$${amount(input)} in`,
-      ...(cached_input === undefined ? [] : [`$${amount(cached_input)} read from cache`]),
-      ...(cache_write === undefined ? [] : [`$${amount(cache_write)} written to cache`]),
+      ...(cached_input === undefined ? [] : [`$${amount(cached_input)} from cache`]),
+      ...(cache_write === undefined ? [] : [`$${amount(cache_write)} to cache`]),
       `$${amount(output)} out`,
     ];
     return `${parts.join(', ')} per ${unit}`;
