@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { usualName } from '../../../client/src/cli/jobs/file-name.ts';
 import { valueOf } from '../../../client/src/cli/jobs/input.ts';
-import { nearest, quoted } from '../../../client/src/cli/models.ts';
+import { nearest, priceText, quoted } from '../../../client/src/cli/models.ts';
 import { pictureText, protocolOf } from '../../../client/src/cli/terminal/picture.ts';
 import { buildProgram } from '../../../client/src/cli/program.ts';
 import { remarksOf } from '../../../client/src/cli/verb.ts';
@@ -41,6 +41,16 @@ describe('an input as text', () => {
       assert.deepEqual(valueOf(schema as never, text), value);
     });
   }
+});
+
+test('the price of a text model names those of its cache, where it has them', () => {
+  const text = (more: object) =>
+    priceText({ price: { input: 2.4, output: 12, ...more }, unit: '1M tokens' } as never);
+  assert.equal(text({}), '$2.40 in, $12.00 out per 1M tokens');
+  assert.equal(
+    text({ cached_input: 0.12, cache_write: 3 }),
+    '$2.40 in, $0.12 from cache, $3.00 to cache, $12.00 out per 1M tokens',
+  );
 });
 
 describe('the name of a file', () => {
