@@ -31,7 +31,7 @@ export async function keep(db: Connection, report: Report, took_ms: number): Pro
       violations = excluded.violations, took_ms = excluded.took_ms, created_at = now()`);
 }
 
-/** The newest audit; null if none has ended yet, or none since the database last crashed. */
+/** The newest audit; null if no audit has ended since the database was made or last crashed. */
 export async function newest(db: Connection): Promise<Verdict | null> {
   const [row] = await db.run<Verdict>(
     sql`select ok, checked, violations, took_ms, created_at,

@@ -3,8 +3,8 @@
  *
  * The server outlives the process that started it: after a `kill -9` of the service, the next start
  * adopts it. From `startEmbedded` to `stop` or `release` a process holds the server by an open
- * connection. If that connection breaks, the process brings the server back; while it is open,
- * others see that the server is in use. Several processes may hold the server at once.
+ * connection. If this connection breaks, the process starts the server again. While it is open,
+ * other processes see that the server is in use. Several processes may hold the server at once.
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,7 +32,7 @@ export interface EmbeddedOptions {
   log?: (message: string) => void;
   /** More settings, such as `{ work_mem: '8MB' }`. Not applied to an adopted server. */
   settings?: Record<string, string>;
-  /** If we are root: the folder for files that PostgreSQL's user could not reach in `dataDir`. */
+  /** For root: the folder of files that PostgreSQL's user could not reach in `dataDir`. */
   systemDir?: string;
 }
 
@@ -40,13 +40,11 @@ export interface EmbeddedServer {
   readonly connection: Connection;
   /** False if a running server was adopted. */
   readonly started: boolean;
-  /** Changes when the server is brought back after it ended by itself. */
+  /** Changes when the server has ended by itself and was started again. */
   readonly pid: number;
   /** The folder of the database files. */
   readonly cluster: string;
-  /**
-   * Stops the server even if others use it, and resolves when it has ended. It is not brought back.
-   */
+  /** Stops the server even if others use it. Resolves when it has ended. */
   stop(): Promise<void>;
   /**
    * Releases the server, and stops it if nobody else is connected. This process's own connections
@@ -139,7 +137,7 @@ class Supervisor implements EmbeddedServer {
   async stopIfUnused(): Promise<boolean> {
     await this.release();
     const { dataDir, paths } = this.#held;
-    // A process that is starting waits for the claim; one that has started is connected.
+    // A process that starts now waits for the claim; a process that has started is connected.
     const starting = await claimStart(dataDir);
     try {
       // guard: verb-leaves-postgres

@@ -31,19 +31,19 @@ const channel = 'farebox';
 /** NOTIFY takes a database-wide lock while it commits, so each process gathers its hints. */
 const gatherMs = 25;
 /**
- * Keeps the payload below PostgreSQL's limit of 8000 bytes. Changes come before new requests,
- * because callers wait for changes.
+ * Maximum number of ids in a payload, for PostgreSQL's limit of 8000 bytes. Changed requests come
+ * first, because callers wait for them.
  */
 const idsMax = 200;
 const reconnectMs = 1_000;
 const pingMs = 15_000;
-/** Time limit of a statement on the listening connection. */
+/** Time limit of a statement on the connection that listens. */
 const answerMs = 5_000;
 /** How long to wait for a connection that is being opened or closed. */
 const closeMs = 1_000;
 
 export interface HintsOptions {
-  /** False: hints are not sent to other processes. */
+  /** False: hints are neither sent to other processes nor received from them. */
   remote: boolean;
   onError: (error: Error) => void;
   /** How often the listening connection is checked. */
@@ -126,7 +126,7 @@ class Notifier implements Hints {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    // A connection still being opened would look like another user of the database, so wait for it.
+    // A connection left half open would look like another user of the database.
     const patience = new AbortController();
     const enough = pause(closeMs, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([this.#opening, enough]);
@@ -211,8 +211,8 @@ class Notifier implements Hints {
   }
 
   /**
-   * Runs until the connection ends. A connection that only listens does not notice that the network
-   * is gone, so it sends a query now and then.
+   * Runs until the connection ends. Sends a query now and then, because a connection that only
+   * listens does not notice a lost network.
    */
   async #watch({ client, over }: Listening): Promise<void> {
     try {
@@ -239,8 +239,8 @@ function inTime(text: string) {
 }
 
 /**
- * Closes a connection that has an error or no answer, so that it does not stay open beside its
- * successor.
+ * Closes a connection that failed or did not answer, so that it does not stay open beside the next
+ * connection.
  */
 async function leave(client: pg.Client): Promise<void> {
   const enough = pause(closeMs, undefined, { ref: false });

@@ -37,7 +37,7 @@ export async function make(db: Connection, timeline: number | null): Promise<voi
     from pg_database where datname = current_database() on conflict do nothing`);
 }
 
-/** Increases the count of signs of life, if the newest is old enough. */
+/** Adds one to the count of signs of life, if the newest sign is old enough. */
 export async function beat(
   db: Connection,
   id: string,
@@ -64,7 +64,7 @@ export async function holdImported(db: Connection): Promise<void> {
   await hold(db, 'copy');
 }
 
-/** Ends the hold: the database is no restored copy, or an operator let the copy go on. */
+/** Ends the hold, under a new id, after an operator has allowed this database to go on. */
 export async function resume(db: Connection, timeline: number | null): Promise<void> {
   await db.run(sql`
     update installation set id = ${newId()}, beat = beat + 1, beat_at = greatest(now(), beat_at),
@@ -75,7 +75,7 @@ export async function resume(db: Connection, timeline: number | null): Promise<v
 
 /**
  * The current timeline of the write-ahead log; null on a standby. Throws if the server does not
- * report it; some managed servers do not.
+ * report the timeline, as some managed servers do not.
  */
 export async function currentTimeline(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ timeline: number | null }>(sql`

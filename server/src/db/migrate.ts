@@ -54,7 +54,8 @@ export async function demandSessions(db: Database): Promise<void> {
     return rows[0]!.pid;
   };
   try {
-    // A sharing pooler gives one connection two server processes, or two connections the same one.
+    // A pooler that shares sessions gives a connection two server processes, or two connections
+    // the same process.
     for (let round = 0; round < 3; round++) {
       const pids = [await pidOf(one), await pidOf(one), await pidOf(other)];
       if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);

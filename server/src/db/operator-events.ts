@@ -19,12 +19,12 @@ import {
 
 export type Channel = 'webhook' | 'letters';
 
-/** After this time a delivery that fails is the last. */
+/** A delivery that fails after this time is not tried again. */
 const giveUpDays = 3;
 /** Any number will do, as long as every version of the service uses the same one. */
 const subjectLock = 770_219_027;
 
-/** Notes that this process runs with these channels: from now on events are written. */
+/** Notes that this process runs with these channels. Events are written for a day after a note. */
 export async function noteChannels(db: Connection, channels: Channel[]): Promise<void> {
   await db.run(sql`
     insert into operator_channels (channel) select unnest(${channels}::text[])
@@ -34,7 +34,7 @@ export async function noteChannels(db: Connection, channels: Channel[]): Promise
       seen_at = now()`);
 }
 
-/** Writes events in this order, if there is a channel for them. */
+/** Writes events in this order, if a channel carries them. */
 export async function addMany(db: Connection, events: readonly NewEvent[]): Promise<void> {
   if (events.length > 0) await insert(db, events, null);
 }
@@ -75,8 +75,8 @@ async function insert(
 }
 
 /**
- * Writes an event, unless there was one of the same type and subject within this time, by any
- * process.
+ * Writes an event, unless any process wrote an event of this type and subject in the last
+ * `quietSeconds`.
  */
 export async function addOnce(
   db: Database,
@@ -93,7 +93,10 @@ export async function addOnce(
   });
 }
 
-/** A separate statement, so that later ones see what was committed while this one waited. */
+/**
+ * Waits for other transactions that hold this lock. A separate statement, so that later statements
+ * see what those transactions committed.
+ */
 export async function lockSubjects(tx: Transaction): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(${subjectLock})`);
 }
@@ -101,8 +104,9 @@ export async function lockSubjects(tx: Transaction): Promise<void> {
 const columns = fragment('e.id, e.type, e.account_id, e.data, e.created_at');
 
 /**
- * The time whose unknown outcomes no event has named; null: the last event is younger than this, or
- * none are written. The newest outcomes are left out, whose transactions may not have ended.
+ * The period whose unknown outcomes no event has named yet. Null if an event named outcomes within
+ * the last `bundleSeconds`, or if no channel is in use. The newest 30 seconds are left out, because
+ * their transactions may not have ended.
  */
 export async function unannounced(
   db: Connection,
@@ -129,8 +133,8 @@ export interface EventClaim extends StoredEvent {
 }
 
 /**
- * Claims an event that is due. An event of an account has to be the first of it that was neither
- * sent nor given up. Null: there is none.
+ * Claims an event that is due; null if there is none. Events of an account are sent in order, so
+ * an event waits until all earlier events of its account were sent or given up.
  */
 export async function claimNext(db: Connection, leaseSeconds: number): Promise<EventClaim | null> {
   const [row] = await db.run<EventClaim>(sql`
@@ -139,7 +143,7 @@ export async function claimNext(db: Connection, leaseSeconds: number): Promise<E
     from (
       select d.id from operator_events d
       where d.wake_at <= now()
-        -- Leaves accounts whose first event waits out at once, however many it holds up.
+        -- Skips accounts whose first event waits, without a look at their later events.
         and (d.account_id is null or d.account_id not in (
           select account_id from operator_events
           where wake_at > now() and account_id is not null))
@@ -162,7 +166,7 @@ export async function noteSent(db: Connection, { id, attempt }: Fence, status: n
     where id = ${id} and attempt = ${attempt}`);
 }
 
-/** Sets when to try again. After `give_up_at` it is not tried again. */
+/** Sets the time of the next attempt. After `give_up_at` there is no next attempt. */
 export async function noteFailure(
   db: Connection,
   { id, attempt }: Fence,
@@ -176,7 +180,7 @@ export async function noteFailure(
     where id = ${id} and attempt = ${attempt}`);
 }
 
-/** Makes an event due again, whatever became of it. Returns false if there is no such event. */
+/** Makes an event due again, even if it was sent. Returns false if there is no such event. */
 export async function resend(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run(sql`
     update operator_events set wake_at = now(), sent_at = null, failures = 0,
@@ -185,7 +189,7 @@ export async function resend(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** True: this process sends a letter now, and none sends another one for so long. */
+/** True: this process has to send a letter now; no other process may for `pauseSeconds`. */
 export async function claimLetter(db: Connection, pauseSeconds: number): Promise<boolean> {
   const rows = await db.run(sql`
     update operator_channels set attempt = attempt + 1,
@@ -206,7 +210,7 @@ export async function noteLetter(db: Connection, ids: string[]): Promise<void> {
   await db.run(sql`update operator_events set letter_due = false where id = any(${ids}::uuid[])`);
 }
 
-/** An event and how far its webhook has come. */
+/** An event and the state of its delivery to the webhook. */
 export interface EventRow extends StoredEvent {
   state: 'waiting' | 'sent' | 'given_up' | 'not_sent';
   sent_at: Date | null;
@@ -231,13 +235,13 @@ export function list(
     order by e.id desc limit ${page.limit}`);
 }
 
-/** Events whose webhook fails. */
+/** Events that the webhook has not received. */
 export interface UnsentEvents {
   waiting: number;
   given_up: number;
-  /** When the oldest was written; null: none is waiting or given up. */
+  /** When the oldest of these events was written; null if there are none. */
   oldest_at: Date | null;
-  /** Why the oldest failed; null: it was not tried yet. */
+  /** Why the oldest of these events failed; null if it was not tried yet. */
   last_error: string | null;
 }
 

@@ -75,8 +75,8 @@ export interface OperatorCaller {
 }
 
 /**
- * The key with this hash; null if there is none or it is revoked. Counts the call, exactly over all
- * processes. `quota`: calls a minute; the count ends one above it.
+ * The key with this hash; null if there is none or it is revoked. Counts the call exactly, over all
+ * processes. `quota`: calls allowed per minute; the count stops at one more.
  */
 export async function authenticate(
   db: Connection,

@@ -80,8 +80,8 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
 }
 
 /**
- * Seconds until fewer than `count` such actions on an account are younger than a day; 0 if that is
- * so now.
+ * Seconds until the last 24 hours contain fewer than `count` of these actions on an account; 0 if
+ * they do now.
  */
 export async function secondsUntilOlder(
   db: Connection,

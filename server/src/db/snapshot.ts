@@ -14,8 +14,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that survives a crash, except those that describe the database itself,
- * with referenced tables first. Computed columns are left out.
+ * Every table of the schema that survives a crash, except tables that describe the database itself.
+ * Referenced tables come first. Computed columns are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
   const tables = await db.run<Table>(sql`
@@ -54,8 +54,8 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
 }
 
 /**
- * Makes this transaction write and read values in one text form, whatever the settings of server
- * and role.
+ * Makes this transaction write and read values in the same text form on every server and for every
+ * role.
  */
 export function fixTextForm(tx: Transaction): void {
   tx.send(

@@ -17,7 +17,7 @@ export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   matched: Match[];
 }
 
-/** `said` names the match if the account's row does not show it. */
+/** `said` is the text that matched, if the account's row does not show it. */
 export interface Match {
   by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
   said: string | null;
@@ -45,7 +45,7 @@ const matchedMax = 3;
 /** Newest first. */
 export async function search(db: Connection, wanted: AccountSearch): Promise<FoundRow[]> {
   const { words, only, below_id } = wanted;
-  // Part of the SQL text: as a parameter it could be large, and the plan would read whole tables.
+  // In the SQL text: for a parameter PostgreSQL would plan a large limit and read whole tables.
   const limit = Math.floor(wanted.limit);
   const values = [below_id ?? lastId];
   if (words === null) {
@@ -57,8 +57,8 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
   // Checked one account at a time, because only few accounts match.
   const more =
     only === null ? '' : `and (select ${conditions[only]} from accounts a where a.id = f.id)`;
-  // All matches are found first, by the indexes, and the newest of them are taken. The other way
-  // round, every account would be searched for a rare word.
+  // The indexes find all matches, and the newest of them are taken. For a rare word, a search from
+  // the newest account down would read every account.
   const page = `with found as materialized (${traces}), page as (
       select distinct f.id from found f where f.id < $1 ${more} order by f.id desc limit ${limit}
     )
@@ -88,11 +88,11 @@ function withFigures(page: string, values: unknown[]): Statement {
   return rawSql(text, values);
 }
 
-/** Must be written as in the indexes. */
+/** Must be the same expression as in the indexes. */
 const wordsIn = (text: string) =>
   `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
 
-/** Accounts and what they were found by. Each part of the union uses its own index. */
+/** Finds accounts and says by what. Each part of the union uses its own index. */
 const traces = `
   select a.id, 'account' as by, null as said from accounts a
     where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery
@@ -134,13 +134,13 @@ function tracesOf(words: string): unknown[] {
   ];
 }
 
-/** 'Ana acme' → "'ana':* & 'acme':*"; null if there is no word in it. */
+/** 'Ana acme' → "'ana':* & 'acme':*"; null if the text has no word. */
 function termsOf(words: string): string | null {
   const found = words.toLowerCase().match(/[^\s!-/:-@[-`{-~]+/g);
   return found && found.map((word) => `'${word}':*`).join(' & ');
 }
 
-/** The range of ids that begin with these characters; an empty range if no id can. */
+/** The range of ids that begin with these characters; an empty range if no id can begin so. */
 function idRange(words: string): [string, string] {
   const text = words.toLowerCase();
   const isStart =

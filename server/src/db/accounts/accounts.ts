@@ -15,7 +15,7 @@ export interface AccountRow {
   created_at: Date;
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
-  /** Paid first by what comes in next. */
+  /** The next money that comes in pays this debt first. */
   debt_usd_micro: bigint;
 }
 

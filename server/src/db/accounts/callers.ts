@@ -1,7 +1,7 @@
 import type { KeyScope } from '../../core/account/scope.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** A key as needed for a call: its account, its limits, and its calls in the present minute. */
+/** The key of a call: its account, its limits, and its calls in the present minute. */
 export interface Caller {
   key_id: string;
   account_id: string;
@@ -74,15 +74,15 @@ interface PresentedKey {
   hash: Buffer;
   /** Positions of those calls in the batch. */
   members: number[];
-  /** It is the key's previous secret, replaced at the last rotation. */
+  /** True: the calls were sent with the key's previous secret, replaced at the last rotation. */
   previous: boolean;
 }
 
 /**
  * Looks up the hashes of one batch of calls and counts each call against the minute of its key and
  * of its account, exactly, over all processes. Nearly all hashes are of present secrets and need
- * one statement; the others are looked up once more as previous secrets. Returns one item per hash,
- * in the same order; null for a hash without a usable key.
+ * one statement; the other hashes are looked up once more, as previous secrets. Returns one item
+ * per hash, in the same order; null for a hash without a key.
  */
 export async function authenticateMany(
   db: Connection,
@@ -156,7 +156,7 @@ function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rat
   return { of: 'account', granted, quota, remaining, reset_seconds: row.account_reset_seconds };
 }
 
-/** The window that refuses the call, otherwise the one with fewer calls left. */
+/** The window that refuses the call, otherwise the window with fewer calls left. */
 function nearest(key: Rate, account: Rate | null): Rate {
   if (!key.granted || account === null) return key;
   return !account.granted || account.remaining < key.remaining ? account : key;
@@ -221,7 +221,7 @@ function countCalls(db: Connection, shown: PresentedKey[], quotas: Quotas): Prom
       select k.account_id, now(), least(sum(c.granted), ${quotas.account}::int)::int,
         sum(c.granted)::int, least(sum(c.granted), ${quotas.account}::int)::int
       from counted c join known k using (key_id) where k.quota <= ${quotas.account}::int
-      -- After the keys, and in order, for the same reason.
+      -- After the keys and in order of account, so that two processes cannot deadlock.
       group by k.account_id order by k.account_id
       on conflict (account_id) do update set
         started_at = case when w.started_at <= now() - interval '60 s' then now()
@@ -256,7 +256,7 @@ interface OtherRow {
   at: Date | null;
 }
 
-/** Keys by their previous secret, and keys that have expired. */
+/** Unrevoked keys with these secrets, present or previous, expired or not. */
 function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
   return db.run<OtherRow>(sql`
     with asked as (

@@ -1,7 +1,7 @@
 import type { Role } from '../../core/account/role.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Links that let a person into an account, or let them sign up. */
+/** A link that lets a person into an account, or lets them sign up. */
 export interface Invitation {
   id: string;
   /** Null: the link is for signing up, and the person gets their own account. */
@@ -19,8 +19,8 @@ export interface FoundInvitation extends Invitation {
 }
 
 /**
- * Neither accepted nor expired, and its inviter may still invite: they are an operator, or an owner
- * of the account. A former owner's invitations stop working.
+ * An open invitation is neither accepted nor expired. Its inviter (null: the command line) is still
+ * an operator or an owner of the account, so a former owner's invitations stop working.
  */
 const isOpen = `i.accepted_at is null and i.expires_at > now()
   and (i.invited_by is null or exists (
@@ -86,7 +86,10 @@ export function listOpen(db: Connection, accountId: string | null): Promise<Invi
   );
 }
 
-/** Withdraws an open invitation and returns its address; null if this account has no such one. */
+/**
+ * Withdraws an invitation that was not accepted. Returns its address and role; null if this account
+ * has no such invitation.
+ */
 export async function withdraw(
   db: Connection,
   id: string,

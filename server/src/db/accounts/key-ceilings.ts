@@ -20,7 +20,7 @@ export async function ofAccount(db: Connection, accountId: string): Promise<Ceil
   return row!;
 }
 
-/** Sets the account's ceilings when an operator limits a key. Limits of the studio key set none. */
+/** Sets the account's ceilings when an operator limits a key, unless it is the studio key. */
 export async function set(tx: Transaction, keyId: string, limits: Limits): Promise<void> {
   const { monthly_limit_usd_micro: monthly, rpm, open_jobs } = limits;
   await tx.run(sql`

@@ -108,10 +108,7 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
   return row ?? null;
 }
 
-/**
- * The amount that the studio key may still spend this month, and its account's balance; null before
- * its first use.
- */
+/** The limits of an account's studio key and its spending this month; null before its first use. */
 export async function studioSpending(
   db: Connection,
   accountId: string,
@@ -163,7 +160,8 @@ export interface StudioSpending {
 }
 
 /**
- * Inserts a studio key with the ceilings as its limits, unless another process has just done so.
+ * Inserts a studio key with the ceilings as its limits. Does nothing if the account has a studio
+ * key already.
  */
 export async function insertStudio(
   db: Connection,
@@ -262,9 +260,7 @@ export async function hasLiving(db: Connection, accountId: string, count: number
   return rows.length > 0;
 }
 
-/**
- * Seconds until fewer than `count` keys of an account are younger than a day; 0 if that is so now.
- */
+/** Seconds until the last 24 hours contain fewer than `count` new keys of an account; 0 if now. */
 export async function secondsUntilOlder(
   db: Connection,
   accountId: string,

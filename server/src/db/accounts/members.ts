@@ -1,7 +1,7 @@
 import type { Role } from '../../core/account/role.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** The people of an account. */
+/** A person of an account. */
 export interface Member {
   person_id: string;
   name: string;

@@ -115,9 +115,8 @@ export async function setPassword(
 }
 
 /**
- * Ends everything open in their name: browsers that are trusted without a code, links that set a
- * new password, sign-ins that wait for a code. When a password or an app is set, a trigger does the
- * same.
+ * Ends a person's unfinished steps: browsers trusted without a code, links that set a new password,
+ * sign-ins that wait for a code. A trigger does the same when a password or an app is set.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);
@@ -187,7 +186,7 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
     where m.person_id = ${personId} order by m.created_at, m.account_id`);
 }
 
-/** The accounts of several people, by the e-mail address that an operator knows them by. */
+/** Accounts of several people, by person: the account's e-mail address and the person's role. */
 export async function accountsOf(
   db: Connection,
   ids: string[],
@@ -262,7 +261,7 @@ export async function countMembers(db: Connection, accountId: string): Promise<n
 
 /**
  * Counts a try under `key`, over all processes. A window lasts `seconds` from its first try.
- * Returns false if there were `max` tries in it before this one.
+ * Returns false if the window already had `max` tries.
  */
 export async function countTry(
   db: Connection,

@@ -9,7 +9,7 @@ import type { Kind } from '../../core/catalog/catalog.ts';
  * summed when they are asked for.
  */
 
-/** Transactions that began before midnight have ended by then. */
+/** Transactions that began before midnight have ended this long after it. */
 const settledAfter = `interval '1 hour'`;
 /** The first day that is not summed up yet: today, or yesterday shortly after midnight. */
 export const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
@@ -17,14 +17,14 @@ export const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledA
 const keptDays = 100;
 
 /**
- * Requests that may have cost something. Other failed requests were refused, or failed at the
- * upstream, which does not bill such jobs.
+ * Requests that may have cost something. Other failed requests were refused, or failed at an
+ * upstream, and upstreams do not bill failed jobs.
  */
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
  * Requests that ended, starts that were left and refunds that were booked in a period, of one
- * account if its id is given. `done` is null for the latter two, so that they count neither as
+ * account if its id is given. `done` is null for starts and refunds, so that they count neither as
  * completed nor as failed.
  */
 export const entries = (during: (at: string) => string, more = '', account?: string) => {

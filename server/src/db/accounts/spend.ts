@@ -36,8 +36,8 @@ export async function rolledUp(db: Connection, accountId: string): Promise<Rolle
 }
 
 /**
- * Locks the stored sums of an account. They begin at `since` if there are none, or if all of them
- * are older.
+ * Locks the stored sums of an account. The sums begin at `since` if there are none yet, or if all
+ * of them are older.
  */
 export async function lockRolledUp(
   tx: Connection,
@@ -137,7 +137,10 @@ export interface MonthRow {
   resets_at: Date;
 }
 
-/** This month (UTC) of an account's keys: first those nearest to their limit, then the largest. */
+/**
+ * Spending of an account's keys this month (UTC). Keys that have used the largest share of their
+ * limit come first, then keys that have spent most; revoked keys come last.
+ */
 export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
   return db.run<MonthRow>(sql`
     with used as (
@@ -187,7 +190,7 @@ export interface FirstSteps {
   has_request: boolean;
 }
 
-/** The remaining first steps of a new account. */
+/** The first steps that a new account has taken. */
 export async function firstSteps(db: Connection, accountId: string): Promise<FirstSteps> {
   const [row] = await db.run<FirstSteps>(sql`
     select

@@ -12,7 +12,7 @@ import { boundary, chargeSums, entries, sums } from './revenue.ts';
 export const groups = ['day', 'model', 'account', 'key'] as const;
 export type Group = (typeof groups)[number];
 
-/** A field is null if the sums are not by it. */
+/** A field is null if the sums are not grouped by it. */
 export interface UsageRow {
   day: string | null;
   model_id: string | null;
@@ -24,7 +24,7 @@ export interface UsageRow {
   cost_usd_micro: bigint;
 }
 
-/** Each as text, by which the rows are sorted. */
+/** The column of each group, and its value as text, by which the rows are sorted. */
 const columns: Record<Group, Column> = {
   day: ['day', `to_char(day, 'YYYY-MM-DD')`],
   model: ['model_id', 'model_id'],
@@ -50,7 +50,7 @@ interface Page {
 }
 
 export interface UsageQuery extends Page {
-  /** At least one, each once. */
+  /** At least one group, and no group twice. */
   by: readonly Group[];
 }
 
@@ -114,13 +114,13 @@ function partsOf(by: readonly Group[]): string {
     union all ${live(`greatest(${boundary}, ${firstDay})`)}`;
 }
 
-/** `names` are of metadata. */
+/** `names`: names of metadata. */
 export interface AccountGroups {
   by: readonly ('day' | 'model' | 'key')[];
   names: readonly string[];
 }
 
-/** At least one group; the values of `above` are those of `by` and then of `names`. */
+/** At least one group. `above` has the values of `by`, followed by the values of `names`. */
 export interface AccountUsageQuery extends AccountGroups, Page {
   account_id: string;
   model_id: string | null;
@@ -133,7 +133,7 @@ export interface AccountUsageRow {
   day: string | null;
   model_id: string | null;
   key_id: string | null;
-  /** By name; null: the requests without a value. */
+  /** Value by name; null: requests without a value. */
   metadata: Record<string, string | null>;
   completed: bigint;
   failed: bigint;

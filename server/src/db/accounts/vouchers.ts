@@ -98,7 +98,7 @@ export async function find(db: Connection, codeHash: Buffer): Promise<KnownVouch
   return row ?? null;
 }
 
-/** Voids a voucher. Returns its status afterwards; null if there is no such voucher. */
+/** Voids an open voucher. Null if there is no such voucher; `voided`: this call has voided it. */
 export async function cancel(
   db: Connection,
   id: string,

@@ -7,7 +7,7 @@ import { codeOf, fieldOf } from '../../lib/unknown.ts';
 import { makeFolder, passes, type User } from './user.ts';
 import { fromJson } from '../../lib/json.ts';
 
-/** Starting each program checks its mode, its libraries and the folders above it all at once. */
+/** Starts each program, which checks its mode, its libraries and the folders above it at once. */
 const RUNS = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
   test -r "$1/share" && test -x "$1/share"`;
@@ -21,8 +21,7 @@ export function findBinaries({ user, copies }: { user: User; copies: string }): 
   const { root, version } = findPackage();
   const own = path.join(root, 'native');
   const links = readLinks(root);
-  // Ignored on failure (node_modules is read-only or belongs to another user): the copy gets the
-  // links.
+  // Fails if node_modules is read-only or belongs to another user; the copy gets the links instead.
   try {
     hydrate(root, links);
   } catch {}
@@ -81,8 +80,7 @@ function makeCopy(root: string, copy: string, links: Links): void {
   fs.mkdirSync(draft);
   copyTree(path.join(root, 'native'), path.join(draft, 'native'));
   hydrate(draft, links);
-  // Replaces an incomplete or broken copy. If another process renames first, its copy is good, and
-  // this one is dropped.
+  // Replaces an incomplete or broken copy. If another process is faster, its copy is kept.
   try {
     fs.renameSync(copy, `${draft}.old`);
   } catch {}

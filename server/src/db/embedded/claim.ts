@@ -1,7 +1,7 @@
 /**
  * Claims of a folder among running processes. Each claimant listens on its own Unix socket inside
- * the folder; a claimant is alive if its socket accepts a connection. The kernel closes a dead
- * process's sockets, so `kill -9` frees a claim at once, and no age or pid has to be checked.
+ * the folder, and is alive if the socket accepts a connection. The kernel closes the sockets of a
+ * dead process, so `kill -9` frees a claim at once, and no age or pid has to be checked.
  *
  * Two simultaneous claimants never both win, because each first makes its socket visible and then
  * asks all the others. The claimant that became visible later must see the earlier one. If each
@@ -78,7 +78,9 @@ export async function waitForClaim(
     const result = await claim(folder, info);
     if ('release' in result) return result;
     if (performance.now() > deadline) {
-      throw new Error(`waited ${timeout_ms} ms for ${folder}, held by: ${result.held_by}`);
+      throw new Error(
+        `${folder} is still in use after ${timeout_ms} ms, by ${result.held_by}: stop that process`,
+      );
     }
     await delay(10 + Math.random() * 30, undefined, { signal });
   }
@@ -130,8 +132,8 @@ async function look(folder: string, except?: string): Promise<Holder[]> {
 }
 
 async function probe(socketPath: string): Promise<{ state: State | null; info: string }> {
-  // A process that dies while it is asked resets the connection. Asking again shows whether it is
-  // dead or only busy.
+  // A process that dies during the question resets the connection. A second question shows whether
+  // it is dead or only busy.
   for (let tries = 0; tries < 3; tries++) {
     const answer = await ask(socketPath);
     if (answer === 'nobody') return { state: null, info: '' };
@@ -180,9 +182,9 @@ function isHolder(one: Holder): boolean {
 }
 
 /**
- * A socket's path may have about 100 bytes, and a data folder's path may be longer. On Linux an
- * open descriptor can stand for the folder; elsewhere a long path is replaced by a short folder
- * named after its hash.
+ * A socket's path may have about 100 bytes, and a data folder's path may be longer. On Linux the
+ * path goes through an open descriptor of the folder. Elsewhere a short folder, named after a hash
+ * of the path, takes the place of a folder with a long path.
  */
 function openDoor(folder: string): { folder: string; path(name: string): string; close(): void } {
   if (process.platform === 'linux') {

@@ -1,11 +1,11 @@
-/** First connection to the embedded PostgreSQL once it takes connections. */
+/** Connections by which a process holds the embedded PostgreSQL and finds its other clients. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { port } from './files.ts';
 
 const GONE_MS = 1000;
 
-/** Advisory lock that each user of the server holds in shared mode. Any unused number will do. */
+/** Each process that holds the server shares this advisory lock. Any unused number will do. */
 const holderLock = 4_607_182;
 
 export interface Connection {
@@ -21,8 +21,8 @@ export function connectionTo(socketDir: string, database: string): Connection {
 }
 
 /**
- * Creates the database `farebox` if it is missing. The connection stays open and emits `end` when
- * the server has ended.
+ * Holds the server, and creates the database `farebox` if it is missing. The returned connection
+ * stays open and emits `end` when the server has ended.
  */
 export async function hold(socketDir: string): Promise<pg.Client> {
   const client = await connect(socketDir);
@@ -47,10 +47,9 @@ export async function letGo(client: pg.Client): Promise<void> {
 }
 
 /**
- * Whether others are connected; also true if the server refuses the connection, because then
- * nothing is known. Other processes of Farebox are recognised at once by their lock. Any other
- * client that has just disconnected is listed for a moment longer, so an answer of true takes
- * `GONE_MS`.
+ * Whether others are connected; also true if the server cannot be asked. Other processes of Farebox
+ * are recognised at once by their lock. PostgreSQL lists any other client for a moment after it has
+ * disconnected, so such a client counts only if it is still listed after `GONE_MS`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;

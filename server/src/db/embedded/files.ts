@@ -29,14 +29,17 @@ const POINTER = 'postgres_location';
  */
 export function openDataDir(dataDir: string): string {
   if (dataDir.includes('\n')) throw new Error('the path of the data folder contains a line break');
-  // If we are root, PostgreSQL runs as another user, who must be able to enter this folder.
+  // For root, PostgreSQL runs as another user, who must be able to enter this folder.
   if (!fs.existsSync(dataDir)) makeFolder(path.resolve(dataDir), isRoot() ? 0o711 : 0o700);
   const real = fs.realpathSync(dataDir);
   try {
     fs.accessSync(real, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
   } catch {
     const { uid } = fs.statSync(real);
-    throw new Error(`cannot write in ${real} of uid ${uid}: this process is uid ${myUid()}`);
+    throw new Error(
+      `cannot write in ${real}, which belongs to uid ${uid}: start as that user (this process is ` +
+        `uid ${myUid()}), or give this user access`,
+    );
   }
   return real;
 }
@@ -44,15 +47,17 @@ export function openDataDir(dataDir: string): string {
 /**
  * Decides all paths. Only the holder of the start claim may call this.
  *
- * If we are root, PostgreSQL runs as the owner of an existing cluster, otherwise as the user
- * `postgres`, or as `nobody` if that user is missing. Normally the cluster is
- * `<dataDir>/postgres/cluster`. If that user cannot reach `dataDir` (a clone below /root, mode
- * 0700), the cluster is made under `<systemDir>/<hash>-<random>` instead.
- * `<dataDir>/postgres_location` then contains that path, so that later starts find the cluster even
- * if the data folder was moved. If the user cannot run the programs of the npm package, they are
- * copied to `<systemDir>/postgres-<version>`, a copy shared by all data folders. Deleting the data
- * folder also deletes `postgres_location`: the next start makes a new, empty cluster, and the old
- * one stays in `systemDir` until it is deleted by hand.
+ * If this process is root, PostgreSQL runs as the owner of the existing cluster. For a new cluster
+ * it runs as `postgres`, or as `nobody` if that user is missing.
+ *
+ * Normally the cluster is `<dataDir>/postgres/cluster`. If PostgreSQL's user cannot reach `dataDir`
+ * (a clone below /root, mode 0700), the cluster is `<systemDir>/<hash>-<random>/cluster`. The file
+ * `<dataDir>/postgres_location` contains that folder, so that later starts find the cluster even if
+ * the data folder was moved. Deleting the data folder also deletes this file: the next start makes
+ * a new, empty cluster, and the old cluster stays in `systemDir` until it is deleted by hand.
+ *
+ * If PostgreSQL's user cannot run the programs of the npm package, they are copied: by root into
+ * `systemDir`, a copy that all data folders share, otherwise into `dataDir`.
  *
  * @param dataDir as `openDataDir` returned it
  */
@@ -114,8 +119,8 @@ function findHome(dataDir: string): string | null {
 }
 
 /**
- * If we are root, the folder stays root's and only its contents are given to PostgreSQL's user, so
- * that this user cannot replace a part of root's path with a link.
+ * Makes the folder of a new cluster. Root keeps the folder and gives only its contents to
+ * PostgreSQL's user, so that this user cannot replace a part of root's path with a link.
  */
 function makeHome(dataDir: string, systemDir: string): string {
   const user = unprivilegedUser();

@@ -9,8 +9,8 @@ import type { ClusterPaths } from './files.ts';
 import { makeFolder, plainEnvironment } from './user.ts';
 
 /**
- * Makes the cluster, or keeps an existing one. It is made under another name and then renamed, so a
- * crash never leaves a partial cluster.
+ * Makes the cluster if it is missing. A new cluster is made under another name and renamed at the
+ * end, so a crash never leaves a partial cluster.
  */
 export async function createCluster(paths: ClusterPaths): Promise<void> {
   if (fs.existsSync(paths.cluster)) return;

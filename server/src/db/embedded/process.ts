@@ -48,8 +48,8 @@ export async function bringUp(
     if (ready) return ready;
     const log = fs.readFileSync(paths.logFile).subarray(logStart).toString('utf8').trim();
     const waited_ms = performance.now() - begin;
-    // Either backends of a killed server have not noticed its end yet, or a starter that was killed
-    // left a server that has not written its pid yet. Both pass.
+    // Waiting helps: backends of a killed server have not noticed its end yet, or the process that
+    // started a server was killed before the server wrote its pid.
     const passing = /is still in use|"postmaster.pid" already exists/.test(log);
     if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
       throw new Error(`PostgreSQL did not start (${paths.logFile}): ${log.slice(-1000)}`);
@@ -88,9 +88,9 @@ export async function stopServer(cluster: string): Promise<void> {
 }
 
 /**
- * Keeps the log and the one before it below a few MB each. Works also while a server writes,
- * because it appends.
- * @returns the log's size afterwards
+ * Moves a log of a few MB to a second file. Works also while the server writes, because the server
+ * appends.
+ * @returns the log's size afterwards, in bytes
  */
 export function rotateLog(logFile: string): number {
   const size = fs.statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
@@ -148,20 +148,20 @@ async function untilReady(
     if (file?.pid === pid) {
       if (file.status === 'ready')
         return { pid, socketDir: file.socketDir, started: child !== null };
-      // Not sooner: a caller that gives up stops the server, and finds it by this file.
+      // Checked only here: a caller that gives up needs the pid file to find and stop the server.
       signal?.throwIfAborted();
     }
     await delay(5);
   }
-  throw new Error(`PostgreSQL with pid ${pid} takes no connections; see ${paths.logFile}`);
+  throw new Error(`PostgreSQL with pid ${pid} accepts no connections: see ${paths.logFile}`);
 }
 
 /**
- * Removes files that a dead server left. PostgreSQL considers such a file valid as long as any
- * process of its user has the pid in it, which is likely in a container with its few pids. The
- * caller has made sure that no server runs on this cluster. But if the socket answers, a server
- * runs where its pid is not visible, such as in another container with the same volume; starting a
- * second server would destroy the data.
+ * Removes the pid and lock files of a dead server. PostgreSQL considers such a file valid as long
+ * as any process of its user has the pid in it, which is likely in a container with its few pids.
+ * The caller has made sure that no visible server runs on this cluster. If the socket answers all
+ * the same, a server runs where its pid is hidden, such as in another container with the same
+ * volume. A second server would destroy the data.
  */
 async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promise<void> {
   const socket = path.join(paths.socketDir, `.s.PGSQL.${port}`);

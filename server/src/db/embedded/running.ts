@@ -40,7 +40,7 @@ function commandOf(pid: number): string {
     if (process.platform === 'linux') {
       return `\0${fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`;
     }
-    // Other systems do not separate the arguments, but the path is in one piece.
+    // `ps` does not separate the arguments, but the path lies between -D and the first -c.
     const text = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -53,8 +53,8 @@ function commandOf(pid: number): string {
 
 /**
  * Kills the backends that a killed server has left. A backend in a long computation does not notice
- * the end of its server and keeps the shared memory. Its results would be lost anyway. Linux only;
- * elsewhere the start waits for these backends.
+ * the end of its server and keeps the shared memory, though its result is lost. Does nothing
+ * outside Linux, where the start waits for these backends.
  */
 export function killOrphans(cluster: string): void {
   if (process.platform !== 'linux') return;
@@ -71,7 +71,7 @@ export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It has ended by itself meanwhile.
+    // The process has ended by itself in the meantime.
     if (codeOf(error) !== 'ESRCH') throw error;
   }
 }

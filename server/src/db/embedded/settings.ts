@@ -7,7 +7,7 @@ const chosen: Record<string, string> = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
 
-  // Small hosts: a few processes, little memory until it is used.
+  // For small hosts: few processes, and little memory until it is used.
   max_connections: '60',
   shared_buffers: '128MB',
   max_wal_size: '1GB',

@@ -7,7 +7,7 @@ import { makeFolders } from '../../lib/files/make-folders.ts';
 /** User of a process to start; null: the same user as this process. */
 export type User = { uid: number; gid: number } | null;
 
-/** Environment of the programs. This process's own may contain secrets. */
+/** Environment of the programs. This process's own environment may contain secrets. */
 export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export function isRoot(): boolean {
@@ -19,7 +19,8 @@ export function myUid(): number | undefined {
 }
 
 /**
- * PostgreSQL refuses to run as root, so `postgres` is used, or `nobody` if that user is missing.
+ * The user for a new cluster: for root, which PostgreSQL refuses, `postgres`, or `nobody` if that
+ * user is missing. Throws if both users are missing.
  */
 export function unprivilegedUser(): User {
   if (!isRoot()) return null;

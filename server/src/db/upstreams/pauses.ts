@@ -11,11 +11,11 @@ import { storableText } from '../../lib/json.ts';
 import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
-/** The pause that a failed start has begun, or else the longest one. */
+/** The failures and the pause of an upstream or of one of its models. */
 export interface PauseRecord {
   /** The paused model; empty: the whole upstream. */
   model: string;
-  /** It was paused before this failure. */
+  /** True: it was paused before this change. */
   was_paused: boolean;
   paused_seconds: number;
   failures: number;
@@ -42,7 +42,7 @@ interface StoredState extends FailureState {
 
 /**
  * Records a failed start, and pauses the upstream, or only one of its models, as `pauses.ts`
- * decides. Returns the newly paused entry, or else the one paused longest.
+ * decides. Returns the longest pause that this failure began; if it began none, the longest pause.
  */
 export function noteFailure(
   db: Database,
@@ -152,7 +152,7 @@ export function pauseWithKeys(
     from noted n left join before b using (model) order by n.model`);
 }
 
-/** Records a refused poll as the newest problem; it does not count as a failed start. */
+/** Records a refused poll as the newest error. The poll does not count as a failed start. */
 export async function noteRefusedPoll(
   db: Connection,
   upstream: string,
@@ -196,7 +196,7 @@ export function noteSuccess(
     select model from d where was_paused and is_over order by model`);
 }
 
-/** The upstream accepts our key, so earlier refusals of the key are cleared. */
+/** Notes that the upstream accepts our key: clears a refusal of the key and its pauses. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
     update upstreams set last_why = null, failures = 0, paused_until = null
@@ -204,8 +204,8 @@ export async function noteKeyTaken(db: Connection, upstream: string): Promise<vo
 }
 
 /**
- * Ends the pauses of an upstream and its keys, for all models or for one. Returns true if it was
- * paused.
+ * Ends the pauses of an upstream and its keys, for all models or for one. Returns true if any of
+ * these pauses had not ended yet.
  */
 export async function endPause(
   db: Connection,
