@@ -25,7 +25,7 @@ const operatorFaults: Partial<Record<Refusal, string>> = {
 const errorMax = 300;
 /** Starts that fail within this time of each other may each find the upstream not yet paused. */
 const sameMomentMs = 5_000;
-/** Shorter pauses are those of rate limits, which need no operator. */
+/** Shorter pauses come from rate limits and need no operator. */
 const longPauseSeconds = 20;
 
 /**
@@ -82,7 +82,7 @@ export function openEvents(
       reportPause(failure, record, report);
     },
 
-    /** The failure could not be written to the upstream's row. */
+    /** Reports that a failure could not be written to the upstream's row. */
     failureNotRecorded(upstream: string, err: unknown): void {
       const failed = throttle.due(upstream);
       if (failed !== null)
@@ -104,8 +104,8 @@ export function openEvents(
 }
 
 /**
- * Logs a failure that only the operator can fix, even if nothing is paused yet. Returns true if it
- * was logged now, false if it is another kind or was logged recently.
+ * Logs a failure that only the operator can fix, even if nothing is paused yet. Returns true if the
+ * failure was logged now, false if it is of another kind or was logged within the last minute.
  */
 function logFaults(log: Log, report: ReportEvent) {
   const throttle = new LogThrottle();
@@ -177,7 +177,7 @@ function logPauses(log: Log) {
     begins,
 
     startSucceeded({ upstream, model, key }: UpstreamCall, resumed: readonly string[]): void {
-      // Even if another process has logged it already.
+      // The pause has ended, even if another process has logged that.
       for (const name of ['', model]) seen.delete(nameOf({ upstream, key, model: name }));
       for (const name of resumed) {
         const facts = name === '' ? { upstream } : { upstream, model: name };

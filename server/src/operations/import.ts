@@ -108,7 +108,7 @@ async function load(
     const toSend = left.to_notify + left.events_to_send;
     const held = !options.releaseOpen && left.work.length + toSend > 0;
     if (held) await installation.holdImported(tx);
-    // Its service may have gone on. A copy on hold leaves them out when it is resumed.
+    // The original service may have issued more addresses. A copy on hold skips them when resumed.
     else await addresses.leaveOut(tx);
     options.tell('checking the books');
     const { checked } = await proven(tx);

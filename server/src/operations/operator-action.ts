@@ -24,7 +24,7 @@ export interface Author {
 /** Someone with direct access to the database, whose name is not known. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
-/** Any key of scope `keys`: `details.by_key_id` says which. One name keeps the filter short. */
+/** Any key of scope `keys`; `details.by_key_id` has its id. One name keeps the filter short. */
 export const managingKey: Author = { person_id: null, email: 'managing key' };
 
 /** An operator key; its id tells keys of the same name apart. */
@@ -114,7 +114,7 @@ export function logAction(
 
 /**
  * Writes the log row of a deposit (with a source), a correction (with a reason) or a refund (with a
- * request). The audit compares the two.
+ * request). The audit compares this row with the booking.
  */
 export function logBooking(
   tx: Transaction,

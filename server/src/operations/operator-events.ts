@@ -9,13 +9,13 @@ import type { ActionResult } from './operator-action.ts';
 import { Refused } from './refused.ts';
 
 /**
- * Events to the operator that are written with a fact of their own. Deposits, accounts and low
- * balances write theirs in their own transactions.
+ * Events to the operator about pauses, full disks, audits, chains and unknown outcomes. Deposits,
+ * new accounts and low balances write their events in their own transactions.
  */
 
 /** A pause or a full disk is announced once in this time, however often it ends and begins. */
 const quietSeconds = 3600;
-/** Unknown outcomes of so much time share an event, from the second on. */
+/** After an event about unknown outcomes, the outcomes of this time share the next event. */
 const bundleSeconds = 600;
 const namedMax = 20;
 /** Maximum number of outcomes that an event counts. */
@@ -33,7 +33,7 @@ export function openReports(
     void operatorEvents.addOnce(db, event, subject, quietSeconds).catch(warn);
 }
 
-/** Keeps the result of an audit. Other broken laws than before are an event. */
+/** Stores the result of an audit. Writes an event if a law is broken that was not broken before. */
 export async function keepAudit(
   db: Database,
   report: Parameters<typeof audits.keep>[1],
@@ -52,7 +52,7 @@ export async function keepAudit(
   });
 }
 
-/** Notes that a read of a chain failed. That it is not read until it is resumed is an event. */
+/** Notes a failed read of a chain. Writes an event if the failure stops the reading. */
 export async function noteFailedRead(
   db: Database,
   claim: Pick<chains.ChainClaim, 'name' | 'attempt'>,
@@ -68,7 +68,7 @@ export async function noteFailedRead(
   });
 }
 
-/** Writes one event about the unknown outcomes since the last one, if there are any. */
+/** Writes one event about the unknown outcomes that no event has named, if there are any. */
 export async function bundleUnknown(db: Database): Promise<void> {
   await db.tx(async (tx) => {
     await operatorEvents.lockSubjects(tx);
@@ -87,7 +87,7 @@ export async function bundleUnknown(db: Database): Promise<void> {
   });
 }
 
-/** Sends an event again, whether it was sent or given up. Throws `Refused` if there is none. */
+/** Sends an event again, whether it was sent or given up. Throws `Refused` if it is unknown. */
 export async function resendEvent(
   db: Database,
   id: string | null,

@@ -19,7 +19,10 @@ export interface ResumeResult {
   unfinished: UnfinishedWork;
 }
 
-/** Lets a restored copy continue as a database of its own. With `look` it only reports. */
+/**
+ * Lets a restored copy continue as a database of its own, with `release` after releasing its open
+ * requests. With `look` it only reports.
+ */
 export function resumeAfterRestore(
   db: Database,
   options: { look: boolean; release: boolean },

@@ -1,7 +1,7 @@
 import type { Family } from '../../core/deposit/address.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Deposit addresses with what they got, for the operator's wallet. */
+/** Deposit addresses with the tokens that they received, for the operator's wallet. */
 
 export interface ListedAddress {
   family: Family;
@@ -14,8 +14,8 @@ export interface ListedAddress {
   /** When the newest deposit was found, credited or not; null: there is none. */
   last_at: Date | null;
   /**
-   * All tokens that came, credited or not: they lie at the address. Transfers that one endpoint
-   * alone knows are left out.
+   * All tokens that arrived at the address, credited or not. Transfers that only one endpoint knows
+   * are left out.
    */
   received: { chain: string; token: string; units: string }[];
   created_at: Date;
@@ -25,8 +25,8 @@ export interface ListedAddress {
 }
 
 /**
- * Addresses by key and index, also retired ones. `since`: only those that got something since then,
- * and only that.
+ * Addresses by key and index, retired addresses included. `since`: only addresses that received
+ * tokens since, with only these tokens.
  */
 export function listAddresses(
   db: Connection,

@@ -1,9 +1,9 @@
 import { playXpub, type DepositKey, type Family } from '../../core/deposit/address.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
-/** A transfer from a wallet takes a few minutes; of an exchange, somewhat longer. */
+/** Transfers from a wallet arrive within minutes, transfers from an exchange somewhat later. */
 const shownSeconds = 900;
-/** More than a service gives to customers from one backup to the next. */
+/** More addresses than a service gives to customers between two backups. */
 const addressesLost = 100_000;
 
 export interface AddressRow {
@@ -14,12 +14,13 @@ export interface AddressRow {
   index: number;
 }
 
-/** The key that is set for a chain. */
+/** The configured key of a chain. */
 type SetKey = Pick<DepositKey, 'family' | 'xpub'>;
 
 /**
- * The addresses of earlier keys count too. Those of the trial count in the trial only: on a real
- * chain anybody could pay there, be credited and take the tokens back.
+ * Selects the addresses of the key's family, earlier keys included. Addresses of the trial's key
+ * count in the trial only: anybody has its private keys, so on a real chain anybody could pay, be
+ * credited and take the tokens back.
  */
 function readWith({ family, xpub }: SetKey): Fragment {
   // guard: trial-address-is-not-read
@@ -40,7 +41,7 @@ export async function ownersOf(
   return new Map(rows.map(({ address, account_id }) => [address, account_id]));
 }
 
-/** Every address of a key's family, also those that have a newer one: all are read for ever. */
+/** Every address of a key's family, retired addresses included, because all are read for ever. */
 export async function watched(db: Connection, key: SetKey): Promise<string[]> {
   const rows = await db.run<{ address: string }>(sql`
     select address from deposit_addresses where ${readWith(key)} order by address`);
@@ -59,13 +60,13 @@ export interface StoredKey extends KeyRow {
   retired_at: Date | null;
 }
 
-/** Every key, also earlier ones. */
+/** Every key, earlier keys included. */
 export function keys(db: Connection): Promise<StoredKey[]> {
   return db.run<StoredKey>(sql`
     select id, family, xpub, next_index, retired_at from deposit_keys order by family, created_at`);
 }
 
-/** Every address, also earlier ones. */
+/** Every address, retired addresses included. */
 export function all(db: Connection): Promise<AddressRow[]> {
   return db.run<AddressRow>(sql`
     select family, address, account_id, key_id, index from deposit_addresses
@@ -79,7 +80,7 @@ export async function currentKey(db: Connection, family: Family): Promise<KeyRow
   return row ?? null;
 }
 
-/** Makes this the current key of its family, unless there is one. */
+/** Makes this the current key of its family, unless the family has a key. */
 export async function addKey(
   db: Connection,
   { id, family, xpub }: Omit<KeyRow, 'next_index'>,
@@ -96,7 +97,7 @@ export async function lockKey(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Makes this the current key of its family instead of another, or again. Its addresses stay. */
+/** Retires the current key of a family and makes this key current, even one that was retired. */
 export async function replaceKey(
   db: Connection,
   { id, family, xpub }: Omit<KeyRow, 'next_index'>,
@@ -118,15 +119,15 @@ export async function takeIndex(db: Connection, keyId: string): Promise<number |
 }
 
 /**
- * Leaves indexes out. After a backup the service may have given their addresses to customers, and
- * an address is never given to another account.
+ * Skips indexes of each key. The service may have given their addresses to customers after the
+ * backup, and an address is never given to another account.
  */
 export async function leaveOut(db: Connection): Promise<void> {
   // guard: restored-copy-issues-new-addresses
   await db.run(sql`update deposit_keys set next_index = next_index + ${addressesLost}`);
 }
 
-/** How many addresses of a key the account has, earlier ones included. */
+/** The number of addresses of a key that the account has, retired addresses included. */
 export async function countIssued(
   db: Connection,
   accountId: string,
@@ -157,10 +158,10 @@ export interface CurrentRow {
   family: Family;
   key_id: string;
   xpub: string;
-  /** Null, as `index`: the account has none. */
+  /** Null, like `index`, if the account has no address. */
   address: string | null;
   index: number | null;
-  /** The address was derived from this key. */
+  /** True: the address was derived from this key. */
   is_of_key: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface KnownDeposit extends DepositPlace {
   why: HeldWhy | IgnoredWhy | null;
 }
 
-/** The deposits that are known of these transactions of a chain, locked. */
+/** Locks and returns the known deposits of these transactions of a chain. */
 export function lockMany(
   db: Connection,
   chain: string,
@@ -48,7 +48,7 @@ export function find(db: Connection, id: string): Promise<OpenDeposit | null> {
   return findWith(db, id, fragment(''));
 }
 
-/** As `find`, and locks the row. The balance of its account was locked before. */
+/** Like `find`, but locks the row. The caller has locked the balance of the account before. */
 export function lock(db: Connection, id: string): Promise<OpenDeposit | null> {
   return findWith(db, id, fragment('for update'));
 }
@@ -85,7 +85,7 @@ export async function ignore(db: Connection, id: string): Promise<void> {
     update chain_deposits set state = 'ignored', why = 'operator' where id = ${id}`);
 }
 
-/** A held deposit as it was found. */
+/** A held deposit as it was found on the chain. */
 export type UnconfirmedDeposit = Pick<
   NewDeposit,
   | 'tx_hash'
@@ -99,8 +99,8 @@ export type UnconfirmedDeposit = Pick<
 > & { units: bigint };
 
 /**
- * Deposits of these tokens that an endpoint did not know yet. In any order, because some are never
- * confirmed, and must not keep others from being asked for.
+ * Held deposits of these tokens that an endpoint did not know yet. In random order, because some
+ * deposits are never confirmed and must not keep others out of the limit.
  */
 export async function unconfirmed(
   db: Connection,
@@ -119,13 +119,13 @@ export async function unconfirmed(
 }
 
 /**
- * The transaction that a reference names: what follows `0x`, else the end of the digits, since a
- * word such as `trc20` may stand directly before them. The index transfers_named_hash is of the
- * same text.
+ * The transaction hash in a reference: 64 digits after `0x`, or else the last 64 digits, because a
+ * word such as `trc20` may come directly before the hash. The index transfers_named_hash uses the
+ * same expression.
  */
 const namedHash = fragment(`'(?:0x|[0-9a-f]*)([0-9a-f]{64})'`);
 
-/** Those of these transactions that a booking by hand names in its reference. */
+/** The transactions, of the given ones, that a booking by hand names in its reference. */
 export async function findMentioned(
   db: Connection,
   hashes: readonly string[],
@@ -147,7 +147,7 @@ export async function isCredited(db: Connection, reference: string): Promise<boo
   return found.length > 0;
 }
 
-/** Inserts deposits. Those that are credited get their time here. */
+/** Inserts deposits. A credited deposit gets the present time as `credited_at`. */
 export async function insertMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
   await db.run(sql`
     insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
@@ -160,8 +160,8 @@ export async function insertMany(db: Connection, deposits: NewDeposit[]): Promis
 }
 
 /**
- * Decides on deposits that are held; `lockMany` has locked them. Their facts are replaced too: so
- * far they were the word of one endpoint.
+ * Stores decisions on held deposits, which `lockMany` has locked. Replaces their facts too, because
+ * only one endpoint had reported them so far.
  */
 export async function decideMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
   await db.run(sql`

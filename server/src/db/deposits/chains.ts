@@ -1,7 +1,7 @@
 import type { BlockRange } from '../../core/deposit/transfer.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** How far each blockchain is read. The row also says when a worker reads it next. */
+/** The progress of reading a blockchain, and when a worker reads it next. */
 export interface ChainRow extends Progress {
   name: string;
   chain_id: bigint;
@@ -26,7 +26,7 @@ interface Progress {
   scanned_height: bigint | null;
   scanned_hash: string | null;
   rescanned_height: bigint | null;
-  /** The blocks that are still to be read once more for an operator; both null: none. */
+  /** The blocks that remain to be read once more for an operator; both null: none. */
   rescan_from: bigint | null;
   rescan_to: bigint | null;
 }
@@ -39,7 +39,7 @@ export interface ChainClaim extends Progress {
   failures: number;
 }
 
-/** Adds chains that are read for the first time. Changes nothing if they are there. */
+/** Adds the chains that have no row yet. */
 export async function addMany(
   db: Connection,
   chains: { name: string; chain_id: bigint }[],
@@ -72,7 +72,7 @@ export async function nameOf(
   return row?.name ?? null;
 }
 
-/** Those of these chains on which a deposit would be noticed. */
+/** The chains, of the given ones, on which a deposit would be noticed. */
 export async function readable(db: Connection, names: readonly string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   const rows = await db.run<{ name: string }>(sql`
@@ -89,7 +89,7 @@ export async function heads(db: Connection): Promise<Map<string, bigint>> {
   return new Map(rows.map(({ name, head_height }) => [name, head_height]));
 }
 
-/** Takes the chains of these names that are due, each for one worker, until the lease ends. */
+/** Claims the due chains of these names, each for one worker, until the lease ends. */
 export function claimDue(
   db: Connection,
   names: readonly string[],
@@ -116,7 +116,7 @@ export async function renew(
     where name = ${name} and attempt = ${attempt} and wake_at > now()`);
 }
 
-/** Gives a read up that has not ended, so that another worker begins at once. */
+/** Gives up a read that has not ended, so that another worker begins at once. */
 export async function release(
   db: Connection,
   { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
@@ -126,8 +126,9 @@ export async function release(
 }
 
 /**
- * Ends a stop, and reads at once; `lock` has locked the chain, and it was read before. `from`: the
- * height from which blocks are read again; null: it goes on where it was.
+ * Ends the stop of a chain, which is then due at once. `lock` has locked the chain, and it was read
+ * before. `from`: the height from which blocks are read again; null: reading continues where it
+ * stopped.
  */
 export async function resume(db: Connection, name: string, from: bigint | null): Promise<void> {
   await db.run(sql`
@@ -153,7 +154,7 @@ export async function lock(
   return row ?? null;
 }
 
-/** Has blocks read once more, and begins at once. Null: none. */
+/** Sets the blocks to read once more for an operator; null: none. The chain is due at once. */
 export async function rescan(
   db: Connection,
   name: string,
@@ -166,7 +167,7 @@ export async function rescan(
     where name = ${name}`);
 }
 
-/** Locks the chain's row. False: another attempt has begun, so this one may write nothing. */
+/** Locks the chain's row. False: a newer attempt has begun, so this attempt may write nothing. */
 export async function lockAttempt(
   db: Connection,
   { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,
@@ -176,19 +177,19 @@ export async function lockAttempt(
   return rows.length > 0;
 }
 
-/** How far a read came. Heights never decrease. */
+/** The progress after a read. No height is lower than before the read. */
 export interface ReadState {
   start_height: bigint;
   scanned_height: bigint;
   scanned_hash: string | null;
   scanned_block_at: Date | null;
   rescanned_height: bigint;
-  /** The blocks that are still to be read once more for an operator. */
+  /** The blocks that remain to be read once more for an operator; null: none. */
   rescan: BlockRange | null;
-  /** Why these blocks could not be read. */
+  /** Why the blocks of `rescan` could not be read; null: no error. */
   last_error: string | null;
   head_height: bigint;
-  /** Until the next read. */
+  /** Seconds until the next read. */
   wake_seconds: number;
 }
 
@@ -215,13 +216,13 @@ export async function noteRead(db: Connection, name: string, read: ReadState): P
 export interface ReadFailure {
   message: string;
   wake_seconds: number;
-  /** A wrong setting: no address is shown until a read succeeds. */
+  /** Set for a wrong setting: no address is shown until a read succeeds. */
   refused_why: string | null;
-  /** It is not read again until an operator resumes it. */
+  /** Set if the chain is not read again until an operator resumes it. */
   stopped_why: string | null;
 }
 
-/** Returns false if a newer attempt has begun, and nothing was written. */
+/** Records a failed read. Returns false and writes nothing if a newer attempt has begun. */
 export async function noteFailure(
   db: Connection,
   { name, attempt }: Pick<ChainClaim, 'name' | 'attempt'>,

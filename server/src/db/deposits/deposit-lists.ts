@@ -1,7 +1,7 @@
 import type { HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** The deposits of an account, as it sees them. */
+/** The deposits of an account, as the account sees them. */
 
 export interface DepositEntry {
   /** The id of the deposit; null while its block is not final. */
@@ -34,7 +34,7 @@ export function finalDeposits(
     order by id desc limit ${limit}`);
 }
 
-/** Sightings are left by a read of final blocks alone. */
+/** Needed because a read of final blocks alone does not delete the sightings of their deposits. */
 const isNotFinal = fragment(`not exists (select from chain_deposits d
   where d.chain = s.chain and d.tx_hash = s.tx_hash)`);
 
@@ -44,7 +44,7 @@ export interface DepositVersion {
   version: string;
 }
 
-/** The versions of these accounts. `newest`: so many final deposits of each are looked at. */
+/** The versions of these accounts. `newest`: the number of final deposits read per account. */
 export function versionsOf(
   db: Connection,
   accountIds: readonly string[],

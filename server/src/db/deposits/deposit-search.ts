@@ -72,13 +72,13 @@ export interface HeldCount {
   chain: string;
   why: HeldWhy;
   count: number;
-  /** Those of them that wait for an operator. */
+  /** The number of these deposits that wait for an operator. */
   waiting: number;
-  /** When the oldest of those was found; null: none waits. */
+  /** When the oldest waiting deposit was found; null: none waits. */
   since: Date | null;
 }
 
-/** Held deposits by chain. One that is unconfirmed waits for an operator only after a while. */
+/** Held deposits by chain and reason. An unconfirmed deposit waits for an operator only later. */
 export function heldCounts(db: Connection): Promise<HeldCount[]> {
   return db.run<HeldCount>(sql`
     select chain, why, count(*)::int as count, count(*) filter (where waits)::int as waiting,

@@ -16,8 +16,9 @@ export interface Sighting {
 const goneShownSeconds = 3600;
 
 /**
- * The deposits that the newest read has seen above the final block, up to the block `head`. Those
- * up to there that it has not seen again are final by now, or gone, except in the blocks `skipped`.
+ * Stores the deposits that the newest read has seen above the final block, up to the block `head`.
+ * Earlier sightings up to `head` that the read has not seen again are final by now, or gone.
+ * Sightings in the blocks `skipped` are kept.
  */
 export async function replace(
   db: Connection,

@@ -78,7 +78,7 @@ export function list(
     order by id desc limit ${page.limit}`);
 }
 
-/** Deletes old deliveries that belong to no request; the others are deleted with their request. */
+/** Deletes old deliveries without a request. `clearPayloads` deletes the deliveries of requests. */
 export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
   const rows = await db.run(sql`
     delete from webhook_deliveries where id = any(array(

@@ -28,7 +28,7 @@ export interface EndedRequest {
   id: string;
   account_id: string;
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  /** The upstream at which it ended; null: the request's present one. */
+  /** The upstream at which the request ended; null: its present upstream. */
   upstream: string | null;
   charged_usd_micro: bigint;
   error_code: FailureCode | null;
@@ -43,7 +43,7 @@ export interface EndedRequest {
   tokens: TokenCounts | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
-  /** The request failed, so the call may be made again with the same Idempotency-Key. */
+  /** True: a failed call may be made again with the same Idempotency-Key. */
   frees_key: boolean;
 }
 

@@ -24,10 +24,7 @@ export interface LeftCall {
   seconds: number;
 }
 
-/**
- * Written before the next route is called, because whatever happens then, this call may have cost
- * money.
- */
+/** Stores a left call before the next route is called, because the left call may cost money. */
 export async function insertLeft(db: Connection, call: LeftCall): Promise<void> {
   await db.run(sql`
     insert into attempts (request_id, attempt, upstream, upstream_model, key, class, request_hash,

@@ -15,7 +15,8 @@ export interface OpenFilter {
   above_id: string | null;
   limit: number;
   /**
-   * Running requests without a slot are due within this time. A chat call is due at its deadline.
+   * Running requests without a slot are found only if they are due within this time, which has to
+   * cover chat calls: they are due at their deadline.
    */
   due_seconds: number;
 }
@@ -29,9 +30,9 @@ export interface OpenRow {
   kind: 'video' | 'image' | 'text';
   upstream: string;
   status: 'IN_QUEUE' | 'IN_PROGRESS';
-  /** It has a slot at its upstream. */
+  /** True: the request has a slot at its upstream. */
   slot: boolean;
-  /** Its start was refused, and it waits for a slot to be tried again. */
+  /** True: its start was refused, and it waits for a slot for the next try. */
   waits: boolean;
   wake_at: Date;
   deadline_at: Date | null;
@@ -93,7 +94,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
 }
 
 export interface Depth {
-  /** Exactly one of the two is set. */
+  /** Exactly one of `account_id` and `model_id` is set. */
   account_id: string | null;
   model_id: string | null;
   email: string | null;
@@ -143,7 +144,7 @@ export function running(db: Connection, due_seconds: number): Promise<RunningCou
     ) r group by upstream order by upstream`);
 }
 
-/** Maximum number of upstreams listed here. */
+/** Maximum number of upstreams that `runningBeyond` lists. */
 const beyondMax = 100;
 
 /**

@@ -7,10 +7,7 @@ import {
   type Transaction,
 } from '../../lib/sql/sql.ts';
 
-/**
- * Claims: which requests a worker takes next. Claiming one moves its `wake_at` forward, which is
- * the lease.
- */
+/** Claims of requests by workers. A claim moves `wake_at` forward, to the end of the lease. */
 
 export interface Claim {
   id: string;
@@ -23,7 +20,7 @@ export interface UpstreamQueue {
   paused_models?: readonly string[];
   /** Ids of stopped models; their requests stay in the queue. */
   stopped_models?: readonly string[];
-  /** Maximum number of jobs that may run there at the same time, over all processes. */
+  /** Maximum number of jobs that may run at the upstream at the same time, over all processes. */
   concurrency: number;
 }
 
@@ -59,11 +56,11 @@ export function waitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
 
 /**
  * Claims requests that wait for one upstream, as many as its free slots and `limit` allow. Queued
- * requests and those that wait for a slot to be tried again are in one line. The accounts with
- * waiting requests take turns, beginning after the account served last; within an account the
- * oldest request comes first. While several accounts wait, none of them gets more than half of the
- * slots, rounded up. So while a slot is free, at most one account has its half, and it is enough to
- * read one account more than there are slots.
+ * requests and requests that wait for another try are treated alike. Accounts with waiting requests
+ * take turns, beginning after the account served last. Within an account the oldest request comes
+ * first. While several accounts wait, no account gets more than half of the slots, rounded up. So
+ * while a slot is free, at most one account has its half, and the query needs to read only one more
+ * account than there are free slots.
  */
 export async function claimQueued(
   db: Database,
@@ -93,7 +90,7 @@ export async function claimQueued(
       ), turn as (
         select cursor_account from upstreams where name = ${upstream} and model = ''
       ),
-      -- From the account after the one served last to the end, then from the first account.
+      -- First the accounts after the account served last, then the accounts from the first on.
       ${accountsWaiting('after', waiting, 'r.account_id > (select cursor_account from turn)')},
       ${accountsWaiting('before', waiting, 'r.account_id <= (select cursor_account from turn)')},
       accounts_in_turn as (
@@ -101,7 +98,7 @@ export async function claimQueued(
         union all
         select account_id, 1 from before where account_id is not null
       ),
-      -- The oldest of each account, for at most half of the slots while other accounts wait too.
+      -- The oldest requests of each account, for at most half of the slots while others wait too.
       candidate as (
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (
@@ -115,7 +112,7 @@ export async function claimQueued(
                 where held.account_id = t.account_id), 0)) end)
         ) q
       ),
-      -- The first of each account, then the second of each …
+      -- The first request of each account, followed by the second of each account …
       pick as (
         select id, account_id, row_number() over (order by
           round, lap, account_id -- guard: turns-go-round (off: id)
@@ -153,7 +150,7 @@ function accountsWaiting(name: string, waiting: Fragment, within: string): Fragm
   )`;
 }
 
-/** Claims requests that are due, to be polled, recovered, notified of or deleted. */
+/** Claims requests that are due for a poll, a recovery, a notification or a deletion of outputs. */
 export function claimDue(db: Connection, limit: number, leaseSeconds: number): Promise<Claim[]> {
   return db.run<Claim>(sql`
     with due as (
@@ -205,7 +202,8 @@ export function renewMany(
 }
 
 /**
- * Takes a slot at an upstream for a claimed request that has none there; false if all are in use.
+ * Moves a claimed request to an upstream and takes a slot there. Returns false if all slots are in
+ * use, or if the claim was lost.
  */
 export async function takeSlot(
   db: Database,
@@ -236,7 +234,7 @@ function lockTurn(tx: Transaction, upstream: string): void {
     for update -- guard: slots-counted-by-one`);
 }
 
-/** Paused upstreams with waiting requests, and models that are paused on their own. */
+/** Paused upstreams (`model` is empty) and paused models for which queued requests wait. */
 export function pausedQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
   return db.run<{ upstream: string; model: string }>(sql`
     select name as upstream, model from upstreams u
@@ -251,7 +249,7 @@ interface Route {
   model: string;
 }
 
-/** For how many seconds each of these routes is paused, through its upstream or its model. */
+/** The seconds that each of these routes is still paused, by its upstream or its model. */
 export async function pausesOf(
   db: Connection,
   routes: readonly Route[],
@@ -267,8 +265,8 @@ export async function pausesOf(
 }
 
 /**
- * Moves queued requests of these models to another route. If `to.model` is null, the route's model
- * is the first that their row lists for that upstream. Returns the number of moved requests.
+ * Moves queued requests of these models to another route. If `to.model` is null, the route is the
+ * first that their catalog row lists for that upstream. Returns the number of moved requests.
  */
 export async function moveQueued(
   db: Connection,
@@ -289,7 +287,7 @@ export async function moveQueued(
   return rows.length;
 }
 
-/** Hands claims back, due in about `seconds`, spread so that they are not all due at once. */
+/** Hands claims back, due in about `seconds`, spread so that not all are due at the same time. */
 export async function putOff(db: Connection, claims: Claim[], seconds: number): Promise<void> {
   await db.run(sql`
     update requests r set leased = false,
@@ -319,9 +317,9 @@ export interface QueueState {
 }
 
 /**
- * For each of these upstreams, in the given order: its waiting requests and how long the oldest has
- * waited. If more than `limit` requests wait, only the first accounts are read; this suffices to
- * see that the queue is long and about how old it is.
+ * The waiting requests of each upstream, in the given order, and the age of the oldest request. If
+ * more than `limit` requests wait, only the first accounts are read, which suffices to see that the
+ * queue is long and about how old it is.
  */
 export function queueStates(
   db: Connection,
@@ -349,8 +347,8 @@ export function queueStates(
 }
 
 /**
- * How long the oldest request of this account has waited for this upstream, stopped models
- * excluded; 0 if none waits.
+ * The seconds that the oldest request of this account has waited for this upstream, stopped models
+ * excluded; 0 if no request waits.
  */
 export async function waitedSeconds(
   db: Connection,

@@ -91,7 +91,7 @@ export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
 export interface AttemptRow {
   attempt: number;
   upstream: string;
-  /** Which of several keys it was called with, by its name. */
+  /** The name of the key that was used, if the upstream has several. */
   key: string | null;
   class: string;
   outcome: AttemptOutcome;
@@ -105,7 +105,7 @@ export interface AttemptRow {
   left_at: Date | null;
   /** The cost of a left start, once its outcome was resolved. */
   cost_usd_micro: bigint | null;
-  /** When its outcome was known; null if it is unknown, or if the answer ended the request. */
+  /** When the outcome became known; null if it is unknown, or if the answer ended the request. */
   answered_at: Date | null;
 }
 
@@ -116,7 +116,7 @@ export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRo
     from attempts where request_id = ${requestId} order by attempt`);
 }
 
-/** Which of several keys this attempt used; null if there is one key only, or no such attempt. */
+/** The name of the key that this attempt used; null if its upstream has one key only. */
 export async function keyOfAttempt(
   db: Connection,
   requestId: string,

@@ -5,10 +5,7 @@ import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
 
-/**
- * Requests for the lists on the web pages: pages in both directions, and single requests that
- * change.
- */
+/** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
 /** One line of a page. */
 export interface EntryRow extends RequestRow {
@@ -90,7 +87,7 @@ function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
   return { first: from > first ? from : first, last: to < last ? to : last };
 }
 
-/** As SQL text, because a search over all accounts needs another index. */
+/** Changes the SQL text, because a search over all accounts needs another index. */
 function ofAccount({ account_id }: PageFilter): Fragment {
   return account_id === null ? () => 'true' : (bind) => `account_id = ${bind(account_id)}`;
 }

@@ -9,8 +9,8 @@ type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Mov
 export type Ids = { id: string }[];
 
 /**
- * Commits the intents and returns the requests whose upstream may now be called. A request that was
- * cancelled or claimed again is not among them.
+ * Records each start before its upstream is called. Returns the requests whose upstream may be
+ * called now, without requests that were cancelled or claimed again.
  */
 export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
@@ -43,7 +43,7 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
     returning request_id as id`);
 }
 
-/** Stores the handles before anything else is done with the upstreams' answers. */
+/** Stores the handles of accepted jobs before anything else is done with the answers. */
 export function acceptMany(
   db: Connection,
   moves: To<'accepted'>[],
@@ -65,7 +65,7 @@ export function acceptMany(
         held: 'bool',
       })} as d
     ), kept as (
-      -- Stored even if another worker has claimed the request meanwhile: it names a paid job.
+      -- Stored even if another worker has claimed the request: the handle names a paid job.
       update attempts a set handle = coalesce(
         a.handle, -- guard: first-handle-stays
         d.handle), outcome = 'accepted',
@@ -95,8 +95,8 @@ export interface CalledBack {
 
 /**
  * Makes the next poll of a running request due: at once, or when its worker hands it back. Stores
- * the handle of a start whose answer was lost. Repeated or late calls change nothing. If the next
- * route was called meanwhile, only the operator sees the handle. Returns the requests that are due
+ * the handle of a start whose answer was lost. Repeated or late calls change nothing. If the start
+ * was left for the next route, only the operator sees the handle. Returns the requests that are due
  * now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
@@ -179,7 +179,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
     select id from moved`);
 }
 
-/** Hands claims back, due at once. A queued request also frees its slot. */
+/** Hands claims back, due at once. Frees the slots of queued requests. */
 export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), leased = false,
@@ -254,9 +254,9 @@ export interface ClaimedRequest {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
-  /** The upstream's own name of the model; null: the first one that the catalog row lists. */
+  /** The upstream's own name of the model; null: the first name that the catalog row lists. */
   upstream_model: string | null;
-  /** It has a slot at its upstream. */
+  /** True: the request has a slot at its upstream. */
   slot: boolean;
   status: Status;
   attempt: number;
@@ -270,17 +270,15 @@ export interface ClaimedRequest {
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
-  /** Which of several keys of that upstream the start used. */
+  /** The name of the key that the start used, if its upstream has several. */
   started_key: string | null;
-  /** Keys of its upstream whose use was refused at its latest starts. */
+  /** Keys of the request's upstream that were refused at its starts of the last minute. */
   refused_keys: string[] | null;
-  /** The number of starts, and how long ago the newest was. */
+  /** The number of starts, and the age of the newest start. */
   starts: number;
   start_age_seconds: number | null;
   outcome: AttemptOutcome;
-  /**
-   * Whether the newest start was left with an unknown outcome, and the routes of all left starts.
-   */
+  /** True: the newest start was left. `left_routes`: the routes of all left starts. */
   left: boolean;
   left_routes: Route[] | null;
   /** Polls in succession at which its upstream did not know the job. */
@@ -289,7 +287,7 @@ export interface ClaimedRequest {
   said: string | null;
   handle: Record<string, unknown> | null;
   idempotent: boolean;
-  /** An operator stopped its model: no new start is made. */
+  /** True: an operator stopped the model, so no new start is made. */
   stopped: boolean;
 }
 

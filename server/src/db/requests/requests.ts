@@ -49,7 +49,8 @@ export interface NewRequest {
   /** JSON as a string; null: none. */
   metadata: string | null;
   /**
-   * Chat calls only. They begin at once, and are released after this time if nobody settles them.
+   * For chat calls, which begin at once: the time after which an unsettled call is released. Null
+   * for jobs.
    */
   call_seconds: number | null;
   /** As in `quote`; undefined if there are none. */
@@ -125,10 +126,7 @@ export function findEarlier(
     join requests r on r.id = i.request_id`);
 }
 
-/**
- * Deletes Idempotency-Keys that are older than their retention, and those of failed chat calls, so
- * that such a call may run again.
- */
+/** Deletes Idempotency-Keys that are older than their retention. Returns how many. */
 export async function forgetKeys(
   db: Connection,
   olderThanDays: number,
@@ -145,9 +143,9 @@ export async function forgetKeys(
 }
 
 /**
- * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output and
- * attempts. The row, its quote, its metadata and the measures of its result stay, for the books.
- * Requests that are still due for a step keep everything.
+ * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output,
+ * deliveries and attempts. The row, its quote, its metadata, the measures of its result and its
+ * left starts stay, for the books. Requests that are still due for a step keep everything.
  */
 export async function clearPayloads(
   db: Connection,
@@ -177,7 +175,7 @@ export async function clearPayloads(
   return rows.length;
 }
 
-/** Only what a status response shows, because no row is read as often. */
+/** Only the fields that a status response needs, because no row is read as often. */
 export interface StatusRow extends Pick<
   RequestRow,
   | 'id'
@@ -201,7 +199,7 @@ export interface StatusRow extends Pick<
   cleared_at: Date | null;
 }
 
-/** Which of these requests have not ended. */
+/** The given requests that have not ended. */
 export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     select id from requests

@@ -8,11 +8,11 @@ import { sql, type Connection } from '../../lib/sql/sql.ts';
 export interface RunLatency {
   upstream: string;
   completed: number;
-  /** Failed because of the upstream, including time-outs and unknown outcomes. */
+  /** Failed for any other reason than a refusal, such as a time-out or an unknown outcome. */
   failed: number;
   /** Refused for good, for a bad input or by the upstream's policy. */
   rejected: number;
-  /** Over completed runs, from the first call to the end. Null if there was none. */
+  /** Over completed runs, from the first call to the end. Null if no run was completed. */
   run_median_ms: number | null;
   run_p95_ms: number | null;
 }
@@ -23,8 +23,8 @@ export interface StartLatency {
   /** Refused, or without a clear answer. */
   refused: number;
   /**
-   * Median time from the recorded intent to the received handle, over accepted starts. Null if
-   * there was none.
+   * Median time from the record of a start to its handle, over accepted starts. Null if no start
+   * was accepted.
    */
   start_median_ms: number | null;
   start_p95_ms: number | null;

@@ -28,10 +28,7 @@ export interface UnknownRow {
   created_at: Date;
   started_at: Date;
   completed_at: Date | null;
-  /**
-   * Set if this is the outcome of the start below, which was left at that time, and not of the
-   * request.
-   */
+  /** When the start `attempt` was left, if this is its outcome; null: the request's outcome. */
   left_at: Date | null;
   /**
    * The left start, otherwise the newest start; null if it is no longer stored or was a chat call.
@@ -59,7 +56,7 @@ export interface Selection {
 }
 
 export interface UnknownFilter extends Selection {
-  /** Null: resolved and unresolved ones. */
+  /** Null: resolved and unresolved outcomes. */
   resolved: boolean | null;
   /** Only outcomes after this one in the list; null: from the first. */
   below: OutcomeId | null;
@@ -68,7 +65,7 @@ export interface UnknownFilter extends Selection {
 
 const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
 
-/** Unresolved outcomes, newest first. Their indexes contain no resolved ones. */
+/** Unresolved outcomes, newest first. Their indexes contain no resolved outcomes. */
 export function inDoubt(
   db: Connection,
   { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
@@ -97,7 +94,7 @@ export function inDoubt(
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
-/** All unknown outcomes; with `resolved`, only the resolved ones. */
+/** All unknown outcomes, resolved or not; if `resolved` is set, only resolved outcomes. */
 function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
   const { upstream, since, until = null, model = null, below, limit } = filter;
   const { request_id: id, attempt } = below ?? last;
@@ -216,7 +213,7 @@ export async function findLeft(
 
 export interface NewResolution {
   outcome: 'ran' | 'did_not_run';
-  /** The cost of each of them. */
+  /** The cost of each outcome. */
   cost_usd_micro: bigint;
   note: string | null;
   person_id: string | null;

@@ -112,7 +112,7 @@ export function changeStatus(
   return changeAccount(db, account, { status }, () => accounts.setStatus(db, account.id, status));
 }
 
-/** As `setPrice`, for the operator's log. */
+/** Like `setPrice`, with details for the operator's log. */
 export function changePrice(
   db: Database,
   account: AccountName,
@@ -144,8 +144,8 @@ export function ppmOf(text: string): number {
 }
 
 /**
- * Adds a webhook secret. From now on webhooks are signed with both, the new one first. Throws
- * `Refused` if two are active already, because the older one may still be in use.
+ * Adds a webhook secret. From now on webhooks are signed with both secrets, the new secret first.
+ * Throws `Refused` if two secrets are active already, because the older may still be in use.
  */
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
@@ -156,7 +156,7 @@ export async function rotateWebhookSecret(db: Database, account_id: string): Pro
   return secrets;
 }
 
-/** Removes the older of two webhook secrets. Throws `Refused` if there is only one. */
+/** Removes the older of two webhook secrets. Throws `Refused` if there is only one secret. */
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)

@@ -11,9 +11,9 @@ import { newId } from '../../lib/id.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 
 /**
- * Ends bonuses whose time is over: the unspent part of each goes back by one transfer. Reserved
- * money counts as spent and stays with the account. Returns how many accounts had one, at most
- * `limit`.
+ * Ends bonuses whose time is over: one transfer per bonus takes its unspent part back. Reserved
+ * money counts as spent and stays with the account. Returns the number of accounts with an ended
+ * bonus, at most `limit`.
  */
 export async function expireBonuses(db: Database, limit: number): Promise<number> {
   const accounts = await dueAccounts(db, limit);
@@ -23,7 +23,7 @@ export async function expireBonuses(db: Database, limit: number): Promise<number
 
 async function expire(tx: Transaction, account_id: string): Promise<void> {
   const books = await openBooks(tx, [account_id]);
-  // Another process may have ended them before the balance was locked here.
+  // Another process may have ended the bonuses before the balance was locked here.
   const live = spentSince(books, account_id, await liveBonuses(tx, account_id));
   if (!live.some(({ is_due }) => is_due)) return;
   const reserved = books.funds(account_id).reserved_usd_micro;
@@ -40,7 +40,7 @@ async function expire(tx: Transaction, account_id: string): Promise<void> {
   writeBonuses(tx, ended, books.taken(account_id));
 }
 
-/** The unspent part of each bonus with an end, the one that ends first at the front. */
+/** The unspent part of each bonus with an end; the bonus that ends first comes first. */
 export async function unspentBonuses(
   db: Connection,
   accountId: string,
@@ -53,7 +53,7 @@ export async function unspentBonuses(
     });
 }
 
-/** Takes off the live bonuses of an account what was spent; a new one must not pay for it. */
+/** Counts an account's spending against its live bonuses, so that a new bonus does not pay for it. */
 export async function countSpending(
   tx: Transaction,
   books: Books,

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import { Refused } from '../refused.ts';
 
-/** Money that is booked under a reference, which is the booking's name outside of Farebox. */
+/** Bookings of money under a reference, which is the booking's name outside of Farebox. */
 
 export const referenceMax = 255;
 export const reasonMax = 1000;
@@ -18,11 +18,11 @@ const textMax = { reason: reasonMax, reference: referenceMax, note: noteMax };
 
 export interface Booked extends Funds {
   transfer_id: string;
-  /** True if the same was already booked under this reference. */
+  /** True if the same booking was already made under this reference. */
   replayed: boolean;
 }
 
-/** The facts that are equal in two bookings of the same. */
+/** The facts by which a repeated booking is recognised. */
 type Facts = Omit<Referenced, 'id' | 'created_at'>;
 
 interface Booking {
@@ -66,8 +66,7 @@ export async function bookOnce(db: Database, booking: Booking): Promise<Booked> 
       return { ...books.funds(account_id), transfer_id: id, replayed: false };
     });
   } catch (error) {
-    // Another transaction used the same reference for another account at the same moment, and was
-    // first.
+    // Another transaction has just used the same reference for another account.
     if (codeOf(error) === '23505') throw used(reference);
     throw error;
   }
@@ -86,8 +85,8 @@ export function isSameBooking(earlier: Facts, wanted: Facts): boolean {
 }
 
 /**
- * The trimmed text; throws `Refused` if it has invisible characters. With those, two references
- * could look the same and a payment could be booked twice.
+ * The trimmed text. Throws `Refused` if it is too long or has invisible characters, which could make
+ * two references look the same, so that a payment is booked twice.
  */
 export function plainText(name: keyof typeof textMax, given: string): string {
   const max = textMax[name];
@@ -100,7 +99,7 @@ export function plainText(name: keyof typeof textMax, given: string): string {
   return text;
 }
 
-/** Only the first of them would be found when its deposit comes from the chain. */
+/** Only the first named transaction would be found when its deposit comes from the chain. */
 function namesSeveral(reference: string): boolean {
   const named = reference.toLowerCase().matchAll(/(?:0x|[0-9a-f]*)([0-9a-f]{64})/g);
   return new Set(Array.from(named, ([, hash]) => hash)).size > 1;

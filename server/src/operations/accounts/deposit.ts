@@ -14,7 +14,7 @@ export interface Deposit {
   reference: string;
   /** `paid` if left out. */
   source?: BookedSource;
-  /** For a bonus: when what is unspent of it goes back; null or left out: never. */
+  /** For a bonus: when its unspent part goes back; null or left out: never. */
   expires_at?: Date | null;
   /** For the operator's log; it may differ when the deposit is repeated. */
   note?: string;
@@ -22,7 +22,8 @@ export interface Deposit {
 
 /**
  * Books a deposit, with a row in the operator's log. Repeating the same deposit changes nothing.
- * Throws `Refused` if the reference was used for anything else, or names a credited transaction.
+ * Throws `Refused` if the reference was used for anything else, or if it names a transaction that
+ * was credited from its chain.
  */
 export async function deposit(
   db: Database,
@@ -60,8 +61,8 @@ export async function deposit(
 }
 
 /**
- * Corrects a balance, up or down, but never below zero: a correction that takes more than is
- * available is refused, or the rest becomes a debt that the next money in pays first.
+ * Corrects a balance, up or down, but never below zero. A correction that takes more than is
+ * available is refused; with `allows_debt`, the rest becomes a debt that the next money in pays.
  */
 export async function adjust(
   db: Database,

@@ -6,7 +6,7 @@ import { managingKey, runAction, type ActionResult } from '../operator-action.ts
 import { Refused } from '../refused.ts';
 import { createKey, limitKey, revokeKey, rotateKey, tooManyADay, type KeyLimits } from './key.ts';
 
-/** Actions on keys of accounts for the operator's log: of an operator, and of a managing key. */
+/** Actions of operators and of managing keys on accounts' keys, with details for the log. */
 
 type KeyName = Pick<keys.KeyRow, 'id' | 'account_id' | 'name'>;
 type Secret = { key: string; key_id: string };
@@ -22,7 +22,7 @@ export async function addKey(
   return { answer, account_id, target, details };
 }
 
-/** Changes the given limits; null removes one. Throws `Refused` for a revoked key. */
+/** Changes the given limits; null removes a limit. Throws `Refused` for a revoked key. */
 export async function changeLimits(
   db: Database,
   key: keys.KeyRow,
@@ -54,7 +54,7 @@ export async function endKey(db: Database, key: KeyName): Promise<ActionResult<v
   return { ...of(key), answer: undefined, details: { key_id: key.id } };
 }
 
-/** The log keeps its rows for good, so a leaked key must not write them without end. */
+/** The log keeps its rows for good, so a leaked key must not write rows without end. */
 export const changedADayMax = 10_000;
 
 /**

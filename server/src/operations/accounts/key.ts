@@ -26,7 +26,7 @@ export interface KeyLimits {
 export const overlapMaxHours = 168;
 /** High enough that only a runaway script reaches it. */
 export const livingKeysMax = 1_000;
-/** Revoked keys are kept too, so a leaked key of scope `keys` must not make them without end. */
+/** Revoked keys are kept too, so a leaked key of scope `keys` must not make keys without end. */
 export const madeADayMax = 2_000;
 
 /**
@@ -70,7 +70,7 @@ export async function ceilingsOf(
 }
 
 type WantedKey = { account_id: string; name: string } & KeyLimits;
-/** `created_by`: the key of scope `keys` that makes it; null if a person does. */
+/** `created_by`: the key of scope `keys` that makes this key; null: a person makes it. */
 type OwnKey = WantedKey & { scope: KeyScope; created_by: string | null };
 
 /**
@@ -145,7 +145,7 @@ const nothing: ceilings.Ceilings = {
   open_jobs_ceiling: null,
 };
 
-/** The caller has locked the account, so that no other key is made after the count. */
+/** The caller has locked the account, so that no other process makes a key after the count. */
 async function insertKey(
   tx: Transaction,
   wanted: OwnKey,

@@ -21,12 +21,10 @@ export interface SignUp {
   name: string;
   email: string;
   password: string;
-  /** The token of the invitation link; null: they signed up without one. */
+  /** The token of the invitation link; null: a sign-up without invitation. */
   token: string | null;
   email_verified: boolean;
-  /**
-   * True if a mail server is set up: then an address must be confirmed before the first sign-in.
-   */
+  /** True: a mail server is set up, so an address must be confirmed before the first sign-in. */
   has_mail: boolean;
 }
 
@@ -64,9 +62,9 @@ export async function signUp(
 }
 
 /**
- * Several people may sign up with one address before it is confirmed. Only its owner reads the
- * e-mails, and we cannot tell who that is, so no password works until it is set through an e-mailed
- * link.
+ * Replaces an earlier sign-up with the same unconfirmed address. Several people may sign up with an
+ * address, but only its owner reads its e-mails. So a password works only if this sign-up confirms
+ * the address; otherwise it has to be set through an e-mailed link.
  */
 async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
   const { id, name, password, email_verified } = person;
@@ -111,7 +109,7 @@ async function use(
   { id: person_id, email }: { id: string; email: string },
 ) {
   const { id, account_id, role } = invitation;
-  // The lock puts this strictly before or after a removal of the inviter.
+  // With the lock, this happens either before or after a removal of the inviter.
   if (account_id) await accounts.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation was used or has expired. Ask for a new one.', {
@@ -124,7 +122,7 @@ async function use(
 
 /**
  * Creates the person's own account. If an operator has already created an account with this
- * address, the person does not get that one: joining it takes an invitation.
+ * address, the person does not get that account, because joining it takes an invitation.
  */
 async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<string> {
   const account_id = newId();
@@ -144,14 +142,14 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
   return account_id;
 }
 
-/** Whether this address has an open invitation. The address must be confirmed. */
+/** Whether this confirmed address has an open invitation. */
 export async function isInvited(db: Database, email: string): Promise<boolean> {
   return (await invitations.listFor(db, email.toLowerCase())).length > 0;
 }
 
 /**
- * Gives someone who came from an identity provider an account of their own. If they were invited
- * into another account, they get none here and accept that invitation themselves.
+ * Gives a person who came from an identity provider an account of their own, unless they have one.
+ * A person who was invited into another account gets no own account and accepts that invitation.
  */
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
@@ -163,7 +161,7 @@ export function settlePerson(db: Database, person: { id: string; email: string }
   });
 }
 
-/** Creates an account for someone who belongs to none. Throws `Refused` if they belong to one. */
+/** Creates an account for a person. Throws `Refused` if they belong to an account already. */
 export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
@@ -198,7 +196,7 @@ export interface NewInvitation {
   email: string;
   /** For the inviter to pass on. */
   token: string;
-  /** For the e-mail to the address. Using it also confirms the address. */
+  /** For the e-mail to the address. Using this token also confirms the address. */
   mail_token: string;
 }
 
@@ -211,14 +209,14 @@ interface WantedInvitation {
   invited_by: string | null;
 }
 
-/** For operators. They vouch for the address, so both links confirm it. */
+/** Invites for an operator, who vouches for the address, so both links confirm it. */
 export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
   return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
 }
 
 /**
- * An owner of an account may invite any address and gets a link to pass on. Signing up with that
- * link does not confirm the address, unless the invitation is `vouched`.
+ * Creates an invitation. An owner of an account may invite any address and gets a link to pass on,
+ * so signing up with that link does not confirm the address, unless the invitation is `vouched`.
  */
 export async function insertInvitation(
   db: Connection,
@@ -232,7 +230,10 @@ export async function insertInvitation(
   return { id, email: wanted.email, token, mail_token };
 }
 
-/** Returns the token of a link that lets a person set a new password within an hour. */
+/**
+ * Returns the token of a link that lets a person set a new password within an hour. Throws `Refused`
+ * if nobody signs in with this address.
+ */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());
   if (!person)
@@ -248,14 +249,14 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 }
 
 /**
- * The stored form of such a link, which holds only a hash, so a stored row cannot be used as a
- * link. The sign-in library uses other identifiers, none of which begins like this.
+ * The stored form of a link to set a password. It holds only a hash of the token, so a stored row
+ * cannot be used as a link. No identifier of the sign-in library begins like this.
  */
 export function resetIdentifier(token: string): string {
   return `reset:${hashToken(token).toString('base64url')}`;
 }
 
-/** Called when a person has set a new password with such a link. This confirms their address. */
+/** Confirms a person's address, after they set a new password through an e-mailed link. */
 export function resetPassword(db: Database, id: string): Promise<void> {
   return people.verify(db, id);
 }

@@ -11,8 +11,8 @@ export interface Issuer {
 
 /**
  * The receipt numbers of these transfers of an account, by transfer. A paid deposit gets its number
- * and texts when it is first asked for, so the books never wait for the counter. Transfers without
- * a receipt are left out.
+ * and texts when its receipt is first asked for, so bookings never wait for the counter. Transfers
+ * without a receipt are left out.
  */
 export async function issueReceipts(
   db: Database,
@@ -28,7 +28,7 @@ export async function issueReceipts(
   return new Map([...known, ...(await receipts.numbersOf(db, missing))]);
 }
 
-/** Sets further lines about the account for new receipts. Issued ones stay as they are. */
+/** Sets further lines about the account for new receipts. Issued receipts stay as they are. */
 export async function changeBilledTo(
   db: Database,
   account_id: string,
@@ -39,7 +39,7 @@ export async function changeBilledTo(
   return billed_to;
 }
 
-/** The receipt of a deposit, issued at the first call; null: it has none. */
+/** The receipt of a deposit, issued at the first call; null if the transfer has no receipt. */
 export async function receiptOf(
   db: Database,
   account_id: string,

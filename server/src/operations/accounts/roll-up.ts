@@ -8,15 +8,14 @@ const keptDays = 90;
 /** How long after midnight a request of the previous day may still be written. */
 const lateMs = 3600 * 1000;
 
-/** Stores the sums of past days that have none yet. Returns how many days. */
+/** Stores the sums of past days that have no sums yet. Returns the number of these days. */
 export function rollUpDays(db: Database): Promise<number> {
   return db.tx(revenue.rollUp);
 }
 
 /**
- * Stores the sums of an account's past days, which are then read instead of all its requests: a
- * past day without open requests never changes. Returns the midnight (UTC) up to which sums are
- * stored.
+ * Stores the sums of an account's past days, so that pages need not read all its requests. A past
+ * day without open requests never changes. Returns the midnight (UTC) up to which sums are stored.
  */
 export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
   const to = midnightBefore(now - lateMs);

@@ -32,7 +32,7 @@ export function setRole(
   });
 }
 
-/** Removes a member, or lets one leave. Returns and throws as `setRole` does. */
+/** Removes a member, or lets a member leave. Returns and throws like `setRole`. */
 export function removeMember(
   db: Database,
   member: { account_id: string; person_id: string },

@@ -9,7 +9,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 import { commandLine, logAction, type Author } from '../operator-action.ts';
 
-/** Maximum number of vouchers in one call: each is shown on a line of its own. */
+/** Maximum number of vouchers in one call. Each code is shown on a line of its own. */
 export const vouchersMax = 1000;
 const noteMax = 200;
 
@@ -63,7 +63,7 @@ export async function createVouchers(
   return made;
 }
 
-/** Voids a voucher that nobody has redeemed. Repeating this changes nothing. Throws `Refused`. */
+/** Voids a voucher. Throws `Refused` if the voucher is unknown or was redeemed. */
 export async function voidVoucher(
   db: Database,
   id: string,
@@ -93,8 +93,8 @@ export interface Redemption extends Funds {
 
 /**
  * Redeems a voucher once: it is marked as redeemed and its deposit is booked in one transaction.
- * `code` comes from `parseVoucherCode`. Throws `Refused` with the reason; anyone with the full code
- * may know it.
+ * `code` comes from `parseVoucherCode`. Throws `Refused`; the message may say why the voucher is
+ * worth nothing, because the caller has the full code.
  */
 export function redeemVoucher(
   db: Database,

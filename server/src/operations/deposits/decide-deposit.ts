@@ -12,7 +12,7 @@ import type { ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 import { creditedEvent } from './deposit-events.ts';
 
-/** An operator decides on a deposit from a chain that was not credited by itself. */
+/** Decisions of an operator on deposits that were not credited automatically. */
 
 /** The deposit after the decision. */
 export interface DecidedDeposit {
@@ -26,21 +26,22 @@ export interface DecidedDeposit {
 export interface CreditWanted {
   deposit_id: string;
   /**
-   * The owner of the address is the default if the deposit is held for review or is dust, and the
-   * only account that is accepted if there is an owner. In all other cases it must be named: the
-   * token may not be credited, or is the word of one endpoint alone.
+   * The account that gets the deposit. If the address has an owner, no other account is accepted.
+   * May be left out only if there is an owner and the deposit is held for review or is dust. In
+   * other cases naming the account confirms a token that is not credited, or a deposit that only
+   * one endpoint has reported.
    */
   account_id?: string | null | undefined;
-  /** Credits it although another booking names its transaction. */
+  /** True: credits the deposit although another booking names its transaction. */
   allows_booked?: boolean | undefined;
   /** For the operator's log. */
   reason?: string | undefined;
 }
 
 /**
- * Credits a held or ignored deposit, once and for ever, with the amount that its row has. For a
- * token that the chain file does not credit, that takes one token for one US dollar: an operator
- * says so by naming the account. `described`: for the event. Throws `Refused`.
+ * Credits a held or ignored deposit with the amount of its row. This is never undone. For a token
+ * that the chain file does not credit, the amount counts one token as one US dollar; the operator
+ * agrees by naming the account. `described`: the chains, for the event. Throws `Refused`.
  */
 export function creditDeposit(
   db: Database,
@@ -55,7 +56,7 @@ export function creditDeposit(
     const books = await openBooks(tx, [account_id]);
     const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
     const { amount_usd_micro, state, why, tx_hash } = deposit;
-    // Another endpoint may have corrected it at this moment.
+    // Another endpoint may have corrected the deposit since `find`.
     if (deposit.account_id !== found.account_id || why !== found.why)
       throw new Refused('This deposit has just changed. Look at it again.', {
         reason: 'deposit_changed',
@@ -125,7 +126,7 @@ function reasonOf(given: string | undefined): { reason?: string } {
   return given === undefined ? {} : { reason: plainText('reason', given) };
 }
 
-/** Throws `Refused` if the deposit is unknown, or was credited. */
+/** The deposit. Throws `Refused` if it is unknown or was credited. */
 async function demandDeposit(
   db: Connection,
   id: string,
@@ -142,7 +143,7 @@ async function demandDeposit(
   return deposit;
 }
 
-/** Why the account must be named. */
+/** Says why the account must be named. */
 function namingOf(
   owner: string | null,
   why: chainDeposits.OpenDeposit['why'],

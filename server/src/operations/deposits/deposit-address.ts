@@ -19,9 +19,10 @@ export interface AccountAddress {
 }
 
 /**
- * The account's addresses, issued at the first call, and its for ever. A chain is left out while no
- * deposit on it would be noticed: it was not read yet, is stopped, or has a wrong setting; also
- * while its key differs from the stored one. A restored copy issues none.
+ * The account's addresses. An address is issued at the first call and belongs to the account for
+ * ever. A chain is left out while a deposit would not be noticed, because the chain was not read
+ * yet, is stopped or has a wrong setting. It is also left out while its key differs from the stored
+ * key. A restored copy issues no addresses.
  */
 export async function accountAddresses(
   db: Database,
@@ -51,8 +52,9 @@ export async function accountAddresses(
 }
 
 /**
- * As `accountAddresses`, for somebody who is about to pay: their chains are read more often for a
- * while. Replies that merely contain an address must not cause this, as each call of a program may.
+ * Like `accountAddresses`, for a person who is about to pay: the chains are read more often for a
+ * while. A reply that only contains an address must not use this, because a program may ask for it
+ * all the time.
  */
 export async function addressesForPayer(
   db: Database,
@@ -81,7 +83,7 @@ export type IssuedAddress =
 /**
  * The account's address of the key's family, issued at the first call. The key and the address are
  * compared with the database each time: if one of them differs, no address is returned. A restored
- * copy issues none until it is resumed.
+ * copy issues no address until it is resumed.
  */
 export function depositAddress(
   db: Database,
@@ -92,7 +94,7 @@ export function depositAddress(
     const stored = await storedRow(tx, accountId, key);
     const current = compare(stored, key);
     if (!isMissing(current)) return current;
-    // The next address may be another customer's already.
+    // The original database may have given the next address to another customer.
     // guard: held-copy-issues-no-address
     if (await installation.isCopy(tx)) return missing;
     return issue(tx, accountId, key, stored.key_id);
@@ -100,9 +102,9 @@ export function depositAddress(
 }
 
 /**
- * Issues a new address in place of the account's current one, so that its payments are not linked
- * on the chain. The earlier address is still read, and its deposits are still the account's. Throws
- * `Refused` if the account has too many.
+ * Replaces the account's current address by a new one, so that payments are not linked on the
+ * chain. The earlier address is still read, and its deposits still belong to the account. Throws
+ * `Refused` if the account has too many addresses.
  */
 export function renewAddress(
   db: Database,
@@ -122,7 +124,8 @@ export function renewAddress(
     // guard: new-addresses-bounded
     if (issued >= addressesMax)
       throw new Refused(
-        `An account can have ${addressesMax} addresses of a network. The current one stays good.`,
+        `An account can have ${addressesMax} addresses of a network. Use the current one: it ` +
+          'stays valid.',
         { reason: 'addresses_too_many', maximum: addressesMax },
       );
     if (address !== null) await addresses.retireCurrent(tx, key.family, accountId);
@@ -130,12 +133,12 @@ export function renewAddress(
   });
 }
 
-/** Every address is read for ever, so each makes reading a little slower. */
+/** Every address is read for ever, so each new address makes reading a little slower. */
 const addressesMax = 20;
 
 /**
  * The account's current address as it was stored, if the configured key derives it. Replacing a key
- * retires its addresses, so no current one is of an earlier key.
+ * retires its addresses, so a current address never belongs to an earlier key.
  */
 function compare(
   stored: addresses.CurrentRow | undefined,
@@ -169,7 +172,7 @@ export async function differingKeys(
   return found;
 }
 
-/** The family's current key and the account's address; the configured key becomes the first one. */
+/** The family's current key and the account's address. Stores the configured key as first key. */
 async function storedRow(
   tx: Connection,
   accountId: string,

@@ -2,7 +2,7 @@ import { asExplorersWrite, type ShownChain } from '../../core/deposit/chain.ts';
 import type { DepositPlace, HeldWhy } from '../../core/deposit/deposit.ts';
 import type { NewEvent } from '../../core/operator-event.ts';
 
-/** Events to the operator about deposits. Ignored ones have none. */
+/** Events to the operator about deposits. Ignored deposits cause no event. */
 
 interface EventDeposit extends DepositPlace {
   id: string;

@@ -22,12 +22,12 @@ import type { Database } from '../../lib/sql/sql.ts';
 import type { DepositChain } from './deposit-address.ts';
 import { creditedEvent, heldEvent } from './deposit-events.ts';
 
-/** The result of reading a chain once, or a part of it. */
+/** The result of one read of a chain, or a part of the result. */
 export interface ChainRead {
   final: FinalTransfer[];
   /** Null: the blocks above the final one were not read. */
   seen: SeenTransfer[] | null;
-  /** Blocks whose deposits are still shown although `seen` does not have them; null: none. */
+  /** Blocks whose deposits remain shown although `seen` lacks them; null: none. */
   skipped: BlockRange | null;
   state: chains.ReadState;
 }
@@ -120,7 +120,7 @@ interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_men
   facts: Token;
 }
 
-/** New deposits, and those that were held until every endpoint knew them. */
+/** Decides on new deposits, and again on deposits that were held as unconfirmed. */
 function decide(
   found: Found[],
   before: ReadonlyMap<string, chainDeposits.KnownDeposit>,
@@ -174,7 +174,7 @@ function demandToken(tokens: ReadonlyMap<string, Token>, address: string): Token
   return token;
 }
 
-/** Never more than a balance can hold: such an amount is not real, and an operator looks at it. */
+/** At most what a balance can hold: a larger amount is not real, and an operator looks at it. */
 function amountOf(units: bigint, token: Token): bigint {
   const amount = microOf(units, token);
   return amount > COLUMN_MAX ? COLUMN_MAX : amount;

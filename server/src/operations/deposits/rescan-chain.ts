@@ -10,9 +10,9 @@ export interface Rescan {
 }
 
 /**
- * Has blocks read once more, to find deposits that were missed, while new blocks are read as
- * before. Deposits that are known stay as they are. `to: null`, or a block that was not read yet:
- * up to the newest block that was read. Replaces a rescan that has not ended. Throws `Refused`.
+ * Makes the worker read blocks once more, to find missed deposits, while it reads new blocks as
+ * before. Known deposits stay as they are. If `to` is null or was not read yet, the rescan ends at
+ * the newest block that was read. Replaces a rescan that has not ended. Throws `Refused`.
  */
 export async function rescanChain(
   db: Database,
@@ -38,7 +38,7 @@ export async function rescanChain(
   });
 }
 
-/** Ends a rescan, for example of blocks that the endpoints have forgotten. Throws `Refused`. */
+/** Ends a rescan, for example of blocks that the endpoints no longer have. Throws `Refused`. */
 export function cancelRescan(db: Database, name: string): Promise<ActionResult<{ chain: string }>> {
   return db.tx(async (tx) => {
     await lockRead(tx, name);
@@ -48,8 +48,8 @@ export function cancelRescan(db: Database, name: string): Promise<ActionResult<{
 }
 
 /**
- * Locks the row of a chain that was read. Throws `Refused`: one that was never read may have been
- * read under another name.
+ * Locks the row of a chain that was read. Throws `Refused` for a chain that was never read, because
+ * it may have been read under another name.
  */
 export async function lockRead(
   tx: Connection,

@@ -4,8 +4,8 @@ import type { ActionResult } from '../operator-action.ts';
 import { lockRead, unread } from './rescan-chain.ts';
 
 /**
- * Reads a chain on that was stopped, or reads it again from a height on. Deposits that are known
- * stay as they are, so none is credited twice. Throws `Refused`.
+ * Makes the worker continue a stopped chain, or read a chain again from a height on. Known deposits
+ * stay as they are, so no deposit is credited twice. Throws `Refused`.
  */
 export function resumeChain(
   db: Database,

@@ -6,8 +6,8 @@ import type { ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
 /**
- * Makes the configured key the one that a family's addresses are derived from. Each account gets a
- * new address when it next looks; the earlier ones are still read, and theirs. Throws `Refused`.
+ * Derives a family's new addresses from the configured key. Each account gets a new address when it
+ * next asks. Earlier addresses are still read and still belong to their accounts. Throws `Refused`.
  */
 export function rotateKey(
   db: Database,
@@ -17,11 +17,11 @@ export function rotateKey(
     const stored = await addresses.currentKey(tx, family);
     if (!stored)
       throw new Refused(
-        `No address of the family ${family} was issued yet: the key that is set is used from the first one on.`,
+        `No address of the family ${family} was issued yet, so there is no key to replace. The first address uses the configured key.`,
         { reason: 'deposit_key_unused' },
       );
     if (stored.xpub === xpub || !(await addresses.lockKey(tx, stored.id)))
-      throw new Refused(`The key that is set for ${family} is already the current one.`, {
+      throw new Refused(`The configured key of ${family} is already the current one.`, {
         reason: 'deposit_key_same',
       });
     await addresses.replaceKey(tx, { id: newId(), family, xpub });
