@@ -21,7 +21,7 @@ export function randomBase62(length: number, random: (bytes: number) => Buffer):
 
 /**
  * Writes a whole number ≥ 0 with exactly `width` characters, padded with zeros.
- * @throws RangeError if the value is no whole number ≥ 0 or does not fit.
+ * @throws RangeError if the value is not a whole number ≥ 0 or does not fit.
  */
 export function encodeBase62(value: number, width: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`no whole number: ${value}`);

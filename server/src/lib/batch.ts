@@ -1,10 +1,10 @@
 import { errorOf } from './unknown.ts';
 
 /**
- * Gathers single calls into batches, without a timer. If at least half as many calls wait when a
- * batch returns as it had, they leave at once. Otherwise a single call leaves at the end of this
- * turn of the event loop, and several wait some turns for more. So a single call of an idle system
- * is not delayed, and a busy system makes one round trip for many calls.
+ * Gathers single calls into batches, without a timer. When a batch returns, the waiting calls leave
+ * at once if they are at least half as many as the batch had. Otherwise a single call leaves at the
+ * end of this turn of the event loop, and several calls wait some turns for more. So a single call
+ * of an idle system is not delayed, and a busy system makes one round trip for many calls.
  *
  * `many` returns a value or an `Error` for each item, in their order; an error rejects only that
  * item's call.
@@ -25,7 +25,7 @@ export interface BatchOptions {
  * need some turns to make their next call.
  */
 const turnsMax = 8;
-/** They wait no longer than this, because turns of a busy loop can be long. */
+/** Several calls wait no longer than this for more, because turns of a busy loop can be long. */
 const gatherMaxMs = 5;
 
 export class BatchFull extends Error {

@@ -2,10 +2,12 @@
 const graceMs = 2_000;
 
 /**
- * Runs `work` with a signal that fires with `outer` or after `ms`. The listener and the timer are
- * removed when the work ends. `AbortSignal.any` with `AbortSignal.timeout` would keep theirs until
- * the time is over, and may never fire, because the garbage collector takes the time limit. Work
- * that ignores the signal is abandoned, and the promise rejects with the signal's reason.
+ * Runs `work` with a signal that fires with `outer` or after `ms`. Work that ignores the signal is
+ * abandoned after `graceMs`, and the promise rejects with the signal's reason.
+ *
+ * The listener and the timer are removed when the work ends. `AbortSignal.any` with
+ * `AbortSignal.timeout` would keep both until the time is over, and might never fire, because the
+ * garbage collector may take the time limit.
  */
 export async function bounded<T>(
   outer: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 /** A shared amount, such as bytes or slots, with a limit for each owner too. */
 export interface Budget {
-  /** Returns false and takes nothing if too little is left in total or of this owner's share. */
+  /** Returns false and takes nothing if too little is left, in total or of the owner's share. */
   take(owner: string, amount: number): boolean;
   give(owner: string, amount: number): void;
   /** Amount that this owner could still take. */

@@ -3,7 +3,7 @@ import { messageOf } from './unknown.ts';
 
 /**
  * JSON from outside. Input that `JSON.parse` accepts but that would do harm later is refused here,
- * so that no other code has to consider it. If keys are duplicate, the last one wins, as there.
+ * so that no other code has to consider it. The last value of a repeated key counts.
  */
 
 /** A JSON object whose members are not known yet. */
@@ -12,9 +12,7 @@ export type Json = Record<string, unknown>;
 export interface JsonLimits {
   /** Maximum nesting of arrays and objects; `[]` is 1, a plain number 0. May be 1,000 at most. */
   depth: number;
-  /**
-   * Maximum number of values, checked in long texts; a million empty lists take seconds to walk.
-   */
+  /** Maximum number of values in a long text: a million empty lists take seconds to walk. */
   values: number;
 }
 
@@ -38,9 +36,7 @@ interface Problem {
   path: (string | number)[];
 }
 
-/**
- * For nesting that is too deep the path would not help, so one constant serves all such problems.
- */
+/** The only problem without a path, because the path of a deep value would not help. */
 const deep: Problem = { what: 'is nested too deeply', path: [] };
 
 /** The walk recurses once per level; this many levels are far below the limit of the stack. */
@@ -209,19 +205,19 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object itself, or an empty object if the value is none. */
+/** The object itself, or an empty object if the value is not an object. */
 export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** The list itself, or an empty list if the value is none. */
+/** The list itself, or an empty list if the value is not a list. */
 export function itemsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 /**
- * Parses JSON that this service or one of its packages has written, so that it has the type it was
- * written with. Throws a SyntaxError for anything else than JSON.
+ * Parses JSON that this service or one of its packages has written. Throws a SyntaxError if the
+ * text is not JSON.
  */
 export function fromJson<T>(text: string): T {
   // Not checked, because the value had this type when it was written.

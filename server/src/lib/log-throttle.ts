@@ -1,11 +1,11 @@
-/** Thins out frequent log lines, to one per subject and minute. */
+/** Limits frequent log lines to one per subject and minute. */
 export class LogThrottle {
   /** By subject: when it was last logged, and how often it has occurred since. */
   readonly #logged = new Map<string, { at: number; since: number }>();
 
   /**
-   * How many occurrences the next line covers; null if the subject was logged within the last
-   * minute.
+   * Counts an occurrence. Returns the number of occurrences that a line has to cover now; null if
+   * the subject was logged within the last minute.
    */
   due(subject: string): number | null {
     const now = performance.now();

@@ -18,7 +18,7 @@ let hidden: string[] = [];
 
 /**
  * Removes this text from all later log lines. For a key `id:secret`, removes each half too. For a
- * URL, removes it and what may be a key in it, but not its host: lines name hosts of their own.
+ * URL, removes the URL and the parts that may be keys, but not its host, which lines may name.
  */
 export function hideInLogs(secret: string): void {
   const url = /^https?:\/\//.test(secret) ? URL.parse(secret) : null;
@@ -35,7 +35,7 @@ export function hideInLogs(secret: string): void {
 /** Shorter parts of a path or query are words such as `jsonrpc`. */
 const keyMinLength = 16;
 
-/** Texts of a URL that lines must not have; none if it is only a host. */
+/** Texts of a URL that log lines must not contain; none if the URL is only a host. */
 function secretsOf(url: URL): string[] {
   const { href, protocol, username, password, pathname, search, searchParams } = url;
   if (`${username}${password}${search}` === '' && pathname === '/') return [];
@@ -79,7 +79,7 @@ function serializeError(error: unknown): object {
     const { name: type, message, stack } = error;
     return { type, message, stack };
   }
-  // The serializer returns a value that is no error unchanged.
+  // The serializer returns a value that is not an error unchanged.
   const fields = Object.entries(pino.stdSerializers.err(error as Error));
   const shown = fields.filter(([name, value]) => !rowFields.has(name) && isPlain(value));
   // If a host with several addresses cannot be reached, the error has one part per address and no

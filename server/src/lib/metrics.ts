@@ -149,9 +149,7 @@ export function addOwn(
   registry.registerMetric(gauge);
 }
 
-/**
- * However often metrics are scraped, these are read at most this often, and wait at most this long.
- */
+/** Shared gauges are read at most this often, and a scrape waits for them at most this long. */
 const sharedFreshMs = 3_000;
 const sharedWaitMs = 2_000;
 

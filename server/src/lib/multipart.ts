@@ -9,7 +9,7 @@ export interface FormPart {
   bytes: Buffer;
 }
 
-/** The body is not such a form. The message is meant for the sender. */
+/** The body is not a valid form. The message is meant for the sender. */
 export class MultipartError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,7 +28,10 @@ export function formBoundary(contentType: string): string | null {
   return quoted ?? plain ?? null;
 }
 
-/** @throws MultipartError */
+/**
+ * The parts of a form, in order.
+ * @throws MultipartError
+ */
 export function parseForm(body: Buffer, boundary: string): FormPart[] {
   const mark = Buffer.from(`\r\n--${boundary}`, 'latin1');
   const parts: FormPart[] = [];
@@ -69,7 +72,7 @@ function readHead(head: string): Omit<FormPart, 'bytes'> {
   return { name, file_name: parameter(disposition, 'filename'), content_type };
 }
 
-/** A quoted or plain parameter; browsers write a quotation mark inside as %22. */
+/** A quoted or plain parameter. Browsers write a quotation mark inside a value as %22. */
 function parameter(disposition: string, name: string): string | null {
   const form = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s";]+))`, 'i');
   const [, quoted, plain] = form.exec(disposition) ?? [];
@@ -77,5 +80,7 @@ function parameter(disposition: string, name: string): string | null {
 }
 
 function broken(): MultipartError {
-  return new MultipartError('The body is not a complete form of parts between its boundary.');
+  return new MultipartError(
+    'The body is not a complete form: its parts must be between the boundary of the Content-Type.',
+  );
 }

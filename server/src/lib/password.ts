@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${figures}$${nonce.toString('base64')}$${tag.toString('base64')}`;
 }
 
-/** Returns false also if `stored` is not such a hash. */
+/** Whether the password fits; false also if `stored` does not have the form of `hashPassword`. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = form.exec(stored) ?? [];
   if (tag === undefined) return false;

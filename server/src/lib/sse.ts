@@ -72,7 +72,7 @@ export function openEventStream(
       return false;
     }
     raw.write(text);
-    // Node would hold it back until the events that are already here are written too.
+    // Node would hold the first event back until the other events of this turn are written.
     if (!hasWritten) raw.socket?.uncork();
     hasWritten = true;
     return true;

@@ -51,7 +51,7 @@ export async function headAnd(
 
 /**
  * Throws `StreamStalled` when one read takes longer than `idleMs`. Time between reads does not
- * count. `cut` is then called, to break what the source is waiting for.
+ * count. `cut` is called at a stall, to break what the source is waiting for.
  */
 export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
   return interruptible(source, (fail) => {
@@ -107,8 +107,8 @@ export function abortable(source: Bytes, signal: AbortSignal): Bytes {
 }
 
 /**
- * The same bytes in pieces of exactly `size` bytes; only the last may be shorter, and none is
- * empty.
+ * The same bytes in pieces of exactly `size` bytes. Only the last piece may be shorter, and no
+ * piece is empty.
  */
 export function pieces(source: Bytes, size: number): Bytes {
   const inner = source[Symbol.asyncIterator]();

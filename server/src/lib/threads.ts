@@ -20,7 +20,7 @@ interface Job<Task, Answer> {
 /**
  * A few threads for work that might never end, because a thread can be stopped and a promise
  * cannot. The script answers each message with one message. Threads start when they are needed;
- * idle ones stay, without keeping the process alive. They get no environment.
+ * idle threads stay, without keeping the process alive. Threads get no environment variables.
  */
 export class Threads<Task, Answer> {
   readonly #script: URL;

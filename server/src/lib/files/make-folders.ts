@@ -16,7 +16,7 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
       mkdirSync(each, { mode });
       first ??= each;
     } catch (error) {
-      // Another process may have just made it; anything else is in the way.
+      // Another process may have just made the folder. A file with this name is an error.
       if (codeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
     }
   }
@@ -25,7 +25,8 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
 
 /**
  * Makes a folder that other users of this machine cannot read, and removes excess rights from an
- * existing one. Folders of other users, and those shared on purpose, stay unchanged.
+ * existing one. Folders of other users, and folders with a sticky bit, which are shared on purpose,
+ * stay unchanged.
  */
 export function makePrivate(path: string, mode: 0o700 | 0o711): void {
   makeFolders(path, mode);

@@ -9,7 +9,7 @@ import { createTarDecoder, createTarPacker } from 'modern-tar';
  * altered is recognised before any of its contents are used.
  */
 
-/** The file has changed since it was sealed. The message is for people. */
+/** The file is incomplete or was altered. The message continues a sentence about the file. */
 export class DamagedArchive extends Error {}
 
 export interface Seal {
@@ -75,13 +75,13 @@ export async function proveSeal(file: FileHandle): Promise<void> {
   throw new DamagedArchive('it is incomplete or was altered');
 }
 
-/** The name of the first entry, read without checking the seal; any text if this is no tar file. */
+/** The name of the first entry, without a check of the seal; any text if this is not a tar file. */
 export async function firstName(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(nameBytes), 0, nameBytes, 0);
   return buffer.toString('latin1', 0, bytesRead).replace(/\0[^]*$/, '');
 }
 
-/** The entries in order, read without checking the seal. */
+/** The entries in order, without a check of the seal. */
 export async function* readEntries(file: FileHandle): AsyncGenerator<TarEntry, undefined> {
   const end = (await file.stat()).size - sealBytes;
   // Without an encoding, a file is read as bytes.

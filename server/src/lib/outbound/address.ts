@@ -32,7 +32,7 @@ const notPublic: readonly [cidr: string, what: string][] = [
   ['203.0.113.0/24', 'documentation'],
   ['224.0.0.0/4', 'multicast'],
   ['240.0.0.0/4', 'reserved, with broadcast'],
-  ['168.63.129.16/32', 'the host services of one cloud: looks public, stands in no registry'],
+  ['168.63.129.16/32', 'the host services of one cloud: looks public, is in no registry'],
   ['::/96', 'unspecified, loopback, and IPv4-compatible'],
   ['::ffff:0:0/96', 'IPv4-mapped'],
   ['::ffff:0:0:0/96', 'IPv4-translated'],
@@ -118,7 +118,7 @@ export interface JudgeOptions {
  */
 export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
-  // Parsers differ in how they read these, and a later reader of the URL may use another parser.
+  // Parsers read these characters differently, and a later reader may use another parser.
   if (text.trim() !== text || hasBlankOrBackslash(text)) {
     return no('must not contain spaces, control characters or backslashes');
   }

@@ -47,7 +47,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const strange = lookup ?? createLookup();
   const guarded = connector(connectTimeoutMs, async (hostname) => {
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
-    // A private address among public ones is no accident, so the whole name is refused.
+    // A private address among public ones is never an accident, so the whole name is refused.
     // guard: name-judged-at-connect
     if (!areFit(addresses)) throw blocked();
     return addresses;

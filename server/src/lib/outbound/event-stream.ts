@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { FetchError } from './fetch-error.ts';
 
-/** An event of such a stream; the size of its data is limited. */
+/** A server-sent event. `readEvents` limits its length. */
 export type ServerEvent = EventSourceMessage;
 
 /**
@@ -27,7 +27,7 @@ export async function* readEvents(
       limit(line.length);
       if (line === '') held = 0;
       else if (!line.startsWith(':')) held += line.length;
-      // Only whole lines: the parser scans an unfinished line again with each piece.
+      // The parser gets whole lines, because it scans an unfinished line again with each piece.
       parser.feed(`${line}\n`);
       yield* ready.splice(0);
     }

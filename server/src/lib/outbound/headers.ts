@@ -17,7 +17,7 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 /** Longer names would make a header longer than clients read. */
 const nameMax = 128;
 
-/** Texts of callers as items of a header's list, with escapes for what no header can hold. */
+/** Callers' names as items of a header's list, percent-encoded. Too long names are left out. */
 export function namesInHeader(names: readonly string[]): string[] {
   return names
     .map((name) => encodeURIComponent(name.toWellFormed()))

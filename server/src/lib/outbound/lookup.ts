@@ -67,8 +67,8 @@ const checkTimeoutMs = 2000;
 
 /**
  * Whether all addresses behind a URL's `hostname` are public now. They may change, so they must be
- * checked again when connecting. `unresolved`: no such name, an incomplete answer, or none within 2
- * s.
+ * checked again when connecting. `unresolved`: the name is unknown, or its answer is incomplete or
+ * takes longer than `checkTimeoutMs`.
  */
 export async function resolvesToPublic(
   hostname: string,
@@ -91,8 +91,8 @@ export async function resolvesToPublic(
 const checksAtOnce = 8;
 
 /**
- * Does the same for all names of one call, within the time limit of a single name. Names without a
- * result by then are left out.
+ * Checks all names of one call like `resolvesToPublic`, within the time limit of a single name.
+ * Names without a result by the end of this time are left out.
  */
 export async function allResolveToPublic(
   hostnames: ReadonlySet<string>,
@@ -104,7 +104,7 @@ export async function allResolveToPublic(
   const rest = hostnames.values();
   const over = Promise.withResolvers<void>();
   let late = false;
-  // Set before the timers of the look-ups, so that no further look-up begins when the first ones
+  // Set before the timers of the look-ups, so that no new look-up begins when the first look-ups
   // time out.
   const timer = setTimeout(() => {
     late = true;

@@ -6,7 +6,8 @@ export interface StreamReply {
   status: number;
   headers: ReplyHeaders;
   /**
-   * Can be read once. If an error occurs, throws `FetchError` after the bytes that came before it.
+   * Can be read once. Throws a `FetchError` after the bytes that came before the error; an abort by
+   * the signal drops these bytes.
    */
   body: AsyncIterable<Uint8Array>;
   /**
@@ -16,7 +17,7 @@ export interface StreamReply {
   close(): void;
 }
 
-/** Bytes waiting for the reader at which the sender is stopped, and at which it may go on. */
+/** Bytes waiting for the reader: the sender pauses at the maximum and resumes at the low mark. */
 const waitingBytesMax = 256 * 1024;
 const waitingBytesLow = 64 * 1024;
 
@@ -27,7 +28,7 @@ interface Reader {
 
 const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
-/** Hands the reply over as it comes in, and slows the sender down if the reader is slower. */
+/** Hands the reply over as it comes in, and slows the sender down to the pace of the reader. */
 export class StreamedReply extends Exchange implements AsyncIterableIterator<Uint8Array> {
   private start: {
     resolve: (reply: StreamReply) => void;

@@ -40,7 +40,7 @@ function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> 
   let last: Promise<pg.QueryResult | void> = Promise.resolve();
   const next = (statement: Statement): Promise<pg.QueryResult> => {
     const result = last.then(() => client.query(statement));
-    // The awaiting caller or `settled` reports it.
+    // The caller that awaits the result, or `settled`, reports the error.
     result.catch(() => {});
     last = result;
     return result;

@@ -11,12 +11,9 @@ interface Log {
 export class Outage {
   readonly #log: Log;
   readonly #tell: (error: unknown) => void;
-  /**
-   * False until the database has answered once. Before that, the caller that opens it reports
-   * errors.
-   */
+  /** False until the database has answered once. Until then its opener reports errors. */
   #isKnown = false;
-  /** An outage was logged, but not yet its end. */
+  /** True: an outage was logged, but not its end. */
   #isLogged = false;
 
   constructor(log: Log) {

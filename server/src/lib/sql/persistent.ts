@@ -4,9 +4,8 @@ export interface PersistentOptions {
   /** True for a failure that may end by itself. */
   isPassing: (error: unknown) => boolean;
   /**
-   * Measured from the first of several failures in succession; work that begins later in such a
-   * series is tried only once. A series ends with a success, or when nothing has failed for this
-   * long.
+   * Limit of all repeats, measured from the first of several failures in succession. After this
+   * time work is tried only once, until it succeeds or nothing has failed for this long.
    */
   patienceMs: number;
   pauseMs: number;
@@ -15,8 +14,8 @@ export interface PersistentOptions {
 export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
 
 /**
- * Repeats work until it succeeds or `patienceMs` is over. `isRepeat` tells the work that it was
- * tried before, because a failed attempt may have taken effect.
+ * Repeats work until it succeeds or `patienceMs` is over. `isRepeat` is true if the work was tried
+ * before, because a failed try may have taken effect.
  */
 export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
   let failingSince: number | null = null;

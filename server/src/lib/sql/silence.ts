@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type pg from 'pg';
 import { fieldOf } from '../unknown.ts';
 
-/** Connections that fall silent: no byte comes back, and no error either. */
+/** Connections that fall silent: neither bytes nor an error come back. */
 
 /** The server did not answer within its time limit. */
 export function isSilence(error: unknown): boolean {
@@ -10,8 +10,9 @@ export function isSilence(error: unknown): boolean {
 }
 
 /**
- * If one connection is silent, the idle ones probably are too, and each would cost a caller the
- * whole time limit. Returns a function that breaks the idle connections; the pool opens new ones.
+ * If one connection is silent, the idle connections probably are too, and each would cost a caller
+ * the whole time limit. Returns a function that breaks the idle connections, so that the pool opens
+ * new ones.
  */
 export function idleOf(pool: pg.Pool): () => void {
   const idle = new Set<pg.PoolClient>();

@@ -61,7 +61,10 @@ export interface DatabaseOptions {
   statementTimeoutMs: number;
   applicationName: string;
   onError?: (error: Error) => void;
-  /** Called for each statement and transaction that the server answered or did not answer. */
+  /**
+   * `answered` is called after each statement or transaction that succeeded, `failed` if the server
+   * was not reached or gave no answer.
+   */
   watch?: { answered(): void; failed(error: unknown): void };
 }
 
@@ -83,7 +86,7 @@ types.setTypeParser(int8Array as never, (text: string) =>
   parseTextArray(text).map((item) => (item === null ? null : BigInt(item))),
 );
 
-/** The database gave no answer or only part of one. The statement may have taken effect. */
+/** SQLSTATEs of a database that cannot work now. The statement may have taken effect. */
 const unavailableCodes = new Set([
   '57P01',
   '57P02',
@@ -108,7 +111,7 @@ const attemptsMax = 5;
 /** A piece of SQL. `bind` adds a value as a parameter and returns its `$n`. */
 export interface Fragment {
   (bind: (value: unknown) => string): string;
-  /** Its parameters, if its text is the same each time at its place in a template. */
+  /** The parameters. Set only if the text is always the same at its place in a template. */
   parameters?: () => unknown[];
 }
 
@@ -185,8 +188,8 @@ type ColumnType =
 
 /**
  * Rows as a table to select from, with the named fields as its columns: `from ${rowsOf(claims, {
- * id: 'uuid', attempt: 'int' })} as d`. A missing field is null. The first column has a value in
- * each row, and is not `json`.
+ * id: 'uuid', attempt: 'int' })} as d`. A missing field is null. The first column must have a value
+ * in each row, and must not be `json`.
  */
 export function rowsOf<Row>(
   rows: readonly Row[],
@@ -346,7 +349,7 @@ function holdTogether(client: pg.PoolClient): void {
   });
 }
 
-/** Gives the driver a query of its own, because it copies a plain one property by property. */
+/** Gives the driver a query object, because it copies a plain object property by property. */
 function ask(client: pg.PoolClient, { text, values, name }: Statement): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     const query = new pg.Query(text, values, (error, result) =>
@@ -363,8 +366,8 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   const send = (statement: Statement) => {
     holdTogether(client);
     const promise = ask(client, statement);
-    // A caller that awaits the promise gets the error too. If none does, the error must not be
-    // unhandled.
+    // A caller that awaits the promise gets the error too. Without such a caller, an unhandled
+    // rejection would end the process.
     promise.catch((error: unknown) => (failure ??= error));
     return promise;
   };

@@ -4,8 +4,9 @@ import { rawSql, type Connection, type Database } from './sql.ts';
 const cancelled = '57014';
 
 /**
- * Runs reads in a transaction whose statements the server cancels after `ms`. Returns null if one
- * was cancelled. Each is planned for its own values: for what takes seconds, that is worth it.
+ * Runs reads in a transaction whose statements the server cancels after `ms`. Returns null if a
+ * statement was cancelled. Each statement is planned for its own values, which pays off because it
+ * may take seconds.
  */
 export async function readWithin<T>(
   db: Database,

@@ -53,7 +53,7 @@ export async function unspentBonuses(
     });
 }
 
-/** Counts an account's spending against its live bonuses, so that a new bonus does not pay for it. */
+/** Takes an account's spending off its live bonuses, so that a new bonus does not pay for it. */
 export async function countSpending(
   tx: Transaction,
   books: Books,

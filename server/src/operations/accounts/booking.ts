@@ -85,8 +85,8 @@ export function isSameBooking(earlier: Facts, wanted: Facts): boolean {
 }
 
 /**
- * The trimmed text. Throws `Refused` if it is too long or has invisible characters, which could make
- * two references look the same, so that a payment is booked twice.
+ * The trimmed text. Throws `Refused` if it is empty, too long or has invisible characters: with
+ * these, two references could look the same, and a payment could be booked twice.
  */
 export function plainText(name: keyof typeof textMax, given: string): string {
   const max = textMax[name];

@@ -231,8 +231,8 @@ export async function insertInvitation(
 }
 
 /**
- * Returns the token of a link that lets a person set a new password within an hour. Throws `Refused`
- * if nobody signs in with this address.
+ * Returns the token of a link that lets a person set a new password within an hour. Throws
+ * `Refused` if nobody signs in with this address.
  */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());

@@ -26,7 +26,7 @@ export interface ChatRun {
   routes: readonly ModelUpstream[];
   quote: Quote;
   max_tokens: number;
-  /** True if the reply is stored for a replay. */
+  /** True: the reply is stored, so that a repeat of the call gets it. */
   keep: boolean;
   /** Whether someone still waits for the reply. */
   isAwaited: () => boolean;
@@ -43,16 +43,16 @@ export interface ChatCallDeps {
   log: { debug(fields: object, message: string): void };
 }
 
-/** The answer of the route that accepted the call, or of the last one tried. */
+/** The answer of the route that accepted the call, or of the last route tried. */
 export interface ChatAnswer {
   outcome: ChatOutcome;
   run: RoutedRun;
 }
 
-/** A call with the route that accepted it, or the last one tried. */
+/** A call with the route that accepted it, or with the last route tried. */
 export interface RoutedRun extends ChatRun {
   route: ModelUpstream;
-  /** Which of the upstream's keys was used; null if it has one. */
+  /** The name of the upstream's key that was used; null if the upstream has only one key. */
   key: string | null;
 }
 
@@ -115,7 +115,7 @@ export async function callRoutes(
   return called!;
 }
 
-/** A chat has no attempts in the database, so the log tells which route did not take it. */
+/** Logs the route that did not take a chat, because the database has no attempts of chats. */
 function noteStart(
   { request_id, model, route, key }: RoutedRun,
   failed: Extract<ChatOutcome, { outcome: 'not_accepted' | 'unknown' }>,
@@ -129,8 +129,8 @@ function noteStart(
 }
 
 /**
- * The optional fields of a chat that this upstream gets. The mark that makes it fill its cache is
- * passed on only if the model has a price for that.
+ * Selects the optional fields of a chat that this upstream gets. The mark that makes the upstream
+ * fill its cache is passed on only if the model has a price for cache writes.
  */
 function passesOf(
   { passes }: Pick<Upstream, 'passes'>,
@@ -154,7 +154,7 @@ export function ignoredFields(
 
 /**
  * Whether the record of a left start was written. If it was not, no further route is tried, because
- * this one may have accepted the call.
+ * the lost call may have been accepted.
  */
 async function isWritten(write: Promise<unknown>): Promise<boolean> {
   return write.then(
@@ -178,8 +178,8 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
-  // nothing. The last route has none: no other route could be faster, and the operator alone would
-  // pay for a call left there.
+  // nothing. The last route has no limit, because no other route could be faster, and the operator
+  // alone would pay for a left call.
   const isLast = route === run.routes.at(-1);
   // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;
@@ -211,10 +211,7 @@ async function callAt(
   }
 }
 
-/**
- * The time limit for the first byte of an answer: the route's `first_byte_seconds`; null if it has
- * none.
- */
+/** The route's time limit for the first byte of an answer; null if the route has no limit. */
 function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
   if (seconds === undefined) return null;
   const patience = new AbortController();

@@ -71,9 +71,9 @@ export interface SettledChat {
 }
 
 /**
- * Calls the model for a reply in one piece. If there is none, it ends the request and throws an
- * ApiError. If it is aborted with `CallerLeft`, only usage is billed: that of a reply which arrives
- * anyway, or what an outside service bills without one.
+ * Calls the model for a reply in one piece. Without a reply it ends the request and throws an
+ * ApiError. After an abort with `CallerLeft` it bills the usage of a reply that still arrives, or
+ * the usage that an outside service bills without a reply.
  */
 export async function reply(
   wanted: ChatRun,
@@ -95,9 +95,9 @@ export async function reply(
 
 /**
  * A streamed call. Chunks are passed on as the upstream sends them, under our id and model name and
- * without its usage. The generator settles when it ends; then `settled` returns the completion and
- * the charge. If its reader stops early and the row has `on_disconnect: finish`, the rest of the
- * stream is read first, to get its usage.
+ * without its usage. The generator settles when it ends; from then on `settled` returns the
+ * completion and the charge. If the reader stops early and the catalog row has
+ * `on_disconnect: finish`, the rest of the stream is read first, to get its usage.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
@@ -190,7 +190,7 @@ function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'
   return true;
 }
 
-/** Reads on until the usage has arrived, at most for the model's `job_age_seconds`. */
+/** Reads the rest of a stream for its usage. The call's time limit aborts this too. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
@@ -267,8 +267,8 @@ const oversized = {
 } as const;
 
 /**
- * How to bill a call that brought no reply, if an outside service bills the operator for it anyway;
- * otherwise null.
+ * How a call without a reply is billed, if an outside service bills the operator for it; otherwise
+ * null.
  */
 function billedEnd(
   { model, hasLeft }: RoutedRun,
@@ -291,7 +291,7 @@ function publicText(outcome: ChatOutcome): string {
     : 'The model gave no answer.';
 }
 
-/** `ended`: the stream came to a regular end. */
+/** Ends the request with its charge, or releases it. `ended`: the stream came to a regular end. */
 async function settle(
   run: RoutedRun,
   deps: ChatDeps,
@@ -339,8 +339,8 @@ async function settle(
 }
 
 /**
- * The upstream's own figure. Without one, or if it says 0 although the row states a cost, the row's
- * cost of the billed tokens; if nothing is billed, of those that the upstream reported.
+ * The cost that the upstream states. If it states none, or 0 although the route has a cost, the
+ * route's cost of the billed tokens; if nothing is billed, of the tokens that the upstream reports.
  */
 function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigint | null {
   const stated = costInUsage(objectOf(completion.usage));
@@ -352,7 +352,7 @@ function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigi
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
-/** Without any field about money, whatever its name and however deep. */
+/** Leaves out every field whose name looks like money, at any depth. */
 function withoutMoney(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMoney);
   if (!isObject(value)) return value;
@@ -369,7 +369,8 @@ function detailsOf({ usage }: Json): Json | null {
 }
 
 /**
- * Adds our tokens and cost; the upstream's other usage details stay, such as the kinds of tokens.
+ * Sets our tokens and cost. Other details of the upstream's usage stay, such as the kinds of
+ * tokens, but no fields about money.
  */
 function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
   const said = usageOf(completion) === null ? {} : objectOf(withoutMoney(completion.usage));

@@ -44,7 +44,7 @@ export async function judgeWebhook(
   if (where === 'not_public') throw refuse(notPublic);
 }
 
-/** Whether the address is of this machine, and the account is the one that may name it. */
+/** Whether the address is on this machine, and the account is the trial's demo account. */
 async function mayBeLocal(text: string, accountId: string, deps: WebhookDeps): Promise<boolean> {
   const { db, fetches } = deps;
   if (fetches.localWebhooks === null) return false;

@@ -6,8 +6,8 @@ import { endMany } from './settle.ts';
 const releaseLimit = 500;
 
 /**
- * Ends all open requests: a queued one is cancelled, a running one fails. Each reservation is
- * returned by a release, as usual. Returns how many.
+ * Ends all open requests: queued requests are cancelled, running requests fail. Each reservation is
+ * released. Returns the number of ended requests.
  */
 export async function releaseOpen(db: Database): Promise<number> {
   for (let released = 0; ;) {

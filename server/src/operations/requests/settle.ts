@@ -18,11 +18,10 @@ export interface Settlement {
 }
 
 /**
- * Writes any number of submits and endings, with their rows and money, in one transaction: those of
- * one account wait for the same lock, so they share it. If the answer of a batch was lost, it may
- * have been written; its repeat finds its own rows and gives the same answers.
+ * Writes any number of submits and endings, with their rows and money, in one transaction, because
+ * all writes of an account need the same lock. If the answer of a batch was lost, it may have been
+ * written; its repeat finds its own rows and gives the same answers.
  */
-
 export function settleBatch(
   db: Database,
   submits: Submit[],

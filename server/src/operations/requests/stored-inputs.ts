@@ -52,7 +52,7 @@ async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: St
   const outputs = await findOutputs(deps.db, [request_id]);
   const output = outputs.find((each) => each.index === index);
   if (!output) return null;
-  // The row is kept longer than the bytes, so check that these still exist.
+  // The row is kept longer than the bytes, so the bytes may be gone.
   const bytes = await deps.storage.open(output.storage_key);
   await bytes?.[Symbol.asyncIterator]().return?.();
   return bytes === null ? null : output;

@@ -39,7 +39,7 @@ export interface ReceivedChat {
   path: string;
   body: Json;
   chatBody: Json;
-  /** From its header; null if it has none. */
+  /** From the call's header; null: the call has no such header. */
   metadata: Metadata | null;
 }
 
@@ -64,7 +64,7 @@ export async function prepareChat(
   deps: ChatSubmitDeps,
 ): Promise<PreparedChat> {
   const { chat, model } = readChat(call.chatBody, caller, deps.catalog());
-  // Throws for both before a file is read.
+  // If the body and the header both have metadata, this throws before a file is read.
   eitherMetadata(chat.metadata, call.metadata);
   const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
   return { caller, call, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
@@ -140,7 +140,7 @@ async function chatFiles(
   return { files, file_bytes };
 }
 
-/** How often a file or address is named: each time, its data is sent again. */
+/** The number of times that a file or address is named. Its data is sent each time. */
 function mentionsOf(value: string, { files, urls }: MediaInputs): number {
   const id = parseFileId(value);
   const file = files.find((each) => each.id === id);

@@ -29,7 +29,7 @@ export interface WantedJob {
   /** The query parameter `webhook_url`, or undefined. */
   webhook_url: unknown;
   idempotency_key: string | null;
-  /** The call that a repeat has to equal, if it is not this body on the queue. */
+  /** The call that repeats are compared with; left out: this body at the path of the queue. */
   compared?: { path: string; body: unknown };
   metadata: Metadata | null;
 }

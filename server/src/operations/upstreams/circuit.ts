@@ -25,7 +25,7 @@ const healthyMs = 1_000;
  */
 const pollNotedMs = 60_000;
 
-/** An upstream, its own name for a model, and which of its keys was used, if it has several. */
+/** An upstream, its own name for a model, and the key that was used if it has several. */
 export interface UpstreamCall {
   upstream: string;
   model: string;
@@ -66,8 +66,8 @@ export interface Circuit {
   /** Whether this account's calls try this route last, because its newest calls there were lost. */
   isLast(account_id: string, route: UpstreamCall): boolean;
   /**
-   * Pauses this process's polls of an upstream that refused one, for as long as it asks; starts are
-   * paused separately. Returns the seconds.
+   * Pauses this process's polls of an upstream that refused a poll, for as long as it asks. Starts
+   * are not paused. Returns the seconds.
    */
   pollRefused(upstream: KeyedUpstream, refused: RefusedPoll): Promise<number>;
   /** Seconds until this upstream is polled again; 0: now. */
@@ -172,7 +172,7 @@ function startCircuit(
     const noted = await upstreamPauses.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
-      // A single account's request may be the cause, so a pause takes failures of two accounts.
+      // A single account's request may be why a model is missing, so its pause takes two accounts.
       pauses_at_once: why !== 'model',
       counts_alone: why === 'unreachable',
       ...limits,
@@ -217,14 +217,14 @@ function pollCircuit(
 }
 
 /**
- * Ends a pause early: that of the upstream with all its models, or of one model. Returns true if it
- * was paused.
+ * Ends the pauses of an upstream and all its models early, or only the pause of one model. Returns
+ * true if any of these was paused.
  */
 export function endPause(db: Database, upstream: string, model: string | null): Promise<boolean> {
   return upstreamPauses.endPause(db, upstream, model);
 }
 
-/** Records that the upstream has accepted our key, or this one of several. */
+/** Records that the upstream has accepted our key; `key`: its name, if the upstream has several. */
 export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
   return upstreamPauses.noteKeyTaken(db, pausedName(upstream, key));
 }

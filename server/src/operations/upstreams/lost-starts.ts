@@ -12,12 +12,12 @@ interface Route {
   model: string;
 }
 
-/** More than one process serves at a time; above this, the oldest counts are dropped. */
+/** Far more counts than one process needs at a time. Above this number the oldest are dropped. */
 const countsMax = 10_000;
 
 /**
  * One account's lost starts do not pause a route for others, because the account's input may be the
- * cause. Without this count, each of its calls would be lost there first and then made again at the
+ * cause. Without this count, each of its calls would be lost at this route before it is made at the
  * next route. `now`: milliseconds.
  */
 export function countLostStarts(

@@ -1,14 +1,14 @@
 import type { QueueState } from '../../db/requests/queue.ts';
 
 /**
- * This process's view of the queues: waiting accounts, since when they wait, and paused upstreams.
- * It is read from the database at most four times a second, whatever the load, so positions may be
+ * This process's view of the queues: waiting requests, how long accounts have waited, and pauses.
+ * Each upstream's queue is read from the database at most four times a second, so positions may be
  * slightly out of date.
  */
 export interface QueueView {
   /** Number of requests ahead in the queue; counts up to `positionMax`. */
   position(upstream: string, requestId: string): Promise<number>;
-  /** The queue position for a new request; the next call gets the one behind it. */
+  /** The queue position for a new request; the next call gets the position behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
   /**
    * Why this upstream accepts no request for this model now, and for how long; null if it does
@@ -35,7 +35,7 @@ export const positionMax = 1_000;
 /** After how many seconds callers of a stopped model should try again. */
 const stoppedSeconds = 3_600;
 const freshMs = 250;
-/** How long the waiting time of an account counts. Only a long queue asks for it. */
+/** How long the waiting time of an account is kept. Only a long or old queue asks for it. */
 const waitedFreshMs = 2_000;
 
 interface View {
@@ -46,7 +46,7 @@ interface View {
   waited: WaitedSeconds;
 }
 
-/** How long the oldest request of each account that has asked since `at` had waited. */
+/** The seconds that the oldest request of each account had waited, if it was asked since `at`. */
 interface WaitedSeconds {
   at: number;
   byAccount: Map<string, Promise<number>>;
@@ -125,8 +125,8 @@ export function createQueueView(
 }
 
 /**
- * How many of these sorted ids come before `id`. Uses bisection, because ten thousand streams may
- * ask within one second.
+ * The number of these sorted ids that come before `id`. Uses bisection, because ten thousand
+ * streams may ask within one second.
  */
 function countBelow(ids: readonly string[], id: string): number {
   let low = 0;

@@ -9,7 +9,7 @@ interface ModelState {
 
 /**
  * Stops a model until it is resumed, whatever the state of its routes. New requests get 503,
- * waiting ones keep waiting, running ones are finished.
+ * waiting requests keep waiting, running requests are finished.
  */
 export async function stopModel(
   db: Database,

@@ -6,7 +6,7 @@ import { logAction as log, type Author } from '../operator-action.ts';
 
 /** Failure codes after which we do not know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
-/** Maximum number of outcomes that one transaction can write within a few seconds. */
+/** Maximum number of outcomes in one transaction, which takes a few seconds for so many. */
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 
@@ -19,8 +19,8 @@ export interface Finding {
 }
 
 /**
- * Records, once, what an unknown outcome cost the operator: that of a request, or of one of its
- * left starts. The customer's charge does not change. Null: there is no such request or start.
+ * Records once what the operator paid for the unknown outcome of a request or of one of its left
+ * starts. The customer's charge does not change. Null: there is no such request or start.
  */
 export function resolveOutcome(
   db: Database,
@@ -60,8 +60,8 @@ async function findEnded(tx: Transaction, request_id: string) {
 }
 
 /**
- * Resolves all unresolved outcomes of a selection, at most the newest `resolvedMax`. A repeat does
- * not change resolved ones. Returns how many were resolved, and whether that was all.
+ * Resolves all unresolved outcomes of a selection, at most the newest `resolvedMax`. Resolved
+ * outcomes do not change. Returns the number resolved, and whether no unresolved outcome is left.
  */
 export function resolveOutcomes(
   db: Database,

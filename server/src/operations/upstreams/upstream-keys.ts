@@ -5,15 +5,15 @@ import type { Connection } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 
-/** Chooses the key for a call to an upstream with several: in rotation, skipping paused keys. */
+/** Chooses the key for a call to an upstream with several keys, in rotation, past paused keys. */
 
 type Upstreams = ReadonlyMap<string, Upstream>;
 type Route = { upstream: string; model: string };
 
 /**
- * The name of the next key for a route, skipping those that have refused this call. Null: no other
- * key is available, or the upstream has only one. If all keys are paused, the first try of a call
- * uses the key whose pause ends first.
+ * The name of the next key for a route. `refused`: keys that have refused this call, which are
+ * skipped. Null: no other key is available, or the upstream has only one key. If all keys are
+ * paused, the first try of a call uses the key whose pause ends first.
  */
 export type KeyFor = (route: Route, refused: readonly string[]) => Promise<string | null>;
 
@@ -44,7 +44,7 @@ export interface UpstreamKeyView extends upstreamStates.KeyState {
   paused_models: upstreamStates.PausedModel[];
 }
 
-/** The keys of all upstreams that have several, in their order. */
+/** The keys of all upstreams that have several keys, in their order. */
 export async function keyStates(db: Connection, upstreams: Upstreams): Promise<UpstreamKeyView[]> {
   const keys = [...upstreams].flatMap(([upstream, live]) =>
     keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
