@@ -37,7 +37,7 @@ export async function make(db: Connection, timeline: number | null): Promise<voi
     from pg_database where datname = current_database() on conflict do nothing`);
 }
 
-/** Adds one to the count of signs of life, if the newest sign is old enough. */
+/** Adds one to the count of signs of life, if the newest is old enough or the timeline is new. */
 export async function beat(
   db: Connection,
   id: string,

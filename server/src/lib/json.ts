@@ -21,7 +21,7 @@ export interface JsonLimits {
  * wrong, where, and what is allowed.
  */
 export class JsonError extends Error {
-  /** For example `messages[0].content`; null stands for the whole body. */
+  /** For example `messages[0].content`; null: the whole body. */
   readonly place: string | null;
   constructor(message: string, place: string | null = null) {
     super(message);

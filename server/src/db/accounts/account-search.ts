@@ -106,7 +106,7 @@ const traces = `
     where id = $5 or (prefix = $6 and last4 = coalesce($7, last4))
   union all select account_id, 'request', id::text from requests where id = $5
   union all select account_id, 'payment', null from transfers
-    -- A reservation has the id of its request, which is matched above.
+    -- A reservation has the id of its request, which is found as a request.
     where id = $5 and kind <> 'reserve'
   union all select account_id, 'payment', null from transfers where reference = $8
   union all select redeemed_by, 'voucher', coalesce(note || ' ', '') || '…' || last4 from vouchers

@@ -134,7 +134,8 @@ export async function insertLink(
 }
 
 /**
- * Takes the link of this name, so that it works only once. Null if there is none or it has expired.
+ * Deletes and returns the link of this name, so that it works only once. Null if there is none, or
+ * if it has expired.
  */
 export async function takeEmailLink(
   db: Connection,

@@ -5,8 +5,8 @@ import { hasPairs } from '../requests/metadata.ts';
 import { boundary, chargeSums, entries, sums } from './revenue.ts';
 
 /**
- * Sums by day, model, account, key or metadata: over all accounts for the operator, or those of
- * one account. Requests count on the day they ended.
+ * Sums by day, model, account, key or metadata: over all accounts for the operator, or over one
+ * account. Requests count on the day they ended.
  */
 
 export const groups = ['day', 'model', 'account', 'key'] as const;

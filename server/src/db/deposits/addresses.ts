@@ -80,7 +80,7 @@ export async function currentKey(db: Connection, family: Family): Promise<KeyRow
   return row ?? null;
 }
 
-/** Makes this the current key of its family, unless the family has a key. */
+/** Makes this the current key of its family, unless the family has a current key. */
 export async function addKey(
   db: Connection,
   { id, family, xpub }: Omit<KeyRow, 'next_index'>,

@@ -12,7 +12,7 @@ export interface ClusterPaths {
   cluster: string;
   socketDir: string;
   logFile: string;
-  /** Folder for a copy of the programs, in case the user cannot run those of the package. */
+  /** Folder for a copy of the programs, in case the user cannot run the package's programs. */
   copies: string;
   user: User;
 }

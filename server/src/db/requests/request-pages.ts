@@ -60,7 +60,7 @@ export interface PageFilter {
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
-  /** The lowest and the highest id that the searched text may stand for. */
+  /** The lowest and the highest id that match the searched text. */
   first_id: string | null;
   last_id: string | null;
 }

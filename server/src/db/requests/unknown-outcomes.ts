@@ -45,7 +45,7 @@ export interface UnknownRow {
   resolved_at: Date | null;
 }
 
-/** Outcomes of an upstream that ended, or were left, in a period; null stands for all. */
+/** Outcomes of an upstream that ended or were left in a period. Null: no restriction. */
 export interface Selection {
   upstream: string | null;
   since: Date | null;

@@ -148,8 +148,8 @@ export async function isInvited(db: Database, email: string): Promise<boolean> {
 }
 
 /**
- * Gives a person who came from an identity provider an account of their own, unless they have one.
- * A person who was invited into another account gets no own account and accepts that invitation.
+ * Gives a person who came from an identity provider an account of their own, unless they belong to
+ * an account or are invited into one. They accept that invitation themselves.
  */
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
