@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { newId } from '../../src/lib/id.ts';
 import { parseUsd } from '../../src/core/price/money.ts';
 import { hashVoucherCode, newVoucherCode } from '../../src/core/account/voucher.ts';
@@ -567,6 +567,15 @@ describe('a voucher', () => {
       if (spoil === 'redeemed') await assert.rejects(voidVoucher(service.db, made.id), /redeemed/);
     });
   }
+
+  test('is voided once: a repeat changes nothing and is not logged again', async () => {
+    const { id } = await voucher(1);
+    await voidVoucher(service.db, id);
+    await voidVoucher(service.db, id);
+    const logged = await service.db.run(sql`
+      select from operator_log where action = 'voucher.void' and target = ${id}`);
+    assert.equal(logged.length, 1);
+  });
 
   test('cannot be guessed: after twenty tries an account has to wait', async () => {
     const account = await service.account({ usd: 0 });

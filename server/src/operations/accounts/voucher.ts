@@ -63,7 +63,10 @@ export async function createVouchers(
   return made;
 }
 
-/** Voids a voucher. Throws `Refused` if the voucher is unknown or was redeemed. */
+/**
+ * Voids a voucher; a repeat changes nothing. Throws `Refused` if the voucher is unknown or was
+ * redeemed.
+ */
 export async function voidVoucher(
   db: Database,
   id: string,
@@ -71,7 +74,7 @@ export async function voidVoucher(
 ): Promise<void> {
   const found = await db.tx(async (tx) => {
     const after = await vouchers.cancel(tx, id);
-    if (after?.redeemed_at === null) logAction(tx, by, { action: 'voucher.void', target: id });
+    if (after?.voided) logAction(tx, by, { action: 'voucher.void', target: id });
     return after;
   });
   if (!found)
