@@ -4,7 +4,7 @@ import {
   type NewEvent,
   type StoredEvent,
 } from '../core/operator-event.ts';
-import { newId } from '../lib/id.ts';
+import { lastId, newId } from '../lib/id.ts';
 import { storableJson } from '../lib/json.ts';
 import {
   fragment,
@@ -231,7 +231,7 @@ export function list(
         when e.last_error is not null then 'given_up' else 'not_sent' end as state
     from operator_events e
     where (${page.type}::text is null or e.type = ${page.type})
-      and e.id < coalesce(${page.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and e.id < ${page.below_id ?? lastId}::uuid
     order by e.id desc limit ${page.limit}`);
 }
 

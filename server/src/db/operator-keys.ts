@@ -1,4 +1,5 @@
 import type { Scope } from '../core/account/scope.ts';
+import { lastId } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql/sql.ts';
 
 /** Keys for the operator's API, and their calls in the present minute. */
@@ -45,7 +46,7 @@ export function list(
         where p.email = k.created_by and m.role = 'owner' and a.is_operator
           and a.status = 'active') as maker_left
     from operator_keys k left join operator_key_windows w on w.key_id = k.id
-    where k.id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    where k.id < ${below_id ?? lastId}::uuid
     order by k.id desc limit ${limit}`);
 }
 

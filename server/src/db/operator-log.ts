@@ -1,3 +1,4 @@
+import { lastId } from '../lib/id.ts';
 import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /** An operator's action. */
@@ -40,8 +41,6 @@ export interface LogFilter {
   below_id: string | null;
   limit: number;
 }
-
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const columns = fragment(`l.id, l.person_id, l.operator_key_id, l.by_email, l.action, l.account_id,
   a.email as account_email, l.target, l.details, l.created_at`);

@@ -1,5 +1,5 @@
 import type { Source } from '../core/account/source.ts';
-import { leastIdAt } from '../lib/id.ts';
+import { idsWritten } from '../lib/id.ts';
 import { arrayLiteral } from '../lib/sql/sql-array.ts';
 import { rawSql, sql, type Connection } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
@@ -38,10 +38,6 @@ interface Bounds {
   look: number;
 }
 
-/** An id is made shortly before its row is written, by a machine whose clock may differ. */
-const idSlackMs = 60_000;
-const least = '00000000-0000-0000-0000-000000000000';
-const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Kinds with an index of their own: searching all transfers for so few rows would be slow. */
 const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
@@ -91,9 +87,8 @@ export async function transfersReach(
 function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
   const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
   // No index contains `created_at`; bounds on the ids limit the search to a period.
-  const first = from === null ? least : leastIdAt(from.getTime() - idSlackMs);
-  const end = to === null ? greatest : leastIdAt(to.getTime() + idSlackMs);
-  const below = below_id !== null && below_id < end ? below_id : end;
+  const { first, last } = idsWritten(from && from.getTime(), to && to.getTime());
+  const below = below_id !== null && below_id < last ? below_id : last;
   const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
   return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
 }

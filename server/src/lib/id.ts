@@ -13,6 +13,24 @@ export function leastIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
+/** Ids of rows sort from the first to the last of these. */
+export const firstId = '00000000-0000-0000-0000-000000000000';
+export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** An id is made shortly before its row is written, by a machine whose clock may differ. */
+const slackMs = 60_000;
+
+/** Bounds on the ids of rows written between two moments (ms since 1970; null: unbounded). */
+export function idsWritten(
+  from: number | null,
+  to: number | null,
+): { first: string; last: string } {
+  return {
+    first: from === null ? firstId : leastIdAt(from - slackMs),
+    last: to === null ? lastId : leastIdAt(to + slackMs),
+  };
+}
+
 /** When an id was created, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

@@ -1,6 +1,6 @@
 import { keyHintIn } from '../../core/account/key.ts';
 import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../../core/account/voucher.ts';
-import { isUuid } from '../../lib/id.ts';
+import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { rawSql, type Connection, type Statement } from '../../lib/sql/sql.ts';
 import type { AccountRow } from './accounts.ts';
 import { monthStart } from './month.ts';
@@ -33,8 +33,6 @@ export interface AccountSearch {
   limit: number;
 }
 
-const firstId = '00000000-0000-0000-0000-000000000000';
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const conditions = {
   active: `a.status = 'active'`,
   suspended: `a.status = 'suspended'`,

@@ -1,4 +1,4 @@
-import { isUuid } from '../../lib/id.ts';
+import { isUuid, lastId } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 export interface AccountRow {
@@ -61,7 +61,7 @@ export function list(
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from (
       select * from accounts
-      where id < coalesce(${page.before ?? null}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      where id < ${page.before ?? lastId}::uuid
       order by id desc limit ${page.limit}
     ) a join balances b on b.account_id = a.id order by a.id desc`);
 }

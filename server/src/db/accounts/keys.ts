@@ -1,4 +1,5 @@
 import type { KeyScope } from '../../core/account/scope.ts';
+import { lastId } from '../../lib/id.ts';
 import { fragment, rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthEnd, monthStart, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
@@ -225,9 +226,9 @@ export function page(
   return db.run<KeyRow>(
     rawSql(
       `${columns} where k.account_id = $1 and not k.is_studio ${is_active ? active : ''}
-         and k.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+         and k.id < $2::uuid
        order by k.id desc limit $3`,
-      [account_id, below_id, limit],
+      [account_id, below_id ?? lastId, limit],
     ),
   );
 }

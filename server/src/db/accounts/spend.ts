@@ -1,4 +1,4 @@
-import { leastIdAt } from '../../lib/id.ts';
+import { idsWritten } from '../../lib/id.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthStart, spentThisMonth } from './month.ts';
 
@@ -14,9 +14,6 @@ export interface SpendRow {
   /** Requests that were made, whatever their end. */
   requests: number;
 }
-
-/** An id is made shortly before its row is written, by a machine whose clock may differ. */
-const idSlackMs = 60_000;
 
 /**
  * The days whose sums are stored, as midnights (UTC): from `since`, inclusive, to `until`,
@@ -66,14 +63,14 @@ export async function rollUp(
   from: Date,
   to: Date,
 ): Promise<void> {
+  const { first, last } = idsWritten(from.getTime(), to.getTime());
   await tx.run(sql`
     with made as (
       select (date_bin('1 day', created_at, 'epoch') at time zone 'utc')::date as day, kind,
         model_id, coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*)::int as requests,
         bool_or(charged_usd_micro is null) as open
       from requests
-      where account_id = ${accountId} and id >= ${leastIdAt(from.getTime() - idSlackMs)}
-        and id < ${leastIdAt(to.getTime() + idSlackMs)}
+      where account_id = ${accountId} and id >= ${first} and id < ${last}
         and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
       group by 1, 2, 3
     ), closed as (
@@ -109,7 +106,7 @@ export function byDay(
       select date_bin('1 day', created_at, 'epoch'), kind, model_id,
         coalesce(sum(charged_usd_micro), 0)::bigint, count(*)
       from requests
-      where account_id = ${accountId} and id >= ${leastIdAt(live.getTime() - idSlackMs)}
+      where account_id = ${accountId} and id >= ${idsWritten(live.getTime(), null).first}
         and created_at >= ${live}::timestamptz
       group by 1, 2, 3
     ), costliest as (

@@ -1,3 +1,4 @@
+import { lastId } from '../../lib/id.ts';
 import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Codes worth money. Redeeming one is booked in the ledger. */
@@ -57,7 +58,7 @@ export function list(
         when v.expires_at <= now() then 'expired' else 'open' end as status
     from (
       select * from vouchers
-      where id < coalesce(${page.before ?? null}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      where id < ${page.before ?? lastId}::uuid
       order by id desc limit ${page.limit}
     ) v left join people p on p.id = v.created_by left join accounts a on a.id = v.redeemed_by
     order by v.id desc`);

@@ -1,4 +1,5 @@
 import type { HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
+import { lastId } from '../../lib/id.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** The deposits of an account, as the account sees them. */
@@ -30,7 +31,7 @@ export function finalDeposits(
     select id, chain, token, to_address, tx_hash, log_position, block_height, amount_usd_micro,
       state, why, seen_at, credited_at, transfer_id
     from chain_deposits
-    where account_id = ${account_id} and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    where account_id = ${account_id} and id < ${below_id ?? lastId}::uuid
     order by id desc limit ${limit}`);
 }
 

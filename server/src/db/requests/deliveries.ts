@@ -1,4 +1,4 @@
-import { leastIdAt } from '../../lib/id.ts';
+import { idsWritten, lastId } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Notifications that were sent, with the answers of their receivers. */
@@ -43,13 +43,10 @@ export async function insert(
 export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
   const rows = await db.run(sql`
     select from webhook_deliveries
-    where account_id = ${accountId} and id >= ${leastIdAt(at.getTime() - idSlackMs)}
+    where account_id = ${accountId} and id >= ${idsWritten(at.getTime(), null).first}
       and cause = 'low_balance' and created_at >= ${at}::timestamptz limit 1`);
   return rows.length > 0;
 }
-
-/** An id is made shortly before its row is written, by a machine whose clock may differ. */
-const idSlackMs = 60_000;
 
 /** Notes that a repeated delivery has succeeded. */
 export async function noteResent(db: Connection, requestId: string): Promise<void> {
@@ -73,7 +70,7 @@ export function list(
     select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
     from webhook_deliveries
     where account_id = ${page.account_id}
-      and id < coalesce(${page.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and id < ${page.below_id ?? lastId}::uuid
       and (not ${page.failed} or status is null or status not between 200 and 299)
     order by id desc limit ${page.limit}`);
 }

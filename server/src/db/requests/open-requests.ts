@@ -1,4 +1,5 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
+import { firstId, lastId } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /**
@@ -50,9 +51,6 @@ export interface OpenRow {
 
 /** Maximum number of waiting requests that are counted, or searched for a list. */
 export const depthMax = 50_000;
-
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Oldest first. Open requests are selected first, because walking all requests in order is too

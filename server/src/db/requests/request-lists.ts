@@ -1,6 +1,6 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { AttemptOutcome, Status } from '../../core/request/request.ts';
-import { leastIdAt } from '../../lib/id.ts';
+import { idsWritten } from '../../lib/id.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
@@ -20,24 +20,20 @@ export interface ListFilter {
   limit: number;
 }
 
-/** An id is made shortly before its row is written, by a machine whose clock may differ. */
-const idSlackMs = 60_000;
-
 export type ListedRow = RequestRow & { metadata: Metadata | null };
 
 /** One account's requests, newest first. */
 export function list(db: Connection, filter: ListFilter): Promise<ListedRow[]> {
   const { account_id, status, model_id, key_id, from_ms, to_ms, limit } = filter;
   // No index contains `created_at`; bounds on the ids limit the search to a narrow period.
-  const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
-  const to_id = to_ms === null ? null : leastIdAt(to_ms + idSlackMs);
+  const { first, last } = idsWritten(from_ms, to_ms);
   // A partial index holds the few requests that are not COMPLETED. PostgreSQL uses it only if the
   // SQL text itself contains that condition.
   const inState =
     status === null || status === 'COMPLETED'
       ? '($9::text is null or status = $9)'
       : `status = $9 and status <> 'COMPLETED'`;
-  const period = [from_id, filter.below_id, to_id, from_ms, to_ms];
+  const period = [first, last, filter.below_id, from_ms, to_ms];
   const values: unknown[] = [account_id, ...period, model_id, key_id, status, limit];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const wanted = filter.metadata;
@@ -50,8 +46,7 @@ export function list(db: Connection, filter: ListFilter): Promise<ListedRow[]> {
         (select i.metadata from request_inputs i where i.request_id = id) as metadata
       from requests
       where account_id = $1
-        and id >= coalesce($2::uuid, '00000000-0000-0000-0000-000000000000')
-        and id < coalesce(least($3::uuid, $4::uuid), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        and id >= $2::uuid and id < least($3::uuid, $4::uuid)
         and created_at >= coalesce('epoch'::timestamptz + $5::float8 * interval '1 ms',
           '-infinity')
         and created_at < coalesce('epoch'::timestamptz + $6::float8 * interval '1 ms', 'infinity')

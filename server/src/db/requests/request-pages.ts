@@ -1,6 +1,6 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
-import { leastIdAt } from '../../lib/id.ts';
+import { firstId, idsWritten, lastId } from '../../lib/id.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
@@ -73,18 +73,15 @@ export interface PageBounds {
   look: number;
 }
 
-/** An id is made shortly before its row is written, by a machine whose clock may differ. */
-const idSlackMs = 60_000;
-const least = '00000000-0000-0000-0000-000000000000';
-const greatest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 /** No index contains `created_at`; bounds on the ids limit the search to a narrow period. */
 function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
-  const from = from_ms === null ? least : leastIdAt(from_ms - idSlackMs);
-  const to = to_ms === null ? greatest : leastIdAt(to_ms + idSlackMs);
-  const first = first_id ?? least;
-  const last = last_id ?? greatest;
-  return { first: from > first ? from : first, last: to < last ? to : last };
+  const written = idsWritten(from_ms, to_ms);
+  const first = first_id ?? firstId;
+  const last = last_id ?? lastId;
+  return {
+    first: written.first > first ? written.first : first,
+    last: written.last < last ? written.last : last,
+  };
 }
 
 /** Changes the SQL text, because a search over all accounts needs another index. */
@@ -108,7 +105,7 @@ export async function idsBelow(
     select id from (
       select id, status, model_id, key_id, upstream, created_at from requests
       where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
-        and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        and id < ${below_id ?? lastId}::uuid
       order by id desc limit ${look}::int
     ) r
     where (${filter.status}::text is null or status = ${filter.status})
@@ -162,7 +159,7 @@ export async function reach(
     select id, created_at from requests where id = (
       select id from requests
       where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
-        and id < coalesce(${below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        and id < ${below_id ?? lastId}::uuid
       order by id desc offset ${look - 1}::int limit 1)`);
   return row ?? null;
 }

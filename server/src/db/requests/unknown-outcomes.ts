@@ -1,3 +1,4 @@
+import { lastId } from '../../lib/id.ts';
 import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutcomeId } from '../accounts/revenue.ts';
 import type { FailureCode } from '../../core/errors.ts';
@@ -63,7 +64,7 @@ export interface UnknownFilter extends Selection {
   limit: number;
 }
 
-const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
+const last: OutcomeId = { request_id: lastId, attempt: 0 };
 
 /** Unresolved outcomes, newest first. Their indexes contain no resolved outcomes. */
 export function inDoubt(

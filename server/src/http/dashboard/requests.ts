@@ -6,7 +6,7 @@ import * as pages from '../../db/requests/request-pages.ts';
 import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
 import { findCharge } from '../../ledger/bookings.ts';
-import { isUuid } from '../../lib/id.ts';
+import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {
   boolean,
@@ -134,8 +134,8 @@ function pairOf(given: string | undefined): Metadata | null {
 function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | 'last_id'> {
   if (given === undefined) return { first_id: null, last_id: null };
   const text = given.trim().toLowerCase();
-  const first_id = `${text}${'00000000-0000-0000-0000-000000000000'.slice(text.length)}`;
-  const last_id = `${text}${'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(text.length)}`;
+  const first_id = `${text}${firstId.slice(text.length)}`;
+  const last_id = `${text}${lastId.slice(text.length)}`;
   if (text.length <= 36 && isUuid(first_id) && isUuid(last_id)) return { first_id, last_id };
   throw badField('id', 'the id of a request, or its beginning', { reason: 'request_id_invalid' });
 }
