@@ -1,4 +1,4 @@
-/** Checks between the fields of a catalog row that its schema cannot state. Pure. */
+/** Checks of a catalog row that its schema cannot state. Pure. */
 
 import { objectOf } from '../../lib/json.ts';
 import { keysOf } from '../../lib/records.ts';
@@ -29,7 +29,7 @@ const imageTasks = new Set<Task>([
 ]);
 const eitherTasks = new Set<Task>(['reframe', 'upscale']);
 
-/** The values of `max_unit` that set a limit for rows of each unit. */
+/** For each price unit, the values of `max_unit` that limit a request. */
 const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   sec: ['seconds'],
   image: ['images', 'count'],
@@ -37,7 +37,7 @@ const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   '1M tokens': ['tokens'],
 };
 
-/** Longest list that may have to have unique items: comparing all pairs takes quadratic time. */
+/** Highest `maxItems` allowed beside `uniqueItems`: comparing all pairs takes quadratic time. */
 const UNIQUE_ITEMS_MAX = 1000;
 
 /** A limit on the field `prompt` has no effect if the row has no such field. */
@@ -171,7 +171,7 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
       return;
     }
     if (extra.kind === 'per_item') return;
-    // A schema default of another type does not get into the extra.
+    // `extra.default` leaves out a default that is a list or an object, so it is checked here.
     const given = extra.default ?? property.default;
     if (given === undefined) return;
     if (typeof given !== typeof extra.equals) {

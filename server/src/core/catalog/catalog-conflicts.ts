@@ -27,7 +27,10 @@ export function unknownUpstreams(
 
 /** Why an upstream can never run a row. */
 export interface UnsupportedRow {
-  /** JSON pointer into the row, as if it were in the long form: `/task`, `/model` … */
+  /**
+   * JSON pointer into the row, or for a field of a route into its entry in `upstreams`: `/task`,
+   * `/model` …
+   */
   path: string;
   /** A sentence about the upstream, without a full stop, that states what is allowed. */
   message: string;
@@ -71,7 +74,7 @@ export type Owners = ReadonlyMap<string, string>;
 const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
 
 /**
- * The definitions that count, one for each upstream, in the given order. As with ids, the file that
+ * Returns the definitions that count, one for each upstream, in the given order. The file that
  * counted in `before` still counts, so that a copy of a definition cannot send a running upstream's
  * calls to another address. A file whose definition does not count gets a problem, but its rows are
  * still read.
@@ -99,10 +102,10 @@ export function settleUpstreams(
 }
 
 /**
- * The rows that count, one for each id, in the given order. If the file that counted in `before`
- * still has the id, it counts again, so that a new file changes no live price; otherwise the first
- * file with the id counts. Each pair of files that share ids gives one problem, for the file whose
- * rows do not count.
+ * Returns the rows that count, one for each id, in the given order. If the file that counted in
+ * `before` still has the id, it counts again, so that a new file changes no live price; otherwise
+ * the first file with the id counts. Each pair of files that share ids gives one problem, for the
+ * file whose rows do not count.
  */
 export function settleIds(
   files: { file: string; rows: readonly Model[] }[],

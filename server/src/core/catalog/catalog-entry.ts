@@ -46,7 +46,7 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
 
 type Usd = (rate: bigint) => number;
 
-/** The highest rate, if there are several. */
+/** For text, the price of each kind of token; otherwise the highest rate of a unit. */
 function highestPrice(rules: PriceRules, usd: Usd) {
   if (rules.unit === '1M tokens') {
     const { cached_input_usd_micro: cached, cache_write_usd_micro: written } = rules;

@@ -132,17 +132,18 @@ export const problemsMax = 50;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
 /**
- * Longer than any reply takes: the service would bill the operator even for a reply that we cut
+ * Longer than any reply takes: the upstream would bill the operator even for a reply that we cut
  * off.
  */
 const finishedAgeSeconds = 3600;
-/** The unit of `max` for each kind; a row of any kind may instead be priced by request. */
+/** The default `max_unit` of each kind. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
 let validate: ValidateFunction<FileForm> | undefined;
 
 /**
- * `content` is the file's parsed YAML. Rows are returned only if the whole file passes the schema.
+ * `content`: the file's parsed YAML. Returns no rows if the file breaks the schema, otherwise the
+ * rows without a fault.
  */
 export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   validate ??= new Ajv2020({
@@ -200,7 +201,7 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
   return faults;
 }
 
-/** Other costs of a chat than that of its prompt; a request without the latter books no cost. */
+/** Finds a cost that has no effect: without the cost of its prompt, a chat books no cost. */
 function lonelyCosts(form: UpstreamForm, path: string): Fault[] {
   if ((form.cost_usd ?? form.cost_input_usd) !== undefined) return [];
   const others = ['cost_output_usd', 'cost_cached_input_usd', 'cost_cache_write_usd'] as const;
@@ -295,7 +296,8 @@ function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra 
 }
 
 /**
- * The schema's default for a field. An omitted field is sent with it, so it is also priced with it.
+ * The schema's default for a field, if it is a scalar. An omitted field is sent with this value,
+ * and so priced with it.
  */
 function defaultOf(input_schema: Record<string, unknown>, field: string) {
   const given = fieldOf(objectOf(input_schema.properties)[field], 'default');

@@ -77,8 +77,8 @@ function isNoWider(model: Model, aspect_ratio: unknown): boolean {
 }
 
 /**
- * For a row whose example has a price: faults in the values that the quote assumes and that the
- * schema gives no default for.
+ * Faults in the values that the quote assumes for fields without a default. The row's example must
+ * have a price.
  */
 export function omissionFaults(model: Model): Fault[] {
   const { price: rules, input_schema, example, kind } = model;

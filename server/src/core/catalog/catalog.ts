@@ -71,10 +71,7 @@ export type Extra =
       label: string;
     };
 
-/**
- * The rules that price a request; a copy is stored with each request. All amounts are micro-USD per
- * unit.
- */
+/** The rules that price a request. All amounts are micro-USD per unit. */
 export interface PriceRules {
   unit: Unit;
   /** For media: the rate if it does not depend on the resolution. */
@@ -111,7 +108,7 @@ export const modalities = ['text', 'image', 'audio', 'file'] as const;
 export type Modality = (typeof modalities)[number];
 
 export interface ModelUpstream {
-  /** Name of the upstream, as in `upstreams/index.ts`. */
+  /** The name of an upstream that a catalog file defines, or `sandbox`. */
   upstream: string;
   /** The upstream's own name for the model. */
   model: string;
@@ -122,20 +119,21 @@ export interface ModelUpstream {
   /** Fixed fields that are added to every call. */
   input_defaults: Record<string, unknown>;
   /**
-   * The operator's cost of one unit in micro-USD, for text per 1M tokens; null if unknown. If
-   * resolutions have their own costs, the highest of them. If extras state their costs, those are
-   * not included; otherwise it is the cost with the most costly choice of extras.
+   * The operator's cost of one unit in micro-USD, for text of 1M prompt tokens; null if unknown. If
+   * resolutions have their own costs, this is the highest of them. If extras state their costs,
+   * these are not included; otherwise it is the cost with the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;
   /** The cost at each offered resolution, if stated separately. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
-  /** If not set, the input cost; so is the next. */
+  /** For prompt tokens that were read from the cache; if not set, the input cost. */
   cost_cached_input_usd_micro?: bigint;
+  /** For prompt tokens that were written to the cache; if not set, the input cost. */
   cost_cache_write_usd_micro?: bigint;
   /**
-   * Whether the next route is tried after this route's answer was lost; if not set, the default in
-   * `goesOn` applies.
+   * Whether the next route is tried after this route's answer was lost. If not set, it is tried for
+   * a chat, and at an upstream that answers a start with the result.
    */
   on_lost?: 'next' | 'wait';
   /** How long the first byte of an answer may take before it counts as lost. */

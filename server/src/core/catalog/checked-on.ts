@@ -5,7 +5,7 @@
 
 import type { Model } from './catalog.ts';
 
-/** About how often vendors change prices and models. */
+/** A check is too old after this many days: vendors change prices and models about as often. */
 export const priceAgeDays = 60;
 /** How many days ahead a shutdown is reported. */
 export const shutdownAheadDays = 60;

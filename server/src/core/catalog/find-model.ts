@@ -2,7 +2,7 @@ import { nearest } from '../../lib/nearest.ts';
 import type { Catalog, Model } from './catalog.ts';
 import { ApiError } from '../errors.ts';
 
-/** The row whose id a call gives. Throws `unknown_model`. */
+/** The row with this id. Throws `unknown_model` if there is none. */
 export function findModel(catalog: Catalog, id: unknown): Model {
   const model = typeof id === 'string' ? catalog.models.get(id) : undefined;
   if (model) return model;

@@ -35,7 +35,10 @@ export function choiceWords({ params, schema }: ErrorObject): string {
   return `must be ${[...new Set(forms)].join('; or ')}`;
 }
 
-/** For example "video_url or image_url"; null if the branches ask for anything else. */
+/**
+ * The fields of a choice whose forms only require fields, such as `video_url` and `image_url`; null
+ * for any other choice.
+ */
 export function requiredByChoice(branches: unknown): string[] | null {
   if (!Array.isArray(branches)) return null;
   const fields: string[] = [];
@@ -72,8 +75,8 @@ function formAt(choice: ErrorObject, error: ErrorObject): number | null {
 }
 
 /**
- * The faults of the form that the input fits best: among forms of the value's kind, the one whose
- * faults are nested deepest. Null if there is none, or if several are equally deep.
+ * The faults of the form that the input fits best: the form of the value's kind with the most
+ * deeply nested fault. Null if there is none, or if several are equally deep.
  */
 function faultsOfNearest(choice: ErrorObject, said: ErrorObject[]): ErrorObject[] | null {
   // If any one of several fields is enough, no single one is required.

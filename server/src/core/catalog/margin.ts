@@ -25,8 +25,8 @@ export type Rate = Margin & { resolution: Resolution | null };
 type Row = Pick<Model, 'price' | 'input_schema'>;
 
 /**
- * The margins at the list price; if there are several resolutions, at the one with the highest
- * price.
+ * The margins at the list price. If prices differ by resolution, the resolution with the highest
+ * price counts.
  */
 export function marginsOf(row: Row, route: Costs): Margin[] {
   const { price: rules } = row;

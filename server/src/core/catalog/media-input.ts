@@ -16,7 +16,7 @@ export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
 export const sampleKinds = ['photo', 'film', 'voice'] as const;
 
 export interface MediaInputs {
-  /** UUIDs of uploaded files, each once, with the path of the first field that names it. */
+  /** UUIDs of uploaded files, each once, with the path of the first field that names the file. */
   files: { path: string; id: string; mentions: number }[];
   /** Addresses, each with the path of its field. */
   urls: { path: string; url: string }[];
@@ -53,7 +53,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
   }
 }
 
-/** Called after each file, because the list is searched for every file and must stay short. */
+/** Called after each reference, because `noteMedia` searches the list for every file. */
 export function isTooMuch({ files, urls }: MediaInputs): boolean {
   const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
   return mentions + urls.length > mediaInputsMax;

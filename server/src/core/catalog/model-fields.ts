@@ -19,7 +19,9 @@ export function fits(model: Row, field: string, value: unknown): boolean {
 }
 
 interface FieldOptions {
-  /** The texts that the field may have, also as one of several forms; empty if it is free. */
+  /**
+   * The texts that the field allows, also in one of several forms; empty if it allows any value.
+   */
   values: string[];
   minimum?: number;
   maximum?: number;

@@ -1,7 +1,7 @@
 /**
  * Checks a caller's input against the row's own JSON Schema. The operator wrote the schema, so it
- * is trusted; the input is not. So the cost of a check and the length of its answer are limited,
- * and the input is never changed.
+ * is trusted; the input is not. The cost of a check and the length of its answer are limited, and
+ * the input is never changed.
  */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -48,8 +48,8 @@ const RULE_MAX = 400;
 const PATTERN_TEXT_MAX = 4096;
 
 /**
- * ajv wants the engine to have its own source text, but needs it only to write code to a file.
- * `toString` is the key by which ajv tells compiled patterns apart.
+ * ajv demands a `code` text, but uses it only when it writes code to a file. It tells compiled
+ * patterns apart by `toString`.
  */
 const boundedRegExp = Object.assign(
   (pattern: string, flags: string) => {
@@ -69,10 +69,10 @@ const options = {
   // Only an input's own fields count: "constructor" is not present just because objects inherit
   // one.
   ownProperties: true,
-  // So that 4.2 counts as a multiple of 0.1 despite the rounding of doubles.
+  // 4.2 must count as a multiple of 0.1 despite the rounding of doubles.
   multipleOfPrecision: 6,
   strictSchema: true,
-  // Each error then carries its schema, which messages are made from.
+  // Each error carries its schema, from which messages are made.
   verbose: true,
   strictTypes: false,
   strictTuple: false,

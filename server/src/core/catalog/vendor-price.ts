@@ -28,7 +28,7 @@ export function falPrice({ unit_price, unit, currency }: Json): ListedPrice | nu
 
 interface TokenPrice extends ListedPrice {
   cost_output: Fraction;
-  /** Prompts with at least this many tokens cost more; null: the price does not depend on it. */
+  /** Prompts with at least this many tokens cost more; null: no prompt does. */
   dearer_from: number | null;
 }
 
