@@ -1,21 +1,24 @@
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
 /**
- * APIs of upstreams in which a chat call can be written. Inside, each call is a chat completion; an
- * upstream that speaks another API gets the call, and gives its reply, through one of these.
+ * An API of upstreams for chats. Inside the service, each call is a chat completion. A `ChatApi`
+ * translates calls and replies for upstreams that speak another API.
  */
 export interface ChatApi {
   /** Below the upstream's address. */
   path: string;
   /**
-   * The call in the API's form. `body` is that of a chat completion with `model` and `max_tokens`.
+   * The call in the API's form. `body`: a chat completion's, with `model` and `max_tokens`.
    *
    * @throws ApiError that names the field if a part of a message cannot be expressed
    */
   call(body: Json): Json;
-  /** Optional fields of a chat that it can express. */
+  /** Fields of `optional-fields.ts` that the API can express. */
   optional: ReadonlySet<string>;
-  /** Given fields that cannot be expressed, and so reach no model, beside optional ones. */
+  /**
+   * Given fields that the call cannot express, so that they do not reach the model. Fields of
+   * `optional-fields.ts` that are not in `optional` are not listed.
+   */
   ignored(body: Json): string[];
   /** Reads the reply of one call. */
   reader(body: Json): ReplyReader;
@@ -23,11 +26,11 @@ export interface ChatApi {
 
 /** Reads one reply as untrusted data: values of the wrong type count as absent. */
 export interface ReplyReader {
-  /** The chunks that an event adds to the reply; `error` in a chunk ends it. */
+  /** The chunks that an event adds to the reply. A chunk with `error` ends the reply. */
   read(event: Json): Json[];
-  /** A whole reply as such events; null if it has no output. */
+  /** A whole reply as events for `read`; null if it has no output. */
   events(reply: Json): Json[] | null;
-  /** `complete`: it has its finish reason. `ended`: nothing follows either. */
+  /** `complete`: the finish reason has arrived. `ended`: nothing more will follow. */
   state(): 'open' | 'complete' | 'ended';
 }
 
@@ -57,13 +60,13 @@ export function messagesOf({ messages }: Json): { message: Json; at: string }[] 
   }));
 }
 
-/** The parts of a content, a text being one part, each with its path. */
+/** The parts of a message's content, each with its path. A plain text is one part. */
 export function partsOf({ content }: Json, at: string): { part: Json; at: string }[] {
   if (typeof content === 'string') return [{ part: { type: 'text', text: content }, at }];
   return itemsOf(content).map((part, k) => ({ part: objectOf(part), at: `${at}.content[${k}]` }));
 }
 
-/** The media type and the base64 of a `data:` address; null if it is none. */
+/** The media type and the base64 of a `data:` address; null for any other text. */
 export function dataIn(address: unknown): { media_type: string; data: string } | null {
   const [, media_type, data] = /^data:([^;,]*)[^,]*;base64,(.*)$/is.exec(String(address)) ?? [];
   return data === undefined ? null : { media_type: media_type!.toLowerCase(), data };

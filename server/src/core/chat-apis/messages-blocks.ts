@@ -32,7 +32,7 @@ function answerBlocks(message: Json): Json[] {
   ];
 }
 
-/** Whether Claude can verify the reasoning as its own. Others would be refused. */
+/** Whether Claude can verify the reasoning as its own. Anthropic refuses any other reasoning. */
 export function isClaudes({ type, signature, data, format }: Json): boolean {
   if ((format ?? claudeFormat) !== claudeFormat) return false;
   return type === 'reasoning.encrypted' ? isFilled(data) : isFilled(signature);
@@ -49,7 +49,7 @@ function toolUse({ id, type, function: called, custom }: Json): Json {
   return { type: 'tool_use', id: toolId(id), name, input: given };
 }
 
-/** Ids of other services may have characters that are refused. */
+/** Anthropic refuses the other characters that ids of other services may have. */
 function toolId(id: unknown): string {
   return textOf(id).replaceAll(/[^\w-]/g, '_');
 }
@@ -65,7 +65,7 @@ function blockOf(part: Json, at: string): Json[] {
   return textBlock(textOf(part.text), part);
 }
 
-/** Empty texts are refused. */
+/** Anthropic refuses empty texts. */
 function textBlock(text: string, part: Json): Json[] {
   return text === '' ? [] : [{ type: 'text', text, ...markIn(part) }];
 }
@@ -83,7 +83,7 @@ function fileOf({ file_data, filename }: Json, at: string): Json {
 
 function fileSource(file: unknown, at: string): Json {
   if (/^https?:/i.test(String(file))) return { type: 'url', url: file };
-  // Bare base64 is a PDF for other services as well.
+  // Bare base64 counts as a PDF, as at other services.
   const { media_type, data } = dataIn(file) ?? { media_type: 'application/pdf', data: file };
   if (media_type === 'application/pdf') return { type: 'base64', media_type, data };
   if (!media_type.startsWith('text/'))

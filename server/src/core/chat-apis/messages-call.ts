@@ -9,15 +9,15 @@ import { blocksOf, isClaudes, markIn } from './messages-blocks.ts';
 
 /** Writes the body of a chat completion as a call of Anthropic's Messages. */
 
-/** The calls that the models of an upstream take. */
+/** The abilities of an upstream's models. */
 export interface Capabilities {
   /**
-   * How they are asked to think: newer ones decide by themselves how much (`adaptive`), older ones
-   * need a limit (`budget`). The newest (`summarized`) show nothing of it unless a summary is asked
-   * for, and may refuse not to think.
+   * How thinking is requested. Older models need a limit (`budget`), newer ones decide how much
+   * they think (`adaptive`). The newest (`summarized`) show no thinking unless a summary is
+   * requested, and may refuse a call that turns thinking off.
    */
   thinking: 'summarized' | 'adaptive' | 'budget';
-  /** Whether they take `temperature`, `top_p` and `top_k`. */
+  /** Whether the models take `temperature`, `top_p` and `top_k`. */
   sampling: boolean;
 }
 
@@ -65,7 +65,7 @@ export function messagesCall(body: Json, takes: Capabilities): Json {
 export function messagesIgnored(body: Json, takes: Capabilities): string[] {
   const { type } = objectOf(body.response_format);
   const thinking = thinkingOf(body, takes);
-  // The caller's own `thinking` counts before the effort, which is then sent only beside it.
+  // If the caller gives `thinking`, the effort is sent only beside it.
   const hasEffort = isObject(body.thinking)
     ? isOn(thinking) && takes.thinking !== 'budget' && effortOf(body) !== null
     : thinking !== undefined;
@@ -77,7 +77,9 @@ export function messagesIgnored(body: Json, takes: Capabilities): string[] {
   ];
 }
 
-/** Names of the tools whose input is a text. They are given as tools with one field. */
+/**
+ * Names of the tools whose input is a text. Anthropic gets each as a tool with one field, `input`.
+ */
 export function customTools({ tools }: Json): ReadonlySet<string> {
   const own = itemsOf(tools).map(objectOf);
   return new Set(own.filter(isCustom).map(({ custom }) => String(objectOf(custom).name)));
@@ -91,8 +93,9 @@ interface Turn {
 }
 
 /**
- * Turns of one role in a row become one: the results of all calls of a turn must be together.
- * Lists may be longer than the arguments that a function takes, so none is spread into a call.
+ * Consecutive messages of one role become one turn: the results of all calls of a turn must be
+ * together. Lists may be longer than the arguments that a function takes, so none is spread into a
+ * call.
  */
 function turnsOf(body: Json): { messages: Turn[]; system: unknown } {
   const turns: Turn[] = [];
@@ -116,7 +119,7 @@ function addTurn(turns: Turn[], role: Turn['role'], content: Json[]): void {
   else for (const block of content) last.content.push(block);
 }
 
-/** Results of tools come before everything else. */
+/** The tool results of a turn, or its other blocks. Anthropic wants the results first. */
 function results({ content }: Turn, isWanted: boolean): Json[] {
   return content.filter(({ type }) => (type === 'tool_result') === isWanted);
 }
@@ -159,7 +162,7 @@ function grammarOf(format: unknown): string[] {
   return isFilled(definition) ? [`The input has this ${textOf(syntax)} grammar:`, definition] : [];
 }
 
-/** The tools among which the model may choose; null: all. */
+/** Names of the tools among which the model may choose; null: all. */
 function allowedNames({ tool_choice }: Json): ReadonlySet<unknown> | null {
   const { type, allowed_tools } = objectOf(tool_choice);
   return type === 'allowed_tools'
@@ -194,7 +197,7 @@ function formatOf({ response_format }: Json): Json | null {
 
 const budgetMin = 1_024;
 
-/** Null for one that is unknown here. */
+/** Null if the effort is missing or unknown. */
 function effortOf({ reasoning_effort: effort }: Json): keyof typeof effortBudgets | null {
   return hasKey(effortBudgets, effort) ? effort : null;
 }
@@ -206,10 +209,10 @@ function thinkingOf(body: Json, takes: Capabilities): Json | undefined {
   if (isObject(thinking)) return isOn(thinking) ? { ...thinking, ...display } : thinking;
   if (effort === 'none') return display ? undefined : { type: 'disabled' };
   const level = effortOf(body);
-  // A model cannot think if it has to call a tool.
+  // A model cannot think beside a forced tool call.
   if (level === null || ['any', 'tool'].includes(String(choiceOf(body)?.type))) return undefined;
   if (takes.thinking !== 'budget') return { type: 'adaptive', ...display };
-  // The reply has to fit into the limit as well.
+  // `max_tokens` covers thinking and reply, so half of it is left for the reply.
   const budget = Math.min(effortBudgets[level], Math.floor(Number(max_tokens) / 2));
   if (budget < budgetMin || callsWithoutThought(body)) return undefined;
   return { type: 'enabled', budget_tokens: budget };
@@ -219,12 +222,12 @@ function isOn(thinking: Json | undefined): boolean {
   return thinking !== undefined && thinking.type !== 'disabled';
 }
 
-/** They are refused beside thinking. */
+/** Anthropic refuses these fields beside thinking. */
 function takesSampling(thinking: Json | undefined, takes: Capabilities): boolean {
   return takes.sampling && !isOn(thinking);
 }
 
-/** Whether the last turn calls tools without a thought, which is refused beside a budget. */
+/** Whether the last turn calls tools without a thought, which Anthropic refuses beside a budget. */
 function callsWithoutThought(body: Json): boolean {
   const all = messagesOf(body).map(({ message }) => message);
   const last = all.findLast(({ role }) => role === 'assistant' || role === 'user');

@@ -41,7 +41,7 @@ export function messagesReader(custom: ReadonlySet<string>): ReplyReader {
   function chunksOf(event: Json): Json[] {
     switch (event.type) {
       case 'message_start':
-        // Without a chunk: an error after it can still be answered with its status.
+        // Adds no chunk, so that an error after this event is still answered with its own status.
         used.begin(objectOf(event.message).usage);
         return [];
       case 'content_block_start':
@@ -69,7 +69,7 @@ export function messagesReader(custom: ReadonlySet<string>): ReplyReader {
       const [first, ...rest] = chunks;
       if (hasBegun || first === undefined || 'error' in first) return chunks;
       hasBegun = true;
-      // The stream may break off before its end, which has all of the usage.
+      // The stream may break off before the last event, which has the whole usage.
       const usage = first.usage ?? used.usage();
       return usage ? [{ ...first, usage }, ...rest] : chunks;
     },
@@ -87,7 +87,9 @@ function eventsOf({ content, stop_reason, stop_sequence, usage }: Json): Json[] 
   return [...pieces, { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage }];
 }
 
-/** More than any reply has. Without a limit, a faulty upstream could open one in every event. */
+/**
+ * More blocks than any reply has. Without a limit, a faulty upstream could open one in every event.
+ */
 const blocksMax = 1_024;
 
 const finishes: Readonly<Record<string, string>> = {
@@ -102,7 +104,7 @@ function finishOf(reason: string): string {
 }
 
 interface Block {
-  /** A block may come whole, or begin empty and grow. */
+  /** A block may arrive whole, or start empty and grow. */
   begin(): Json[];
   add(delta: Json): Json[];
   end(): Json[];
@@ -159,7 +161,7 @@ function redactedBlock({ data }: Json, index: number): Block {
 }
 
 function toolBlock({ id, name, input }: Json, index: number, isCustom: boolean): Block {
-  // Servers that send a block whole have its input here; others an empty object.
+  // Servers that send whole blocks put the input here; others put an empty object.
   let text = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
   const type = isCustom ? 'custom' : 'function';
   const piece = (said: string) =>
@@ -182,7 +184,7 @@ function toolBlock({ id, name, input }: Json, index: number, isCustom: boolean):
   };
 }
 
-/** The text that a tool gets; the JSON around it can be removed only once it is complete. */
+/** The text that a tool gets. The JSON around it can be removed only once all of it has arrived. */
 function inputIn(text: string): string {
   try {
     const { input } = objectOf(JSON.parse(text) as unknown);
@@ -195,8 +197,8 @@ function inputIn(text: string): string {
 const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 
 /**
- * The usage of a message: its beginning has the prompt's, its end all of it at most services. The
- * output count of its beginning is a placeholder.
+ * Collects the usage of a message. `message_start` has the counts of the prompt; at most services
+ * `message_delta` has all counts. The output count in `message_start` is a placeholder.
  */
 function usageCounter() {
   let prompt: Json = {};
@@ -206,7 +208,7 @@ function usageCounter() {
     const given = promptCounts.filter((name) => isTokenCount(usage[name]));
     const counts = Object.fromEntries(given.map((name) => [name, usage[name]]));
     const isEmpty = given.every((name) => usage[name] === 0);
-    // Some services count the prompt only at one of the two, and report 0 at the other.
+    // Some services count the prompt in only one of the two events, and report 0 in the other.
     if (!isEmpty || Object.keys(prompt).length === 0) prompt = { ...prompt, ...counts };
   }
   return {
@@ -219,7 +221,7 @@ function usageCounter() {
   };
 }
 
-/** `input_tokens` are those that were neither read from a cache nor written to it. */
+/** `input_tokens` leaves out tokens that were read from a cache or written to it. */
 function usageOf(prompt: Json, last: Json): Json | null {
   const { output_tokens: completion_tokens, output_tokens_details, cost } = last;
   const [input, read, written] = promptCounts.map((name) => prompt[name]);

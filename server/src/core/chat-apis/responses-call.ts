@@ -5,7 +5,7 @@ import { textOf } from '../chat/completion.ts';
 import { responsesFormat } from '../chat/reasoning-details.ts';
 import { anyObject, givenOf, messagesOf, partsOf } from './chat-api.ts';
 
-/** Writes the body of a chat completion as a call of OpenAI's Responses, which stores nothing. */
+/** Writes the body of a chat completion as a call of OpenAI's Responses that stores nothing. */
 
 const untranslatable = [
   'presence_penalty',
@@ -16,7 +16,7 @@ const untranslatable = [
   'functions',
   'function_call',
 ];
-/** Fields with the same name there. */
+/** Fields with the same name in Responses. */
 const same = [
   'model',
   'temperature',
@@ -36,7 +36,7 @@ export function responsesCall(body: Json): Json {
   const input = inputOf(body);
   const isThinking = isFilled(effort) && effort !== 'none';
   const include = [
-    // Refused by models that do not reason.
+    // Models that do not reason refuse this value.
     ...(isThinking || input.some(({ type }) => type === 'reasoning')
       ? ['reasoning.encrypted_content']
       : []),
@@ -99,7 +99,7 @@ function chosen({ type, function: called, custom }: Json): Json {
 }
 
 function inputOf(body: Json): Json[] {
-  /** Results name only the id of their call. */
+  /** Ids of custom tool calls. A result names only the id of its call, not its kind. */
   const custom = new Set<unknown>();
   return messagesOf(body).flatMap(({ message, at }) => {
     const { role, tool_call_id: call_id } = message;
@@ -135,7 +135,7 @@ function callItem({ id: call_id, type, function: called, custom }: Json): Json {
   return { type: 'function_call', call_id, name, arguments: text };
 }
 
-/** Reasoning without its encrypted form cannot be read there, because nothing was stored. */
+/** Responses can read reasoning only in its encrypted form, because nothing was stored. */
 function reasoningItems({ reasoning_details: details }: Json): Json[] {
   const own = itemsOf(details)
     .map(objectOf)

@@ -37,12 +37,12 @@ export function responsesReader(): ReplyReader {
 }
 
 interface Reply {
-  /** Index of each call, by the item's place. */
+  /** The call of each item, by the item's `output_index`. */
   items: Map<unknown, { index: number; isCustom: boolean }>;
   calls: number;
-  /** Indices of the details, by their item and part. */
+  /** The index of each reasoning detail, by item and part. */
   details: Map<string, number>;
-  /** Items of which a piece came before their end. */
+  /** Items whose pieces arrived as deltas, by `output_index`. */
   withDeltas: Set<unknown>;
 }
 
@@ -61,7 +61,10 @@ function addItem({ output_index: at, item }: Json, reply: Reply): Json[] {
   return [callChunk(index, { ...(isFilled(id) && { id }), type: kind, [kind]: own })];
 }
 
-/** Writes an item that had no deltas: a server may send items whole. */
+/**
+ * The chunks of a finished item, without texts that deltas have sent. A server may send whole
+ * items.
+ */
 function endItem(event: Json, reply: Reply): Json[] {
   const { output_index: at, item } = event;
   const own = objectOf(item);
@@ -116,7 +119,7 @@ function reasoningChunks(item: Json, at: unknown, reply: Reply, hasDeltas: boole
   return [...thoughts, chunkOf({ reasoning_details: [detail] })];
 }
 
-/** `k`: the part of the item. */
+/** `at`: the item's `output_index`. `k`: the index of the part. */
 interface ThoughtPosition {
   id: unknown;
   at: unknown;

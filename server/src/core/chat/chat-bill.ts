@@ -27,7 +27,7 @@ export interface ChatDelivery {
  */
 export type DeliveryEnd = 'complete' | 'broken' | 'given_up' | 'oversized';
 
-/** Without a use of the cache, its highest price is charged. */
+/** If the cache counts are missing, all prompt tokens are charged at the highest prompt price. */
 export interface Bill extends CacheUse {
   prompt_tokens: number;
   completion_tokens: number;
@@ -41,14 +41,16 @@ type Said = Pick<Chat, 'body'> & { files: StoredSizes; stream?: boolean };
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
 
 /**
- * The tokens to charge; null: nothing is charged, because the reply broke off before any output.
+ * The tokens to charge; null: nothing is charged, because the reply broke off or failed before any
+ * output.
  *
- * The upstream's own usage counts if it reported one, even 0. If it reported the prompt alone, or
- * the completion is not all of it, the prompt's part counts. Without it, there are two cases. A
- * reply of an outside service (`on_disconnect: finish`) is charged by an upper bound, because the
- * service bills more than can be seen; if it was oversized, all reserved completion tokens are
- * charged. A reply of the operator's own server, or one that broke off through no fault of the
- * caller, is charged by a count of the prompt and of what was delivered.
+ * The upstream's own usage counts if it reported one, even 0. If it does not cover the whole
+ * completion, only its counts of the prompt are used. Missing counts are replaced in one of two
+ * ways. For an outside service (`on_disconnect: finish`), an upper bound is charged, because the
+ * service bills more than can be seen. The bound of the completion is all reserved tokens if the
+ * reply was oversized or the model has hidden tokens. For the operator's own server, and for a
+ * reply that broke off through no fault of the caller, the prompt and the delivered text are
+ * counted.
  */
 export function chargeableUsage(
   chat: Said,

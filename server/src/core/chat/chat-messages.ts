@@ -34,7 +34,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
   refusal: text,
   reasoning: text,
   reasoning_content: text,
-  // In the form in which OpenRouter sends it and expects it back.
+  // OpenRouter sends reasoning in this form and expects it back.
   reasoning_details: {
     list: {
       fields: {
@@ -65,7 +65,7 @@ interface PartForm {
   test(own: unknown): boolean;
 }
 
-/** Data other than an image is refused here: the upstream would bill it as what it really is. */
+/** Other data is refused: the upstream would bill it by its real type, not as an image. */
 const pictureUrl: Check = {
   is: 'an address, a file_id, or data of an image (data:image/…)',
   test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
@@ -180,8 +180,8 @@ type Taking = { id: string; input_modalities?: readonly Modality[] };
 const namedMax = 3;
 
 /**
- * Refuses parts that the model's price does not cover, and names `others` that accept them.
- * `messages` come from `readMessages`.
+ * Refuses parts that the model's price does not cover, and names the models of `others` that accept
+ * them. `messages` come from `readMessages`.
  *
  * @throws ApiError `bad_messages`
  */

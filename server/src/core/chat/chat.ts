@@ -21,7 +21,7 @@ export { badMessages, demandModalities } from './chat-messages.ts';
 
 /**
  * Reads chat calls: OpenAI's chat completions, reduced to what can be priced beforehand. Types are
- * checked here; ranges of numbers are left to the upstream, which knows its own.
+ * checked here. Upstreams check the ranges of numbers, which differ between models.
  */
 
 export interface ChatLimits {
@@ -71,9 +71,9 @@ const toolShape: Shape = {
 const chosenTool = { type: toolType, function: named, custom: named };
 
 /**
- * Allowed fields. All others are dropped, because they may change the price (`service_tier`,
- * `web_search_options`, `prediction`, audio through `modalities`) or store data at the upstream
- * (`store`).
+ * Allowed fields, beside `optionalFields`. All others are dropped, because they may change the
+ * price (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or store
+ * data at the upstream (`store`).
  */
 export const passingFields: Readonly<Record<string, Shape>> = {
   temperature: number,

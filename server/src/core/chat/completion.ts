@@ -61,8 +61,8 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
   let usage: Json | undefined;
   let hasWritten = false;
   /**
-   * True if text arrived with the last usage report or after it, so the report may not cover
-   * everything.
+   * True if text arrived after the last usage report, or with a report that did not end the reply.
+   * The report may not cover this text.
    */
   let isOutrun = false;
 
@@ -84,7 +84,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
 
-  /** A report that is pending tells the prompt alone, and no cost. */
+  /** A pending report gives only the counts of the prompt, and no cost. */
   function gathered(ended: boolean): { usage?: Json } {
     if (usage === undefined) return {};
     if (!isPending(ended)) return { usage };

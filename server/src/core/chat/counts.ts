@@ -1,7 +1,7 @@
 import { isCount, objectOf, type Json } from '../../lib/json.ts';
 import { isTokenCount, type Usage } from './usage.ts';
 
-/** The charged usage of a reply, which this service has written. */
+/** The charged usage of a reply, as this service wrote it. */
 interface Counts extends Usage {
   prompt_tokens: number;
   /** Part of the completion. Null if the model's server does not count it. */
@@ -9,7 +9,7 @@ interface Counts extends Usage {
   cost_usd_micro: unknown;
 }
 
-/** A count is 0 if there is none. */
+/** Reads the charged usage of a completion. Missing counts are 0. */
 export function countsOf(completion: Json): Counts {
   const usage = objectOf(completion.usage);
   const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);

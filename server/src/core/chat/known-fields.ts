@@ -48,12 +48,12 @@ export function unknownFields(
   return [...left.names];
 }
 
-/** The call has been read by the same shapes before. */
+/** Never called: the call was read with the same shapes before. */
 function neverRefused(at: string): Error {
   return new Error(`${at} was taken before`);
 }
 
-/** They are listed in a header. */
+/** The names are listed in a header of the reply. */
 const namesMax = 20;
 const nameForm = /^[\w-]{1,64}$/;
 

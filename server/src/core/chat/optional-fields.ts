@@ -3,8 +3,8 @@ import { boolean, integer, number, text } from '../check.ts';
 import type { Shape } from './known-fields.ts';
 
 /**
- * Fields of a chat that only some servers know. Each upstream's definition names those that it
- * gets; the others refuse unknown fields, or bill what they cause.
+ * Fields of a chat that only some servers know. Each upstream's definition names the fields that it
+ * gets. Other upstreams refuse unknown fields, or bill the operator for their effects.
  */
 
 const effort: Shape = {
@@ -22,7 +22,7 @@ export const optionalFields: Readonly<Record<string, Shape>> = {
   thinking: { fields: { type: text, budget_tokens: integer } },
   enable_thinking: boolean,
   thinking_budget: integer,
-  // Only switches: a text would get into the prompt, beyond what was counted.
+  // Only booleans pass: a text would get into the prompt, beyond what was counted.
   chat_template_kwargs: {
     fields: { enable_thinking: boolean, thinking: boolean, preserve_thinking: boolean },
   },
@@ -30,9 +30,9 @@ export const optionalFields: Readonly<Record<string, Shape>> = {
   safety_identifier: text,
 };
 
-/** A mark on a content part or a tool: the prompt up to here is to be cached. */
+/** Marks a content part or a tool: the prompt up to its end is to be cached. */
 export const cacheMark = 'cache_control';
-/** Without `ttl`, because a longer one costs more than the row's price of a write. */
+/** Without `ttl`, because a longer lifetime costs more than the row's price of a cache write. */
 export const cacheMarkShape: Shape = { fields: { type: text } };
 
 /** Names that an upstream's definition may list. */
@@ -67,7 +67,10 @@ function isMarked({ messages, tools }: Body): boolean {
   return messages.some(({ content }) => inOne(content)) || inOne(tools);
 }
 
-/** Texts that are a list only because one is marked: as one text, every server takes them. */
+/**
+ * The content without marks. If a system or tool message had a mark and has only texts, they become
+ * one text, because every server takes a text there.
+ */
 function unmarkedContent({ role, content }: Json): unknown {
   const parts = (content as Json[]).map(unmarked);
   const wasMarked = itemsOf(content).some((part) => cacheMark in objectOf(part));

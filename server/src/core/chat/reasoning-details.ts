@@ -6,11 +6,13 @@ import { isFilled, isGiven } from '../check.ts';
  * a signature or encrypted data prove that it is the model's own.
  */
 
-/** Formats of reasoning, in OpenRouter's words: by Claude, and by services of Responses. */
+/** OpenRouter's names for the formats of Claude's reasoning and of reasoning in Responses. */
 export const claudeFormat = 'anthropic-claude-v1';
 export const responsesFormat = 'openai-responses-v1';
 
-/** More than any reply has. Without a limit, a faulty upstream could add one in every chunk. */
+/**
+ * More details than any reply has. Without a limit, a faulty upstream could add one in every chunk.
+ */
 const detailsMax = 256;
 
 /** Adds the pieces of a chunk. Pieces of one detail have the same type, index and format. */

@@ -1,4 +1,4 @@
-/** Reasoning tokens of each effort, at services that take a budget instead. */
+/** The reasoning tokens that each effort allows, for services that take a budget instead. */
 export const effortBudgets = {
   minimal: 1_024,
   low: 4_096,
@@ -8,7 +8,7 @@ export const effortBudgets = {
   max: 65_536,
 } as const;
 
-/** The usual effort with at least this budget; `high` for all larger ones. */
+/** The lowest usual effort with at least this budget; `high` for all larger budgets. */
 export function effortOfBudget(budget: number): 'low' | 'medium' | 'high' {
   if (budget <= effortBudgets.low) return 'low';
   return budget <= effortBudgets.medium ? 'medium' : 'high';

@@ -6,7 +6,7 @@ import { tokensMax } from './usage.ts';
 export interface TokenCounts {
   input_tokens: number;
   output_tokens: number;
-  /** Parts of the two; 0 if the upstream named none. */
+  /** Parts of the input and of the output; 0 if the upstream reported none. */
   cached_tokens: number;
   reasoning_tokens: number;
 }
@@ -25,7 +25,7 @@ export function tokensOf(completion: Json): TokenCounts {
   };
 }
 
-/** The usage of a chat by its stored counts. */
+/** A chat's usage, rebuilt from its stored counts. `charged` is in micro-USD. */
 export function usageOfTokens(tokens: TokenCounts, charged: bigint) {
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = tokens;
   return {

@@ -5,13 +5,13 @@ import { isObject } from '../../lib/json.ts';
  * Counts tokens without a tokeniser: an upper bound for reservations, and a plain count for charges
  * when an upstream reports no usage.
  *
- * A charge never exceeds the reservation, so a bound that is too low costs the operator money; one
- * that is too high only reserves more balance until the reply. Byte-level BPE uses at most one
- * token per UTF-8 byte, but English needs 0.21 to 0.24, so that limit would reserve about five
+ * A charge never exceeds the reservation. So a bound that is too low costs the operator money; a
+ * bound that is too high only reserves more balance until the reply. Byte-level BPE uses at most
+ * one token per UTF-8 byte, but English needs 0.21 to 0.24, so that limit would reserve about five
  * times too much. `boundTokens` counts less than that limit only for Latin letters, lower-case
  * Russian letters and runs of spaces. It was compared with nine vocabularies (o200k, cl100k,
- * Llama 2 and 3, Mistral, Claude 2, Qwen 3, DeepSeek 3, Gemma 3). "worst" is the highest of them,
- * in tokens per byte:
+ * Llama 2 and 3, Mistral, Claude 2, Qwen 3, DeepSeek 3, Gemma 3). "worst" is the vocabulary with
+ * the most tokens. All figures are tokens per byte:
  *
  *   text          worst  bound    text             worst  bound    text              worst  bound
  *   English        0.24   0.72    digits, CSV       1.00   1.00    Chinese            0.43   1.00
@@ -260,7 +260,9 @@ const [afterOther, afterVowel, afterConsonant, afterRussian, afterSpace, afterSp
   0, 1, 2, 3, 4, 5,
 ];
 
-/** Each kind, as the unit before the next one. A second space in a row is handled in the loop. */
+/**
+ * The column of `costs` after a unit of each kind. A second space in a row is handled in the loop.
+ */
 const next = [
   afterOther, // other
   afterVowel, // vowel
@@ -278,10 +280,10 @@ const next = [
  * The cost of a unit in thirds of a token, by its kind (rows) and by the unit before (columns):
  * other, vowel, consonant, Russian, one space, several spaces. After a single space, a Latin word's
  * first letter is free, because the space has paid for it: every vocabulary joins the two.
- * Vocabularies are made from words, so letters that rarely follow each other are seldom joined. So
- * a vowel after a vowel, a consonant after a consonant, the rarest letters and any letter after
- * those cost a whole token each. A second space does as well, because it may be a token of its own
- * before a digit.
+ * Vocabularies are made from words, so they seldom join letters that rarely follow each other. For
+ * this reason a whole token is the cost of a vowel after a vowel, a consonant after a consonant,
+ * one of the rarest letters, and any letter after one of these. A second space also costs a whole
+ * token, because it may be a token of its own before a digit.
  */
 const costs = [
   [3, 3, 3, 3, 3, 3], // digits, punctuation, line ends, control characters

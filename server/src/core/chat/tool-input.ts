@@ -10,7 +10,7 @@ export function toolInput(text: string): Json {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // As below.
+    // Broken JSON is kept as a text.
   }
   return { INVALID_JSON: text };
 }

@@ -9,10 +9,10 @@ export interface Usage extends Required<CacheUse> {
   completion_tokens: number;
 }
 
-/** No model has as many, and one absurd report would spoil every sum that it is added to. */
+/** More tokens than any model takes. One absurd report would spoil every sum that includes it. */
 export const tokensMax = 100_000_000;
 
-/** A whole number of tokens, from 0 to what a model may have. */
+/** Whether this is a whole number of tokens, from 0 to `tokensMax`. */
 export function isTokenCount(value: unknown): value is number {
   return isCount(value) && value <= tokensMax;
 }
@@ -23,8 +23,8 @@ export interface PromptUsage extends Required<CacheUse> {
 }
 
 /**
- * The usage in a report. Zero is a valid count. Anything else than counts makes the whole report
- * unusable (null), except that `prompt_tokens` may be missing.
+ * The usage in a report; zero is a valid count. Null if the prompt or the completion has an
+ * unusable count. A missing `prompt_tokens` is usable.
  */
 export function readUsage(usage: Json): Usage | null {
   const prompt = promptOf(usage);
@@ -57,8 +57,8 @@ function promptOf(usage: Json): Omit<Usage, 'completion_tokens'> | null {
 }
 
 /**
- * The completion with its reasoning. Some upstreams count the reasoning beside the completion: xAI
- * names it, Gemini shows it only in the total.
+ * The completion with its reasoning. Some upstreams do not count reasoning as completion: xAI
+ * reports it separately, Gemini shows it only in the total.
  */
 function withReasoning(completion: number, usage: Json): number {
   const { prompt_tokens: prompt, total_tokens: total } = usage;
@@ -73,14 +73,14 @@ function withReasoning(completion: number, usage: Json): number {
 }
 
 interface CacheCounts {
-  /** Tokens that were read from the cache, and those that were written to it. */
+  /** Tokens that were read from the cache (`cached`) and written to it (`written`). */
   cached: number;
   written: number;
 }
 
 /**
- * The use of the cache if the prompt leaves it out, as Anthropic's own counts do: then a part can
- * be larger than the prompt.
+ * The cache counts to add to `prompt_tokens`; null: it includes them. Anthropic's own usage leaves
+ * them out, and a count that is larger than `prompt_tokens` shows this.
  */
 function cacheBeside(prompt_tokens: number, usage: Json): CacheCounts | null {
   const { cache_read_input_tokens: read, cache_creation_input_tokens: creation } = usage;
@@ -89,7 +89,7 @@ function cacheBeside(prompt_tokens: number, usage: Json): CacheCounts | null {
 }
 
 /**
- * OpenAI and OpenRouter report the use of the cache in `prompt_tokens_details`, DeepSeek and
+ * The cache counts. OpenAI and OpenRouter report them in `prompt_tokens_details`, DeepSeek and
  * servers that pass on Anthropic's own usage in fields beside the tokens.
  */
 function cacheCounts(usage: Json): CacheCounts {
