@@ -1,7 +1,7 @@
 import type { Json } from '../../lib/json.ts';
 import type { Dialect } from './dialect.ts';
 
-/** OpenAI's chat completions, the form that calls have inside. */
+/** OpenAI's chat completions, the form that all calls have inside the service. */
 export const completions: Dialect = {
   path: '/chat/completions',
   chatBody: (body) => body,
@@ -15,7 +15,7 @@ export const completions: Dialect = {
       begin: () => [],
       add: (chunk) => [json({ ...chunk, ...pending })],
       end: (completion) => [...usage(completion), done],
-      // The status was sent long ago, so the error becomes the last chunk.
+      // The HTTP status has already been sent, so the error becomes the last chunk.
       fail: (error, completion) => [...usage(completion), json({ error }), done],
     };
   },

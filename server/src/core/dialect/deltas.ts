@@ -19,7 +19,10 @@ export type Delta =
 interface FinishDelta {
   type: 'finish';
   reason: string;
-  /** At vLLM the text of `stop` that ended the reply, elsewhere perhaps a word of the server's. */
+  /**
+   * The server's `stop_reason`: with vLLM the entry of `stop` that ended the reply, with other
+   * servers perhaps a word of their own.
+   */
   stop: string | null;
 }
 
@@ -81,7 +84,7 @@ const detailTexts = { text: 'text', summary: 'summary', encrypted: 'data' } as c
 
 function reasoningIn(delta: Json): ReasoningDelta[] {
   const details = itemsOf(delta.reasoning_details).filter(isObject).flatMap(readDetail);
-  // Servers with details repeat their texts as a plain one.
+  // Servers that send details repeat their texts as plain reasoning.
   if (details.some(({ kind, text }) => kind !== 'encrypted' && text !== '')) return details;
   const text = textOf(delta.reasoning_content) || textOf(delta.reasoning);
   if (text === '') return details;
@@ -106,7 +109,7 @@ function filled(value: unknown): string | null {
   return isFilled(value) ? value : null;
 }
 
-/** A tool call whose pieces are arriving. It begins with its name; input before that waits. */
+/** A tool call whose pieces are arriving. It begins once its name is known; earlier input waits. */
 interface OpenCall {
   begun: boolean;
   id: string | null;
@@ -115,7 +118,7 @@ interface OpenCall {
 
 interface Calls {
   open: Map<number, OpenCall>;
-  /** Those that are taken. Clients refuse replies in which two calls have the same. */
+  /** Ids that are taken. Clients refuse a reply in which two calls have the same id. */
   ids: Set<string>;
 }
 

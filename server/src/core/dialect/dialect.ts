@@ -3,11 +3,11 @@ import type { Chat } from '../chat/chat.ts';
 import type { CompletionIdentity } from '../chat/completion.ts';
 
 /**
- * The API in which a caller writes a chat call and reads its reply. Inside, every call is a chat
- * completion, so all dialects have the same prices, limits and records.
+ * The API in which a caller writes a chat call and reads its reply. Inside the service, every call
+ * is a chat completion, so all dialects have the same prices, limits and records.
  */
 export interface Dialect {
-  /** The path of its calls below /v1. A repeat of a call has the same. */
+  /** The path of its calls below /v1. A repeat of a call must have the same path. */
   path: string;
   /**
    * The same call as the body of a chat completion. Throws an `ApiError` that names the caller's
@@ -15,8 +15,8 @@ export interface Dialect {
    */
   chatBody(body: Json): Json;
   /**
-   * Names of the fields of a call, once read, that have no effect. Left out if the call is a chat
-   * completion itself.
+   * Names of fields that have no effect, in a call that `chatBody` has read. Left out if the call
+   * is a chat completion itself.
    */
   ignored?(body: Json): string[];
   /**

@@ -7,11 +7,12 @@ import { isOneOf } from '../../lib/records.ts';
 import { badField } from './images-refusal.ts';
 
 /**
- * The `size` of OpenAI's Images as the fields by which a model takes one. Models that know ratios
- * only get the nearest one, and the smallest resolution with at least as many pixels.
+ * Translates `size` of OpenAI's Images into the fields by which a model takes a size. A model that
+ * knows only ratios gets the nearest ratio, and the smallest resolution with at least as many
+ * pixels.
  */
 
-/** The part by which a ratio may differ: 1792x1024 is 16:9 for a model that has no 7:4. */
+/** The relative difference that a ratio may have: 1792x1024 is 16:9 for a model that has no 7:4. */
 const ratioTolerance = 0.02;
 
 /** @throws ApiError `bad_request` if the model cannot make this size. */
@@ -39,7 +40,10 @@ function sidesOf({ width, height }: Size, model: Model): Json {
 
 const sizeTexts = ({ width, height }: Size) => [`${width}x${height}`, `${width}*${height}`];
 
-/** The forms of `image_size` for these pixels; a name first, because every such model knows it. */
+/**
+ * The forms of `image_size` for these pixels. A name comes first, because every model with
+ * `image_size` knows the names.
+ */
 function imageSizes({ width, height }: Size): unknown[] {
   const names = imageSizeNames.filter((name) => {
     const named = sizeOf(name)!;

@@ -8,13 +8,13 @@ import { isOneOf } from '../../lib/records.ts';
 import { badField, badRequest } from './images-refusal.ts';
 import { sizeFields } from './images-size.ts';
 
-/** Calls of OpenAI's Images as inputs of the queue. */
+/** Translates calls of OpenAI's Images into inputs of the queue. */
 
 const formats = ['url', 'b64_json'] as const;
 
 export type ImagesDoor = 'generations' | 'edits';
 
-/** A call that has been checked as far as no model is needed. */
+/** A call after all checks that need no model. */
 export interface ImagesCall {
   door: ImagesDoor;
   model: string;
@@ -44,7 +44,7 @@ const options: Readonly<Record<string, unknown[]>> = {
   frame_duration_ms: [],
   markup: [],
 };
-/** Inputs that say the same as `size`. Beside it, each model would believe another one. */
+/** Inputs that also state a size. If a call had two sizes, each model would follow another one. */
 const otherSizes = ['resolution', 'aspect_ratio', 'image_size', 'width', 'height'];
 const imagesMax = 16;
 const imageLists = ['image_urls', 'reference_image_urls'];
@@ -85,7 +85,7 @@ function readMask(mask: unknown): string | null {
   return isGiven(mask) ? readImage(mask, 'mask') : null;
 }
 
-/** An address or file id by itself, or as OpenAI writes it in JSON. */
+/** An address or file id as a plain text, or in an object as OpenAI writes it in JSON. */
 function readImage(value: unknown, field: string): string {
   if (isFilled(value)) return value;
   if (isObject(value) && isGiven(value.image_url) !== isGiven(value.file_id)) {
@@ -98,7 +98,9 @@ function readImage(value: unknown, field: string): string {
   );
 }
 
-/** An input for the queue, and by its fields the fields of the call that they come from. */
+/**
+ * An input for the queue. `from`: for each input field, the field of the call that it comes from.
+ */
 export interface ImagesInput {
   input: Json;
   from: Readonly<Record<string, string>>;
@@ -207,7 +209,10 @@ function maskField(mask: string, model: Model): Json {
   throw unsupported('mask', [], model);
 }
 
-/** The values of a form, which come as texts, as the types that the call has in JSON. */
+/**
+ * The value of a form's field, which arrives as a text, in the type that it has in JSON. A text
+ * that does not fit the type is returned unchanged.
+ */
 export function formValue(field: string, text: string, model: Model | undefined): unknown {
   const known: Record<string, string> = {
     n: 'integer',

@@ -14,8 +14,8 @@ export interface Blocks {
 }
 
 /**
- * `requestId`: for tool calls that came without an id. `stops`: the caller's stop sequences. No
- * other text counts as one: some servers write a word of their own there.
+ * `requestId`: for tool calls that came without an id. `stops`: the caller's stop sequences. Any
+ * other `stop_reason` is ignored, because some servers write a word of their own there.
  */
 export function openBlocks(requestId: string, stops: readonly unknown[]): Blocks {
   const read = deltaReader();
@@ -89,7 +89,7 @@ function text(index: number): Entry<Json> {
   );
 }
 
-/** Nothing follows a signature. */
+/** A block of thinking. It takes nothing after its signature. */
 function thinking(index: number): Entry<Json> {
   let thought: number | null = null;
   let format: string | null = null;

@@ -6,7 +6,7 @@ import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
 import { encryptedDetail, signedDetail } from './messages-signature.ts';
 import type { Part, Turn } from './turn.ts';
 
-/** Reads the messages of a Messages call as those of a chat completion. */
+/** Reads the messages of a Messages call as messages of a chat completion. */
 
 const source: Shape = {
   fields: { type: text, media_type: text, data: text, url: text, file_id: text },
@@ -137,7 +137,7 @@ function callOf({ id, name, input = {} }: Json): Json {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
 }
 
-/** Only signed reasoning can be shown to its model again as its own. */
+/** Only signed or encrypted reasoning can be given back to its model as its own. */
 function detailsOf({ type, at, own: { thinking, signature, data } }: Block): Json[] {
   if (type === 'redacted_thinking') return [encryptedDetail(String(data), `${at}.data`)];
   return isFilled(signature) ? [signedDetail(thinking ?? '', signature, `${at}.signature`)] : [];
@@ -165,7 +165,7 @@ function readBlock(block: unknown, at: string, allowed: BlockType[]): Block {
 
 const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
-/** The mark is on the last part of a block. */
+/** A block may become several parts. Its cache mark goes to the last one. */
 function partsOf(block: Block): Part[] {
   const parts = unmarkedParts(block);
   const mark = markOf(block.own);
@@ -190,7 +190,7 @@ function imageOf(given: Json, at: string): Part {
   return { part: { type: 'image_url', image_url: { url } }, at, fields: { url: field } };
 }
 
-/** The field of each type of source with its value. */
+/** For each type of source, the field that holds its value. */
 const sourceFields: Readonly<Record<string, string>> = {
   base64: 'data',
   url: 'url',
@@ -216,7 +216,7 @@ function demand(given: Json, field: string, at: string): string {
   return value;
 }
 
-/** A document of text becomes text. Its title and context come first. */
+/** A document of text becomes a text that begins with its title and context. */
 function documentOf({ title, context }: Json, given: Json, at: string): Part[] {
   if (given.type === 'text') {
     const text = [title, context, demand(given, 'data', at)].filter(isFilled).join('\n\n');

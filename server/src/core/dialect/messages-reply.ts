@@ -8,7 +8,7 @@ import { openBlocks } from './messages-blocks.ts';
 
 /** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
 
-/** The same content as all events of a stream add up to. */
+/** A whole reply, with the same content as the events of a stream add up to. */
 export function messagesReply(completion: Json, { stop_sequences }: Json): Json {
   const id = String(completion.id);
   const blocks = openBlocks(requestOf(id), itemsOf(stop_sequences));
@@ -69,7 +69,10 @@ function requestOf(completionId: string): string {
   return completionId.replace(/^chatcmpl-/, '');
 }
 
-/** The counts come at the end, because only the model's server knows them. */
+/**
+ * The beginning of a message. Its counts come at the end, because only the model's server knows
+ * them.
+ */
 function messageOf(completionId: string, model: unknown): Json {
   return {
     id: `msg_${requestOf(completionId)}`,
@@ -103,7 +106,7 @@ function contentOf(events: Json[]): Json[] {
   return content;
 }
 
-/** `input_tokens` are those that were neither read from a cache nor written to it. */
+/** `input_tokens` leaves out tokens that were read from a cache or written to it. */
 function usageOf(completion: Json): Json {
   const counts = countsOf(completion);
   const { cached_tokens, cache_write_tokens, reasoning_tokens, cost_usd_micro } = counts;

@@ -11,12 +11,12 @@ import { pathIn } from './turn.ts';
 
 /** Reads a call of Anthropic's Messages as the body of a chat completion. */
 
-/** Fields that a chat completion has under the same name, and checks. */
+/** Fields that a chat completion has under the same name, and whose values it checks. */
 const same = ['model', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'];
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 const format: Shape = { fields: { type: text, schema: object } };
 
-/** All others that are read. Null counts as omitted. */
+/** The other fields that are checked here. Null counts as omitted. */
 const shapes: Readonly<Record<string, Shape>> = {
   tools: {
     list: {
@@ -86,7 +86,7 @@ function refuseHosted({ mcp_servers, container, thread }: Json): void {
   if (isGiven(mcp_servers) && !isEmpty(mcp_servers)) throw badField('mcp_servers', is);
 }
 
-/** With this `error_code`, Anthropic's client sends the whole conversation instead. */
+/** This `error_code` makes Anthropic's client send the whole conversation instead. */
 function noThread(): ApiError {
   return new ApiError('bad_request', {
     message: 'thread must be left out, because this service keeps no conversations.',

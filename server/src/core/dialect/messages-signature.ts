@@ -5,7 +5,7 @@ import { pack, unpack } from './packed.ts';
 
 /**
  * The signature of a thinking block and the data of a redacted one. Claude's are passed on as they
- * are. Those of other models also carry the id and the format that their servers ask back.
+ * are. With other models, the text also holds the id and the format that their servers expect back.
  */
 
 interface Origin {

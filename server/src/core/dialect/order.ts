@@ -2,31 +2,34 @@ import type { Delta } from './deltas.ts';
 
 /**
  * Writes the pieces of a reply as blocks or items, one after the other. The pieces of parallel tool
- * calls may be mixed, and a call is over only with the reply. So the first call stays open until
- * the end, and what follows it waits.
+ * calls may be mixed, and a call may go on until the end of the reply. So the first call stays open
+ * until the end, and what follows it waits.
  */
 export interface Ordered<E> {
   add(delta: Delta): E[];
-  /** Writes what has waited. Only the last entry is incomplete if the reply is. */
+  /**
+   * Writes what has waited. `isWhole`: false if the reply is incomplete; this concerns only its
+   * last entry.
+   */
   end(isWhole: boolean): E[];
 }
 
 /** A block or item of a reply, and its events. */
 export interface Entry<E> {
-  /** Whether the next piece belongs to it. */
+  /** Whether the next piece belongs to this entry. */
   takes(delta: Delta): boolean;
   begin(): E[];
-  /** Its first piece is the one that it began with. */
+  /** Adds a piece; first the piece that the entry began with. */
   add(delta: Delta): E[];
   end(isWhole: boolean): E[];
 }
 
-/** `entryOf`: the entry that begins with this piece; null if none does. */
+/** `entryOf`: returns the entry that begins with this piece; null if none does. */
 export function inOrder<E>(entryOf: (delta: Delta, index: number) => Entry<E> | null): Ordered<E> {
   let open: Entry<E> | null = null;
   let entries = 0;
   let firstCall: number | null = null;
-  /** Pieces that wait; those of a call are together. */
+  /** Pieces that wait, grouped by tool call. */
   let held: Delta[][] = [];
   const heldCalls = new Map<number, Delta[]>();
 

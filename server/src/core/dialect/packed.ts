@@ -1,7 +1,7 @@
 import { isObject, parseJson, type Json } from '../../lib/json.ts';
 import { badMessages } from '../chat/chat-messages.ts';
 
-/** A text that holds facts about reasoning. Callers send it back unread. */
+/** Packs facts about reasoning into a text that callers send back unread. */
 
 const mark = 'farebox1.';
 /** Callers can write such texts themselves, so they are limited like every body. */
@@ -12,9 +12,9 @@ export function pack(value: Json): string {
 }
 
 /**
- * Null: the text is somebody else's.
+ * The packed value; null if this service did not pack the text.
  *
- * @throws ApiError `bad_messages` if it is ours and was changed since
+ * @throws ApiError `bad_messages` if this service packed the text and somebody changed it
  */
 export function unpack(text: string, at: string): Json | null {
   if (!text.startsWith(mark)) return null;
@@ -22,7 +22,7 @@ export function unpack(text: string, at: string): Json | null {
     const value = parseJson(Buffer.from(text.slice(mark.length), 'base64url'), limits);
     if (isObject(value)) return value;
   } catch {
-    // As below.
+    // Refused like any other value that is not an object.
   }
   throw badMessages(at, 'must be as it was in the reply');
 }

@@ -7,7 +7,9 @@ import { ownNames } from './responses-tools.ts';
 /** The output of one reply, item after item. */
 export interface Output {
   add(chunk: Json): ItemEvent[];
-  /** Ends all items; only the last one is incomplete if the reply is. */
+  /**
+   * Ends all items. `isWhole`: false if the reply is incomplete; this concerns only the last item.
+   */
   end(isWhole: boolean): ItemEvent[];
   /** The ended items. */
   shown(): Json[];

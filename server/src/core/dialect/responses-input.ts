@@ -8,7 +8,10 @@ import type { Part, Turn } from './turn.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items, as the messages of a chat. */
 
-/** Pieces of reasoning: more than a long conversation has. Each is compared with earlier ones. */
+/**
+ * Maximum number of pieces of reasoning: more than a long conversation has. Each piece is compared
+ * with earlier ones.
+ */
 const detailsMax = 4_096;
 
 interface Turns {
@@ -17,7 +20,7 @@ interface Turns {
   media: Part[];
   /** Pieces of reasoning so far. */
   details: number;
-  /** Those of items that were not written here. */
+  /** Pieces of reasoning from items that this service did not write. */
   foreign: Set<Json>;
 }
 
@@ -97,7 +100,7 @@ function addSystem({ all }: Turns, content: string, at: string): void {
   else all.push({ message: { role: 'system', content }, at, parts: [] });
 }
 
-/** The texts of a content that has nothing else; many servers accept only texts. */
+/** The joined texts; null if there are other parts. Many servers accept only a text. */
 function joined(parts: Part[]): string | null {
   return parts.every(({ part }) => part.type === 'text')
     ? parts.map(({ part }) => part.text).join('\n')
@@ -184,7 +187,7 @@ function assistantTurn({ all }: Turns, at: string): Turn {
   return turn;
 }
 
-/** False for reasoning alone, whose reply was interrupted. */
+/** False for a message with reasoning alone, whose reply was interrupted. */
 function says({ content, refusal, tool_calls: calls }: Json): boolean {
   return isFilled(content) || isFilled(refusal) || itemsOf(calls).length > 0;
 }

@@ -23,7 +23,7 @@ export interface Item {
   shown(status: ItemStatus): Json;
 }
 
-/** The id of an item is made of these. */
+/** The parts of an item's id. */
 export interface ItemPlace {
   request_id: string;
   output_index: number;

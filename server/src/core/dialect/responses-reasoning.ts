@@ -16,7 +16,7 @@ export interface Reasoning {
   text: string;
 }
 
-/** `isOurs`: the item was written here. */
+/** `isOurs`: this service wrote the item. */
 interface ReadReasoning extends Reasoning {
   isOurs: boolean;
 }
@@ -38,7 +38,8 @@ export function packed({ details, text }: Reasoning): string {
 }
 
 /**
- * `from`: the first index for details that were not written here, which have none.
+ * Reads the reasoning in an item. `from`: the first index for details that this service did not
+ * write, which have none.
  *
  * @throws ApiError `bad_messages`
  */

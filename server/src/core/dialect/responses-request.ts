@@ -9,12 +9,12 @@ import { pathIn } from './turn.ts';
 
 /** Reads a call of OpenAI's Responses as the body of a chat completion. */
 
-/** Fields that a chat completion has under the same name, and checks. */
+/** Fields that a chat completion has under the same name, and whose values it checks. */
 const same = ['model', 'stream', 'temperature', 'top_p', 'top_logprobs', 'user'];
 
 /**
- * The limit of calls that set none, as agents do: a reply that is cut off stops them. OpenAI's own
- * limit is the model's, for which much more would have to be reserved.
+ * The limit of calls that set none, as agents do. It is high, because a reply that is cut off stops
+ * an agent. OpenAI uses the model's own limit, for which much more would have to be reserved.
  */
 const maxTokensDefault = 32_768;
 
@@ -26,7 +26,7 @@ const shortText: Check = {
   test: (value) => typeof value === 'string' && value.length <= 512,
 };
 
-/** All others that are read. Null counts as omitted. */
+/** The other fields that are checked here. Null counts as omitted. */
 const shapes: Readonly<Record<string, Shape>> = {
   instructions: text,
   reasoning: { fields: { effort: text, summary: text } },
@@ -67,7 +67,7 @@ const read: ReadonlySet<string> = new Set([
   'stream_options',
 ]);
 
-/** Replies are never stored, and a prompt is never shortened. */
+/** Names of fields without effect. A reply is never stored, and a prompt is never shortened. */
 export function responsesIgnored(body: Json): string[] {
   const vain = [
     ...(body.store === true ? ['store'] : []),
@@ -99,7 +99,7 @@ export function responsesChatBody(body: Json): Json {
   };
 }
 
-/** Fields of the chat body, and what they are named in a call of Responses. */
+/** The names in a call of Responses for fields of the chat body. */
 const renamed: Readonly<Record<string, string>> = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
@@ -147,7 +147,7 @@ function wantsLogprobs(include: unknown, top: unknown): true | null {
   return isNamed || (isCount(top) && top > 0) ? true : null;
 }
 
-/** Chat completions refuse a choice of tools, and an empty list of them. */
+/** Without tools, chat completions refuse a choice of tools and an empty list of tools. */
 function choiceOf({ tool_choice, parallel_tool_calls }: Json, tools: Json[]): Json {
   const choice = readToolChoice(tool_choice);
   return tools.length === 0 ? {} : { tools, tool_choice: choice, parallel_tool_calls };

@@ -6,8 +6,8 @@ import { rebuilt, type KnownFields } from '../chat/known-fields.ts';
 import type { ApiError } from '../errors.ts';
 
 /**
- * Tools of OpenAI's Responses as those of a chat completion. Tools in a namespace, such as those of
- * an MCP server in Codex, get the namespace in their names.
+ * Translates tools of OpenAI's Responses into tools of a chat completion. A tool in a namespace,
+ * such as a tool of an MCP server in Codex, gets the namespace in its name.
  */
 
 const functionShape: KnownFields = {
@@ -23,7 +23,7 @@ const customShape: KnownFields = {
   },
 };
 
-/** OpenAI's models know no longer names. */
+/** Maximum length of a tool's name for OpenAI's models. */
 const nameMax = 64;
 
 /** @throws ApiError `bad_request` */
@@ -47,7 +47,7 @@ interface ReadTool {
   namespace: string | null;
 }
 
-/** A call of one of them could not be given back to the right one. */
+/** If two tools had one name, a call could not be given back to the right tool. */
 function refuseSameName(tools: ReadTool[]): void {
   const first = new Map<string, ReadTool>();
   for (const tool of tools) {
@@ -116,7 +116,7 @@ interface NamedTool {
   namespace?: string;
 }
 
-/** Own names of the tools in a namespace, by their names in the chat body. */
+/** The own name and the namespace of each tool in a namespace, by its name in the chat body. */
 export function ownNames(tools: unknown): Map<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   for (const { type, name: namespace, tools: inner } of itemsOf(tools).map(objectOf)) {

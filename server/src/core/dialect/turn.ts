@@ -4,7 +4,7 @@ import type { Json } from '../../lib/json.ts';
 export interface Turn {
   message: Json;
   at: string;
-  /** If its content is a list. */
+  /** The parts that an error may name; empty if errors name the whole message. */
   parts: Part[];
 }
 
@@ -16,7 +16,10 @@ export interface Part {
   fields?: Readonly<Record<string, string>>;
 }
 
-/** The caller's path for a path such as `messages[1].content[0].image_url.url`. */
+/**
+ * The caller's path for a path such as `messages[1].content[0].image_url.url`; null if there is no
+ * such message.
+ */
 export function pathIn(turns: Turn[], param: string): string | null {
   const place = /^messages\[(\d+)\](?:\.content\[(\d+)\](?:\.(?:image_url|file)\.(\w+))?)?/;
   const [, message, index, field] = place.exec(param) ?? [];
