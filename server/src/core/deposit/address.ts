@@ -5,21 +5,23 @@ import { createBase58check } from '@scure/base';
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
 
 /**
- * Deposit addresses, derived from the public key of a wallet's account (BIP 32). Both families have
- * the same 20 bytes; here and in the database an address is their hex in lower case, with `0x`.
+ * Deposit addresses, derived from the public key of a wallet's account (BIP 32). An address of
+ * either family is 20 bytes. Here and in the database it is their hex in lower case, with `0x`.
  */
 
 /** EVM chains share one address; TRON writes its own in base58. */
 export type Family = 'evm' | 'tron';
 
-/** The account of a wallet whose addresses are `0/i` below it. */
+/**
+ * The path of a wallet's account in each family. Its deposit addresses are `0/i` below this path.
+ */
 export const accountPaths: Readonly<Record<Family, string>> = {
   evm: "m/44'/60'/0'",
   tron: "m/44'/195'/0'",
 };
 
 /**
- * The key of the trial's addresses, of the mnemonic "test test test test test test test test test
+ * The key of the trial's addresses, from the mnemonic "test test test test test test test test test
  * test test junk". Anybody has its private keys.
  */
 export const playXpub =
@@ -74,10 +76,12 @@ export function readXpub(text: string, family: Family): XpubReading {
   return { addressAt: remembering((index) => addressOf(external.deriveChild(index).publicKey!)) };
 }
 
-/** About a megabyte. */
+/** Maximum number of remembered addresses: about a megabyte. */
 const rememberedMax = 10_000;
 
-/** Deriving takes a millisecond, and each call for a balance compares an address. */
+/**
+ * Remembers addresses: deriving one takes a millisecond, and each call for a balance compares one.
+ */
 function remembering(derive: AddressSource): AddressSource {
   const known = new Map<number, string>();
   return (index) => {

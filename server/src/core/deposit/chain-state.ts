@@ -1,6 +1,6 @@
 import { usualSeconds, type Chain } from './chain.ts';
 
-/** How the reading of a chain goes, in one word. Pure. */
+/** The state of reading a chain, in one word. Pure. */
 
 export const chainStates = [
   'stopped',
@@ -12,7 +12,7 @@ export const chainStates = [
 ] as const;
 /**
  * stopped: until an operator resumes it. refused: a setting is wrong. behind: deposits come late.
- * retrying: the newest read failed. starting: it was never read.
+ * retrying: the newest read failed. starting: it was never read. read: all is well.
  */
 export type ChainState = (typeof chainStates)[number];
 
@@ -26,9 +26,15 @@ export interface ReadFacts {
   unread_seconds: number | null;
 }
 
-/** For a chain file that does not say it. The slowest that ship need 18 minutes. */
+/**
+ * The usual time until a block is final, if the chain's file does not state it. The slowest chain
+ * that we ship needs 18 minutes.
+ */
 const finalizedSeconds = 1_200;
-/** Failed reads are tried again after at most 7 minutes, so several have failed by then. */
+/**
+ * A chain is behind after this time. Failed reads are tried again after at most 7 minutes, so
+ * several have failed by then.
+ */
 const lateMaxSeconds = 900;
 
 /** How far a chain was read, and read again. */
@@ -39,17 +45,19 @@ export interface ReadHeights {
 
 /** Blocks are read again after this time, to find deposits that the first read did not get. */
 export const secondReadingAfterSeconds = 3_600;
-/** Reading again what came in during a long pause takes a while. */
+/** The second reading is late beyond this lag. After a long pause it needs a while to catch up. */
 const secondReadingLateSeconds = 3 * secondReadingAfterSeconds;
 
-/** About how much later blocks are read again than first; null: the chain was never read. */
+/**
+ * About how many seconds later blocks are read again than first; null: the chain was never read.
+ */
 export function secondReadingLag(heights: ReadHeights, { block_seconds }: Chain): number | null {
   const { scanned_height: scanned, rescanned_height: rescanned } = heights;
   if (scanned === null || rescanned === null) return null;
   return Number(scanned - rescanned) * block_seconds;
 }
 
-/** Whether the second reading fails, although the first one may go on. */
+/** Whether the second reading is late, even if the first one goes on. */
 export function isSecondReadingLate(heights: ReadHeights, chain: Chain): boolean {
   return (secondReadingLag(heights, chain) ?? 0) > secondReadingLateSeconds;
 }

@@ -19,14 +19,17 @@ export interface Chain {
   chain_id: number;
   /** The usual time between two blocks. */
   block_seconds: number;
-  /** `finalized`: the block that the endpoint calls so; else one with so many blocks on top. */
+  /**
+   * A block is final once the endpoint calls it `finalized`, or once it has this many blocks on
+   * top.
+   */
   finality: 'finalized' | { confirmations: number };
   /** The usual time until a block is `finalized`; null: not known. */
   final_seconds: number | null;
   /** The first block that is read; null: the newest one at the first start. */
   start_height: number | null;
   minimum_usd_micro: bigint;
-  /** Pages to which the hash or the address is added; null: there is no explorer. */
+  /** Beginnings of addresses, which a hash or an address completes; null: there is no explorer. */
   explorer: { tx: string; address: string } | null;
   tokens: Token[];
 }
@@ -48,7 +51,7 @@ export interface ShownChain {
   show: (address: string) => string;
 }
 
-/** The row as explorers of its chain write it; unchanged if the chain is not among these. */
+/** The row as explorers of its chain write it; unchanged if `chains` lacks the chain. */
 export function asExplorersWrite<Row extends { chain: string }>(
   row: Row,
   chains: readonly ShownChain[],
@@ -65,8 +68,8 @@ export function asExplorersWrite<Row extends { chain: string }>(
 }
 
 /**
- * The symbol of a token; its contract, as explorers write it, if the chain is not among these or no
- * longer has it.
+ * The symbol of a token. If `chains` lacks the chain or the token, its contract as explorers write
+ * it.
  */
 export function shownToken(
   { chain, token }: { chain: string; token: string },
@@ -94,12 +97,12 @@ export function transactionUrl(chain: Chain, hash: string): string | null {
   return chain.explorer && chain.explorer.tx + showHash(hash, chain);
 }
 
-/** The setting with the addresses of the endpoints of a chain. */
+/** The name of the setting with the addresses of a chain's endpoints. */
 export function endpointVariable(name: string): string {
   return `FAREBOX_RPC_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The setting with the public key that a family's addresses are derived from. */
+/** The name of the setting with the public key that a family's addresses are derived from. */
 export function xpubVariable(family: Family): string {
   return `FAREBOX_XPUB_${family.toUpperCase()}`;
 }

@@ -17,7 +17,7 @@ export type Verdict =
 export interface FoundDeposit {
   token: Pick<Token, 'credit'>;
   amount_usd_micro: bigint;
-  /** Whose address got it; null: no account has that address. */
+  /** The account whose address received it; null: no account has that address. */
   account_id: string | null;
   /** Every endpoint of the chain knows it. */
   is_confirmed: boolean;
@@ -27,16 +27,16 @@ export interface FoundDeposit {
 
 export interface DepositRules {
   minimum_usd_micro: bigint;
-  /** Larger deposits wait for an operator; null: only those that are never credited. */
+  /** Larger deposits wait for an operator; null: only deposits above `creditMaxUsdMicro` wait. */
   review_usd_micro: bigint | null;
 }
 
-/** A larger deposit is not real, so it is never credited: a few would not fit a balance. */
+/** A larger deposit is not real and is never credited: a few of them would not fit a balance. */
 export const creditMaxUsdMicro = 1_000_000_000n * USD;
 
 export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {
   const { amount_usd_micro: amount } = found;
-  // First, since amount and token are also the word of one endpoint alone.
+  // Checked first: without confirmation, amount and token are also the word of one endpoint alone.
   // guard: both-endpoints-agree
   if (!found.is_confirmed) return { state: 'held', why: 'unconfirmed' };
   if (!found.token.credit) return { state: 'ignored', why: 'token' };
@@ -51,7 +51,7 @@ export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict 
 }
 
 /**
- * Micro-USD of an amount in the token's smallest unit. A rest below one micro-USD is the operator's.
+ * Micro-USD of an amount in the token's smallest unit, rounded down. The operator keeps the rest.
  */
 export function microOf(units: bigint, { decimals }: Pick<Token, 'decimals'>): bigint {
   const shift = decimals - 6;
@@ -59,8 +59,8 @@ export function microOf(units: bigint, { decimals }: Pick<Token, 'decimals'>): b
 }
 
 /**
- * Whether a transfer leaves no trace. A sender of many small ones would pay a hundredth of the
- * minimum for each row.
+ * Whether a transfer is too small to be stored. So each stored row costs its sender at least a
+ * hundredth of the minimum.
  */
 export function isTrifle(
   units: bigint,
@@ -71,7 +71,7 @@ export function isTrifle(
   return microOf(units, token) * 100n < minimum_usd_micro;
 }
 
-/** Where a deposit stands on its chain. A reorg may change its block, but not this. */
+/** The place of a deposit on its chain. A reorg may change its block, but not this place. */
 export interface DepositPlace {
   chain: string;
   tx_hash: string;

@@ -5,12 +5,12 @@ import { accountPaths, type Family } from './address.ts';
 
 /** The words of a wallet (BIP 39). Only a command sees them, never the service. */
 
-/** 24 words for 32 bytes of chance. */
+/** 24 words for 32 random bytes. */
 export function mnemonicOf(entropy: Uint8Array): string {
   return entropyToMnemonic(entropy, wordlist);
 }
 
-/** The words in lower case with one blank between; null if one of them or the checksum is wrong. */
+/** The words in lower case with one space between them; null if a word or the checksum is wrong. */
 export function readMnemonic(text: string): string | null {
   const words = text.normalize('NFKD').trim().toLowerCase().split(/\s+/).join(' ');
   return validateMnemonic(words, wordlist) ? words : null;

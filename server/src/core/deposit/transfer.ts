@@ -10,19 +10,19 @@ interface FoundTransfer {
   units: bigint;
 }
 
-/** One in a block that may still be replaced. */
+/** A transfer in a block that may still be replaced. */
 export interface SeenTransfer extends FoundTransfer {
   /** The number of its log in the block, which a reorg may change. */
   block_log_index: number;
 }
 
-/** Blocks from the first to the last. */
+/** A range of blocks; both ends are included. */
 export interface BlockRange {
   from: bigint;
   to: bigint;
 }
 
-/** One in a final block. */
+/** A transfer in a final block. */
 export interface FinalTransfer extends FoundTransfer {
   /** The place of its log among the logs of the receipt, from 0. */
   log_position: number;
