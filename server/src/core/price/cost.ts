@@ -6,7 +6,7 @@ import type { ModelUpstream, PriceRules } from '../catalog/catalog.ts';
 import { extraTimes } from './rates.ts';
 import type { Input } from './priced-fields.ts';
 
-/** The cost of requests to the operator, for computing the margin. In micro-USD. Pure. */
+/** The operator's cost of requests, for computing the margin, in micro-USD. Pure. */
 
 export type Costs = Pick<
   ModelUpstream,
@@ -19,7 +19,7 @@ export type Costs = Pick<
 
 /**
  * Cost of media: the units times the row's cost for this input. `input` is the input as priced.
- * Null if the row states no cost or it cannot be computed.
+ * Null if the row states no cost, or if the cost is too high to be real.
  */
 export function mediaCost(
   route: Costs | undefined,
@@ -35,7 +35,7 @@ export function mediaCost(
   return microOf(Number(rate + added) * quantity);
 }
 
-/** Cost of one unit. For a resolution without its own cost, the highest cost. */
+/** Cost of one unit. A resolution without its own cost has the highest cost. */
 export function unitCost(
   { cost_usd_micro, cost_by_resolution: own }: Costs,
   resolution: unknown,
@@ -44,8 +44,8 @@ export function unitCost(
 }
 
 /**
- * Cost of a chat call, from the row's costs per million tokens; null if the row states none.
- * Without a use of the cache, its highest cost counts.
+ * Cost of a chat call, from the row's costs per million tokens; null if the row states none. If the
+ * cache counts are missing, all prompt tokens cost the highest price.
  */
 export function chatCost(
   route: Costs | undefined,
@@ -89,8 +89,8 @@ export function costInUsage({ cost, is_byok, cost_details }: Json): bigint | nul
 export const costMaxUsdMicro = 1_000_000_000_000_000n;
 
 /**
- * Rounded up, because a cost that is too low makes the margin look better than it is. Null if it is
- * too high or not a number.
+ * The cost rounded up, because a cost that is too low makes the margin look better than it is. Null
+ * if it is too high or not a number.
  */
 function microOf(micro: number): bigint | null {
   if (!(micro <= Number(costMaxUsdMicro))) return null;

@@ -1,8 +1,8 @@
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
 
 /**
- * A finished generation as measured: whether it is what was sold, and how many units were
- * delivered.
+ * Decides from the measured outputs of a generation whether it is what was sold, and how many units
+ * were delivered.
  */
 
 interface Measured {
@@ -13,8 +13,9 @@ interface Measured {
 }
 
 /**
- * Containers round a duration to whole frames. So a length this much off the requested one counts
- * as exact: one frame of video or two of audio, and less for short outputs (`toleranceShare`).
+ * A length counts as the requested one if it differs by at most this much, because containers round
+ * to whole frames. This covers one frame of video or two of audio; short outputs get less
+ * (`toleranceShare`).
  */
 const toleranceSeconds = 0.05;
 const toleranceShare = 0.02;
@@ -26,7 +27,7 @@ const soundTasks = new Set<Task>(['video-to-audio']);
 
 /**
  * Whether the outputs are what the row sells; nothing else may be charged. `task` is undefined if
- * the row has been withdrawn meanwhile; then any task of its kind is accepted.
+ * the row has been withdrawn meanwhile. In this case, any task of its kind is accepted.
  */
 export function isDelivered(
   sold: { kind: Kind; task?: Task | undefined },
@@ -56,7 +57,7 @@ function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
 }
 
 /**
- * The delivered units. Null if the media do not show it, or the unit is not about media. `asked` is
+ * The delivered units. Null if the media do not show them, or the unit is not about media. `asked`:
  * the quote's quantity.
  */
 export function deliveredQuantity(

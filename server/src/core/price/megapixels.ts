@@ -1,4 +1,4 @@
-/** How many megapixels an input asks for. */
+/** Computes how many megapixels an input asks for. */
 
 import type { Resolution } from '../catalog/catalog.ts';
 import { checkSize, limitOf, unpriceable } from './priced-fields.ts';

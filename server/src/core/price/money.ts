@@ -1,6 +1,6 @@
 /**
- * Money is an integer number of micro-USD, held as a bigint. No amount passes through a float,
- * where 1.005 * 1e6 is 1004999.9999999999.
+ * Money is an integer number of micro-USD, held as a bigint. No price or charge passes through a
+ * float, where 1.005 * 1e6 is 1004999.9999999999.
  */
 
 /** Micro-USD in one US dollar. */

@@ -77,8 +77,8 @@ export interface Quote {
 }
 
 /**
- * The delivered amounts. If the upstream does not report one, the requested amount counts, and
- * without a use of the cache its highest price.
+ * The delivered amounts. If the upstream does not report an amount, the requested one counts. If it
+ * does not report its use of the cache, the highest price of prompt tokens counts.
  */
 export interface Actual extends CacheUse {
   /** In the quote's unit. */
@@ -153,8 +153,8 @@ export function charge(quote: Quote, actual: Actual): bigint {
 }
 
 /**
- * The number of units to charge: the requested ones if `delivered` is null or the row always
- * charges those, otherwise the delivered ones, rounded up to whole steps.
+ * The number of units to charge: the requested units if `delivered` is null or the row always
+ * charges these, otherwise the delivered units, rounded up to whole steps.
  */
 export function chargedQuantity(quote: Quote, delivered: number | null): number {
   if (delivered === null || quote.charged === 'asked') return quote.quantity;
@@ -271,7 +271,7 @@ function spentOnTokens(quote: Quote, actual: Actual): bigint {
   return divideUp(exact * ppmOf(quote), a.d * b.d * MILLION);
 }
 
-/** In micro-USD. */
+/** The price of the prompt, in micro-USD. */
 function promptSpent(quote: Quote, input: QuoteLine, actual: Actual): Fraction {
   const { input_prices_usd_micro: prices } = quote;
   const { input_tokens, cached_tokens } = actual;
@@ -290,8 +290,8 @@ function millions(tokens: unknown): number | undefined {
 }
 
 /**
- * An upstream's numbers are not trusted: an unusable value must neither throw nor make the request
- * free.
+ * The value if it is a quantity, else `otherwise`. An upstream's numbers are not trusted: an
+ * unusable value must neither throw nor make the request free.
  */
 function quantityOr(value: unknown, otherwise: number): Fraction {
   return fractionOf(isQuantity(value) ? value : otherwise);

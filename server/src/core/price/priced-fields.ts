@@ -1,7 +1,7 @@
 /**
  * Reads the input fields that decide the price. An unusable value is refused with a sentence that
- * names the field and what is allowed. An omitted field is undefined. A caller's null fields have
- * been removed before (`withoutNulls`), so that no upstream takes null for a default of its own.
+ * names the field and what is allowed. An omitted field is undefined. `withoutNulls` has removed a
+ * caller's null fields before, so that no upstream takes null for a default of its own.
  */
 
 import { isObject } from '../../lib/json.ts';
@@ -24,9 +24,7 @@ export interface Priceable {
 
 export type Input = Record<string, unknown>;
 
-/**
- * An hour: no model makes a longer video in one request, and a job's deadline is at most an hour.
- */
+/** An hour: no model makes a longer video in one request. */
 export const DURATION_SECONDS_MAX = 3600;
 /**
  * A hundred outputs: each has to be fetched, stored and signed. Larger orders should be several
@@ -109,9 +107,8 @@ export function readResolution(
 }
 
 /**
- * The requested size of the output. `strict` is for rows priced by size: there, an unknown size
- * name, only one side, or two sizes that differ are refused. For other rows the model's own schema
- * decides.
+ * The requested size of the output. `strict` is for rows priced by size: it refuses an unknown size
+ * name, a single side, and two sizes that differ. For other rows the model's own schema decides.
  */
 export function readSize(input: Input, strict: boolean): Size | undefined {
   const named =
@@ -161,7 +158,7 @@ export function readAspectRatio(input: Input): string | undefined {
 }
 
 /**
- * Refuses an image larger than the service handles. `field` is the one that the caller can change.
+ * Refuses an image larger than the service handles. `field`: the field that the caller can change.
  */
 export function checkSize(size: Size, field: string): Size {
   if (size.width * size.height <= PIXELS_MAX) return size;

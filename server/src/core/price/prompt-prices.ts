@@ -1,6 +1,6 @@
 /**
- * The price of prompt tokens. Upstreams that keep prompts in a cache bill the tokens read from it
- * at a lower price, and some bill those written to it at a higher one.
+ * The price of prompt tokens. Upstreams that keep prompts in a cache bill tokens that are read from
+ * it at a lower price. Some bill tokens that are written to it at a higher price.
  */
 
 import { isCount } from '../../lib/json.ts';

@@ -86,7 +86,7 @@ function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' 
   };
 }
 
-/** A quote at the account's own rates, with its multiplier applied. */
+/** A quote as callers see it, with the account's multiplier applied to its rates. */
 export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
   price_multiplier?: number;
 };
