@@ -4,7 +4,7 @@ import { itemsOf, objectOf } from '../../lib/json.ts';
 
 /** Our answers in the format of fal's queue, for fal's own client. Pure. */
 
-/** In fal's paths, ids that begin with one of these keep three segments, all others two. */
+/** Ids that begin with one of these words keep three segments in fal's paths, all others two. */
 const namespaces = new Set(['workflows', 'comfy']);
 
 /** Base address of the routes for fal's client, next to /v1. */
@@ -50,9 +50,7 @@ export function falStatus(told: StatusView, logs: readonly string[], links: Link
   };
 }
 
-/**
- * The lines of `now` that have not been shown yet. Both lists hold the newest lines of their time.
- */
+/** The lines of `now` that have not been shown yet. Each list may have lost its oldest lines. */
 export function newLines(shown: readonly string[], now: readonly string[]): string[] {
   let kept = Math.min(shown.length, now.length);
   while (kept > 0 && shown.slice(-kept).some((line, i) => line !== now[i])) kept--;
@@ -76,7 +74,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 
 const cancelled = 'The request was cancelled. Nothing was charged.';
 
-/** The error as fal would send it. The body also has our own error. */
+/** The error as fal would send it. The HTTP layer adds our own error to the body. */
 export function falRefusal(error: ApiError): {
   status: number;
   body: { message: string; detail: string | Fault[] };

@@ -28,8 +28,8 @@ export function fingerprint(call: Call): Buffer {
 
 /**
  * The value of an `Idempotency-Key` header, or null if there is none. A header that was sent twice
- * arrives either as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma
- * and a space; both are refused.
+ * is refused, as a list (`headersDistinct`) or joined by a comma and a space. A list with one value
+ * is accepted.
  *
  * @throws ApiError `bad_request`
  */

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 /** Pairs of texts that a caller gives a request. They are stored; no upstream gets them. */
 export type Metadata = Record<string, string>;
 
-/** The limits of OpenAI. */
+/** OpenAI's limits. */
 const pairsMax = 16;
 const nameMax = 64;
 const valueMax = 512;
@@ -87,7 +87,7 @@ export function metadataAsked(query: Json): Metadata | null {
   return readMetadata(Object.fromEntries(pairs), 'metadata');
 }
 
-/** The NAME of the group `metadata.NAME`, or null if it is another one or has no valid name. */
+/** The NAME of the group `metadata.NAME`; null for any other group and for an invalid name. */
 export function nameAsked(group: string): string | null {
   if (!group.startsWith(filterPrefix)) return null;
   const name = nameIn(group);

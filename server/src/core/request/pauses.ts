@@ -6,11 +6,13 @@
 /** Older failures and replies are ignored: they say nothing about the present. */
 const countsSeconds = 600;
 /**
- * More replies are not needed: the decision depends only on whether there are two models or two
- * accounts.
+ * Maximum number of replies that are kept. More are not needed: the decision depends only on
+ * whether there are two models or two accounts.
  */
 const keptMax = 8;
-/** How long calls of a single account can pause a model, or the upstream, for all others. */
+/**
+ * How long "busy" replies to a single account can pause a model, or the upstream, for all others.
+ */
 const aloneMaxSeconds = 5;
 
 /** The stored state of an upstream, or of one of its models. */
@@ -30,20 +32,21 @@ export interface FailureState {
 /** A failed start, seen by an upstream or by one of its models. */
 export interface StartFailure {
   account_id: string;
-  /** Seconds that the upstream asks not to be called; 0: it does not ask. */
+  /** Seconds to pause for this kind of failure, or as long as the upstream asks; 0: no pause. */
   pause_seconds: number;
-  /** False: that pause begins only after starts of two accounts have failed. */
+  /** False: the pause of `pause_seconds` begins only after starts of two accounts have failed. */
   pauses_at_once: boolean;
   /** The caller's input cannot be the cause, so failures of a single account count too. */
   counts_alone: boolean;
-  /** Failures in succession that pause it, and for how long. */
+  /** Failures in succession that begin a pause, and its length. */
   threshold: number;
   failure_pause_seconds: number;
 }
 
 /**
- * The state after a failed start. Failures of a single account never pause anything for others (its
- * inputs may be the cause), unless the failure `counts_alone`.
+ * The state after a failed start. Repeated failures begin a pause only if two accounts had them (a
+ * single account's inputs may be the cause), or if the failure `counts_alone`. With
+ * `pauses_at_once`, a single failure begins the pause of `pause_seconds`.
  */
 export function afterFailure(
   before: FailureState,
@@ -81,8 +84,8 @@ export function withReply(before: readonly BusyReply[], reply: BusyReply): BusyR
 }
 
 /**
- * Seconds to pause the model. If at least two accounts got the reply, for as long as the upstream
- * asks; otherwise at most `aloneMaxSeconds`.
+ * Seconds to pause the model: as long as the upstream asks if at least two accounts got the reply,
+ * otherwise at most `aloneMaxSeconds`.
  */
 export function modelPause(replies: readonly BusyReply[], wishSeconds: number): number {
   const isAlone = new Set(replies.map(({ account_id }) => account_id)).size < 2;
@@ -91,8 +94,8 @@ export function modelPause(replies: readonly BusyReply[], wishSeconds: number): 
 }
 
 /**
- * Seconds to pause the whole upstream; 0 unless two models or two accounts got the reply, or the
- * upstream says that its limit covers our whole account.
+ * Seconds to pause the whole upstream, limited as in `modelPause`. 0 unless two models or two
+ * accounts got the reply, or the upstream says that its limit covers our whole account.
  */
 export function upstreamPause(
   replies: readonly BusyReply[],

@@ -1,9 +1,7 @@
 /** Prepares texts of upstreams for the log: short, and without the caller's input. */
 
 const textMax = 300;
-/**
- * This many equal characters in succession are no coincidence: the upstream has repeated the input.
- */
+/** If this many characters in succession also occur in the input, the upstream has repeated it. */
 const windowLength = 12;
 /** A shorter text of the input, such as a size or a name, does not reveal anything. */
 const textMin = 4;

@@ -37,9 +37,10 @@ export interface DueRequest {
 }
 
 /**
- * start: hand the request to an upstream. recover: it was handed over, but the answer is unknown.
- * poll: ask how the job is going. give_up: its time is over. abandon: a chat call whose process
- * died. notify, expire: after the end.
+ * start: hand the request to an upstream. recover: a start was sent, but its answer is unknown.
+ * poll: ask how the job is going. give_up: the deadline has passed. abandon: end a chat call whose
+ * process died. notify, expire: after the end, send the webhook and delete outputs. idle: nothing
+ * is due.
  */
 export type Step =
   | 'start'
@@ -182,7 +183,7 @@ export type End = {
       output: unknown;
       outputs: Output[];
       quantity: number | null;
-      /** A chat has them. */
+      /** Set for a chat. */
       tokens?: TokenCounts;
       cost_usd_micro: bigint | null;
       ttl_seconds: number;

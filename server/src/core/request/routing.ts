@@ -1,6 +1,6 @@
 import type { ModelUpstream } from '../catalog/catalog.ts';
 
-/** Which upstream of a model is tried first, and which after it. Pure. */
+/** Decides in which order the upstreams of a model are tried. Pure. */
 
 /**
  * The routes in the order in which they are tried: as listed, but if weights are given, one route
@@ -37,8 +37,8 @@ export type LostHow = 'slow' | 'unreadable' | 'oversized';
 
 /**
  * Whether the next route is tried after this route's answer was lost, which may cause a second job.
- * `answer`: how the answer was lost; if something did arrive, or it was only slow without a time
- * limit, the next route is not tried. `usual`: the rule if the row states none.
+ * It is not tried if `on_lost`, or else `usual`, is `wait`. Otherwise it is tried after a broken
+ * connection (`answer` is undefined), and after a slow answer if the row sets `first_byte_seconds`.
  */
 export function goesOn(
   { on_lost, first_byte_seconds }: ModelUpstream,
@@ -58,9 +58,9 @@ export interface NextRoute {
 }
 
 /**
- * The routes to try after the one at `at` was not accepted: those listed after it, then those
- * before it. `at` is -1 if that route no longer exists. A model that is listed twice at one
- * upstream counts as one route.
+ * The routes to try after the route at `at` was not accepted: first the routes listed after it,
+ * then the routes before it. `at` is -1 if that route no longer exists. A model that is listed
+ * twice at one upstream counts as one route.
  */
 export function routesAfter(routes: readonly ModelUpstream[], at: number): NextRoute[] {
   const others = routes.flatMap((route, index) => {

@@ -184,7 +184,10 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
   };
 }
 
-/** The usage of a chat: as stored if the upstream gave details, until they are deleted. */
+/**
+ * The usage of a chat: the stored one while the output is kept, otherwise rebuilt from the token
+ * counts.
+ */
 function usageIn({ kind, output, tokens, charged_usd_micro }: CardRow): { usage?: Usage } {
   if (kind !== 'text') return {};
   if (output?.usage !== undefined) return { usage: output.usage };
