@@ -1,7 +1,7 @@
 /**
- * Bonuses with an end are spent before other money, the one that ends first before the others.
- * Returns the bonuses, in that order, after this much was spent; what they do not cover was paid
- * by other money.
+ * Spends bonuses with an end before other money. `bonuses` must be in the order of their ends, the
+ * earliest first. Returns them with what is left after `spent`; other money pays what they do not
+ * cover.
  */
 export function spendBonuses<Bonus extends { left: bigint }>(
   bonuses: readonly Bonus[],

@@ -37,7 +37,7 @@ export function parseKey(text: unknown, prefix: KeyPrefix = 'fbx_'): string | nu
 
 /** The stored form of a key, by which it is looked up. 190 random bits need no slow hash. */
 export function hashKey(key: string): Buffer {
-  // A buffer made by `hash` would be memory of its own outside the heap, which takes longer.
+  // A buffer that `hash` returns has its own memory outside the heap, which is slower.
   return Buffer.from(hash('sha256', key, 'hex'), 'hex');
 }
 
@@ -61,9 +61,9 @@ export function keyHintIn(text: string): { prefix: string; last4: string | null 
 /**
  * The well-formed key of an `Authorization` header, or null.
  *
- * Accepted: the word `Key` or `Bearer` in any case, one or more spaces (as in RFC 9110), a key with
- * the right checksum, and nothing else. Two values are refused, both as a list of two
- * (`headersDistinct`; a list of one is fine) and joined by a comma.
+ * Accepted: the word `Key` or `Bearer` in any case, one or more spaces (RFC 9110), a key with the
+ * right checksum, and nothing else. Two values are refused, as a list (`headersDistinct`) or joined
+ * by a comma. A list with one value is accepted.
  */
 export function parseAuthorization(
   header: string | readonly string[] | undefined,

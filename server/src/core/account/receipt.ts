@@ -16,7 +16,10 @@ export function receiptNumber(number: bigint): string {
   return `R-${String(number).padStart(6, '0')}`;
 }
 
-/** The operator, as receipts name them; without a name, by the host of the pages. */
+/**
+ * The seller on a receipt: the operator's name, or the host of the pages if no name is set, and the
+ * operator's own lines.
+ */
 export function sellerText(name: string | null, text: string | null, host: string): string {
   return textOf([name ?? host, text]);
 }
@@ -28,18 +31,18 @@ export function buyerText(account: {
   billed_to: string | null;
 }): string {
   const { name, email, billed_to } = account;
-  // An account whose owner's address belongs to another account has a made-up one.
+  // If the owner's email address belongs to another account, this account has a made-up address.
   const shown = email.endsWith('.invalid') && name !== null ? null : email;
   return textOf([name, shown, billed_to]);
 }
 
-/** The lines that an account wants on its receipts, without invisible characters; null: none. */
+/** An account's own lines for its receipts, without invisible characters; null if none are left. */
 export function billedToOf(given: string): string | null {
   const lines = given.split(/\r?\n/).map((line) => line.replace(new RegExp(unseen, 'gu'), ''));
   return textOf(lines) || null;
 }
 
-/** The parts that are there, each once. */
+/** The given parts, one per line, without repetitions. */
 function textOf(parts: (string | null)[]): string {
   const given = parts.flatMap((part) => part?.trim() || []);
   return [...new Set(given)].join('\n');

@@ -1,4 +1,4 @@
-/** Where the money of a deposit came from. The books keep their sums apart. */
+/** The origin of a deposit's money. Statements show a sum for each source. */
 export const sources = ['paid', 'chain', 'voucher', 'bonus', 'refund'] as const;
 export type Source = (typeof sources)[number];
 

@@ -1,4 +1,6 @@
-/** Accounts that a trial creates. Their people sign in with a password kept in its data folder. */
+/**
+ * Accounts that a trial creates. Their people share a password, which is kept in the data folder.
+ */
 export const trialAccounts = {
   demo: 'demo@farebox.local',
   operator: 'operator@farebox.local',

@@ -35,7 +35,7 @@ export function newVoucherCode(random: (bytes: number) => Buffer): string {
 
 /**
  * The code in its stored form if its form and checksum are right, otherwise null. Case, dashes and
- * spaces are ignored, and characters that look like 0 or 1 are read as those.
+ * spaces are ignored, and characters that look like 0 or 1 are read as 0 or 1.
  */
 export function parseVoucherCode(typed: unknown): string | null {
   if (typeof typed !== 'string' || typed.length > typedMax) return null;
