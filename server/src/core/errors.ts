@@ -179,7 +179,9 @@ export class ApiError extends Error {
     this.expected = options.expected ?? false;
   }
 
-  /** The same error at another path, which also replaces the one that begins its texts. */
+  /**
+   * A copy for another field. Texts that begin with the old field's path begin with the new one.
+   */
   at(param: string): ApiError {
     const { code, status, headers, expected, cause } = this;
     const moved = (text: string) =>
@@ -193,7 +195,6 @@ export class ApiError extends Error {
     return new ApiError(code, { message, status, param, details, headers, expected, cause });
   }
 
-  /** The same error with more details. */
   withDetails(more: Record<string, unknown>): ApiError {
     const { code, message, status, param, headers, expected, cause } = this;
     const details = { ...this.details, ...more };

@@ -1,6 +1,6 @@
 import { formatUsd } from './price/money.ts';
 
-/** Events to the operator: their types, their form on the wire, and letters about them. Pure. */
+/** Events to the operator: their types, their form on the wire, and emails about them. Pure. */
 
 /** The facts of each type of event. Amounts are decimal strings, as on the wire. */
 export interface EventFacts {
@@ -15,7 +15,7 @@ export interface EventFacts {
   'disk.low': { host: string; disk: 'data' | 'media'; free_bytes: number };
   'outcome.unknown': {
     count: number;
-    /** The first of them. */
+    /** The first few of all `count` requests. */
     request_ids: string[];
     since: string;
     until: string;
@@ -35,7 +35,7 @@ interface UpstreamFacts {
   upstream: string;
   /** Null: the whole upstream. */
   model: string | null;
-  /** The name of one of several keys; null: the upstream has one, or all are concerned. */
+  /** The name of the key; null: the upstream has only one key, or all its keys are concerned. */
   key: string | null;
   why: string;
   /** The upstream's own words. */
@@ -62,14 +62,14 @@ export const eventTypes = [
   'outcome.unknown',
 ] as const satisfies readonly EventType[];
 
-/** Events that come with ordinary business, of which no letter is sent. */
+/** Events of normal operation, about which no email is sent. */
 const withoutLetter = new Set<EventType>(['deposit.credited', 'account.created', 'balance.low']);
 
 export function needsLetter(type: EventType): boolean {
   return !withoutLetter.has(type);
 }
 
-/** An event as its row has it. */
+/** An event as it is stored. */
 export interface StoredEvent {
   id: string;
   type: EventType;
@@ -83,7 +83,7 @@ export function eventView({ id, type, account_id, data, created_at }: StoredEven
   return { event_id: id, type, account_id, created_at, data };
 }
 
-/** The letter about these events; `count` is how many there are, also those that are not named. */
+/** The email about these events. `count`: the number of all events, also those not in `events`. */
 export function eventLetter(
   events: readonly StoredEvent[],
   count: number,
@@ -103,7 +103,7 @@ export function eventLetter(
   return { subject: `Farebox: ${subject}`, text };
 }
 
-/** The event in one sentence. Rows are older than the code, so no field is taken for granted. */
+/** The event in one sentence. A row may be older than the code, so any field may be missing. */
 function sentenceOf({ type, data }: StoredEvent): string {
   const of = (name: string) => String(data[name] ?? '');
   const usd = (name: string) => {
@@ -128,7 +128,7 @@ function sentenceOf({ type, data }: StoredEvent): string {
     'chain.stopped': () => `The chain ${of('chain')} is not read: ${of('why')}`,
     'books.broken': () => `The books do not balance: ${[data['laws']].flat().join(', ')}`,
     'disk.low': () =>
-      `The disk of ${of('disk')} on ${of('host')} is nearly full: ${of('free_bytes')} bytes free.`,
+      `The ${of('disk')} disk on ${of('host')} is nearly full: ${of('free_bytes')} bytes are free.`,
     'outcome.unknown': () => `Requests whose outcome is unknown: ${of('count')}.`,
   };
   return sentences[type]();

@@ -1,6 +1,6 @@
 /**
- * More precise causes of a refusal than its code: `details.reason`. The web pages have a Russian
- * sentence for each, filled in from the other details.
+ * The values of `details.reason`: causes that are more precise than an error's code. The web pages
+ * have a Russian sentence for each, filled in from the other details.
  */
 export const reasons = [
   'access_over',
@@ -118,5 +118,5 @@ export const reasons = [
 
 export type Reason = (typeof reasons)[number];
 
-/** The reason of a refusal, or the limits that were exceeded, such as `maximum` and `one_of`. */
+/** The reason of a refusal, or the broken rule as data, such as `maximum` or `one_of`. */
 export type Why = { reason?: Reason } & Record<string, unknown>;

@@ -4,6 +4,7 @@ export type RestoredWhy = 'copy' | 'rewound' | 'timeline';
 
 export interface Installation {
   id: string;
+  /** Counts up while any process runs, about every 10 s. */
   beat: number;
   /** Seconds since the newest beat, by the database's clock. */
   beat_age_seconds: number;
@@ -19,17 +20,18 @@ export interface RememberedInstallation {
 }
 
 /**
- * Maximum number of beats that a standby may lack after taking over; after a recovery to a point in
- * time, more are missing.
+ * Maximum number of beats that a standby may lack after a failover. A recovery to a point in time
+ * lacks more.
  */
 const lostBeatsMax = 6;
 /** A failover takes less than this; restoring a backup takes longer. */
 const failoverSeconds = 300;
 
 /**
- * Null: it is the same database. `timeline` is the current one, or null if the server does not
- * report it. If the timeline is new, the last beat is old and no process remembers the database, a
- * failover and a recovery look the same; this counts as a copy.
+ * Why the database is a restored copy; null if it is the same database. `timeline`: the server's
+ * current one, or null if the server does not report it. If the timeline is new, the last beat is
+ * old and the process does not remember the database, a failover and a recovery look the same. This
+ * counts as a recovery.
  */
 export function restoredWhy(
   row: Installation,
@@ -42,7 +44,7 @@ export function restoredWhy(
   return isNew(row, timeline) && row.beat_age_seconds > failoverSeconds ? 'timeline' : null;
 }
 
-/** Whether the database may lack what was last written: a standby that took over does. */
+/** Whether the last writes may be missing, as on a standby that took over. */
 export function mayLack(
   row: Installation,
   remembered: RememberedInstallation | null,

@@ -49,7 +49,7 @@ export interface SnapshotManifest {
   bytes: number;
 }
 
-/** Why a file whose first entry has this name cannot be read, or null. */
+/** Why a file cannot be read, judged by the name of its first entry; null if it can be read. */
 export function unreadable(first: string): string | null {
   if (first === entryNames.header) return null;
   const isFirstForm = first.startsWith('FAREBOX SNAPSHOT 1\n');
@@ -61,7 +61,9 @@ export function unreadable(first: string): string | null {
   );
 }
 
-/** Why a snapshot cannot be loaded into a database with these migrations and tables, or null. */
+/**
+ * Why a snapshot cannot be loaded into a database with these migrations and tables; null if it can.
+ */
 export function mismatch(
   header: SnapshotHeader,
   here: { migrations: Migration[]; tables: Table[] },
