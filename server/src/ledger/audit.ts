@@ -14,7 +14,7 @@ export interface AuditReport {
 const shownMax = 5;
 const snapshotMode = 'isolation level repeatable read read only';
 
-/** Runs in a transaction and snapshot of its own; the signal stops it. */
+/** Audits in its own transaction and snapshot. `signal` ends it. */
 export function audit(db: Database, signal?: AbortSignal): Promise<AuditReport> {
   return inSnapshot(db, proveBooks, signal);
 }

@@ -8,12 +8,18 @@ import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql/sql.t
 export interface LiveBonus {
   transfer_id: string;
   left: bigint;
-  /** All that was taken from the account when `left` was right; the same for all its bonuses. */
+  /**
+   * All that had been taken from the account when `left` was stored. It is the same for all bonuses
+   * of an account that have not ended.
+   */
   counted: bigint;
   is_due: boolean;
 }
 
-/** The bonuses of an account that have not ended, the one that ends first at the front. */
+/**
+ * The bonuses of an account that have not ended, the first to end first. The account's balance must
+ * be locked.
+ */
 export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonus[]> {
   return tx.run<LiveBonus>(sql`
     select transfer_id, left_usd_micro as left, counted_usd_micro as counted,
@@ -22,7 +28,10 @@ export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonu
     order by expires_at, transfer_id`);
 }
 
-/** The same for readers, who lock nothing. `spent`: from all of them, since `left` was right. */
+/**
+ * The bonuses of an account that have not ended, the first to end first, without locks. `spent`:
+ * what was taken from the account since `left` was stored; it is the same for all of them.
+ */
 export function shownBonuses(
   db: Connection,
   accountId: string,
@@ -50,7 +59,10 @@ export function insertBonus(tx: Transaction, bonus: NewBonus): void {
     values (${transfer_id}, ${account_id}, ${expires_at}, ${amount}, ${counted})`);
 }
 
-/** Stores what is left of the bonuses, and which of them have ended by which expiry. */
+/**
+ * Stores what is left of each bonus, and the expiry that ended it, if any. `counted`: all that has
+ * been taken from the account.
+ */
 export function writeBonuses(
   tx: Transaction,
   bonuses: { transfer_id: string; left: bigint; ended_by: string | null }[],
@@ -67,7 +79,10 @@ export function writeBonuses(
     where b.transfer_id = d.transfer_id`);
 }
 
-/** Accounts with a bonus whose end has come, those that wait longest first. */
+/**
+ * Accounts with a bonus whose end has come, the longest waiting first. `limit`: the number of
+ * bonuses.
+ */
 export async function dueAccounts(db: Connection, limit: number): Promise<string[]> {
   const rows = await db.run<{ account_id: string }>(sql`
     select account_id from bonuses where ended_by is null and expires_at <= now()

@@ -159,7 +159,7 @@ export const guards = {
         'CREATE UNIQUE INDEX transfers_reference ON transfers USING btree (reference) WHERE (reference IS NOT NULL)',
     },
   },
-  /** Each with the source of its function. */
+  /** Each trigger is followed by the source of its function. */
   trigger: {
     operator_log: appendOnly('operator_log'),
     receipts: appendOnly('receipts'),
@@ -186,7 +186,7 @@ const kept = Object.entries(guards).flatMap(([guard, tables]) =>
   ),
 );
 
-/** Further tables on which no trigger or rule may undo a write. */
+/** Other tables on which no trigger or rule may undo a write. */
 const beside = ['accounts', 'key_usage', 'keys', 'request_inputs', 'request_results'];
 const tables = [...Object.keys(guards.constraint), ...beside].map(
   (name) => `to_regclass('${name}')`,

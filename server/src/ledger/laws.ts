@@ -113,7 +113,7 @@ export const laws: Law[] = [
   },
   {
     name: 'debts_are_paid_first',
-    says: 'a debt is taken up only by a correction right after it that leaves nothing available, and each deposit and upward correction of an account in debt is followed at once by the payment of all that it can pay',
+    says: 'a debt grows only right before a correction that leaves nothing available, and each deposit or upward correction of an account in debt is followed at once by a payment of the debt, as large as the money allows',
     broken: `
       select account_id, seq, kind, amount_usd_micro, debt, next_kind, next_amount from (
         select t.*,
@@ -140,7 +140,7 @@ export const laws: Law[] = [
   },
   {
     name: 'bonuses_end_once',
-    says: 'each bonus with an end is a deposit of the source bonus of its account, with at most its amount left, and is ended by at most one expiry, of at most its amount and not before its end; each expiry ends a bonus',
+    says: 'each bonus with an end is a deposit of the source bonus to its account, with at most its amount left; at most one expiry ends it, of at most its amount and not before its end; each expiry ends a bonus',
     broken: `
       select coalesce(b.transfer_id, e.id) as bonus, b.left_usd_micro, t.amount_usd_micro,
         e.amount_usd_micro as expired
@@ -246,7 +246,7 @@ export const laws: Law[] = [
   {
     name: 'requests_wake_in_time',
     says: "no request's next step is later than its lease, deadline or the expiry of its outputs explains, and a final request that still has a notification to send or outputs to delete has a next step",
-    // Two hours is more than the longest lease or pause, and a day more than the longest job.
+    // Two hours is more than the longest lease or pause. A job may take a day at most.
     broken: `
       select id, status, wake_at, deadline_at, expires_at, webhook_state from requests
       where case status

@@ -58,7 +58,7 @@ interface Balance {
   debits_pending: bigint;
   debits_posted: bigint;
   credits_posted: bigint;
-  /** Lent and not paid back. */
+  /** Money that was lent to the account and is not paid back. */
   debt: bigint;
   last_seq: bigint;
   open_requests: number;
@@ -112,7 +112,7 @@ export interface Refund {
 
 export interface Adjustment {
   account_id: string;
-  /** Below zero: takes money. */
+  /** Negative: money is taken away. */
   amount: bigint;
   reference: string;
   reason: string;
@@ -211,7 +211,8 @@ export class Books {
 
   /**
    * Corrects the balance up (a positive amount) or down. If a correction down exceeds the available
-   * balance, the rest is lent to the account, or nothing is done and false returned.
+   * balance, the rest is lent to the account if `allows_debt`. Otherwise nothing changes, and the
+   * result is false.
    */
   adjust(id: string, { account_id, amount, allows_debt, ...links }: Adjustment): boolean {
     const balance = this.#balance(account_id);
@@ -231,14 +232,14 @@ export class Books {
     return true;
   }
 
-  /** Takes back what is unspent of a bonus whose end has come. */
+  /** Takes back the unspent part of a bonus whose end has come. */
   expire(id: string, accountId: string, amount: bigint): void {
     const balance = this.#balance(accountId);
     balance.debits_posted += amount;
     this.#add(balance, id, 'expiry', accountId, operatorAccounts.deposits, amount, {});
   }
 
-  /** All that was ever taken from the account, without what is reserved. */
+  /** All that was ever taken from the account, without open reservations. */
   taken(accountId: string): bigint {
     return this.#balance(accountId).debits_posted;
   }

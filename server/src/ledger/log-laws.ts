@@ -1,8 +1,8 @@
 import type { Law } from './law.ts';
 
-/** The form of the reference that a voucher's deposit has. */
+/** The form of the reference of a voucher's deposit. */
 const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
-/** The form of the reference that a deposit from a chain has. */
+/** The form of the reference of a deposit from a chain. */
 const ofChain = '^chain:[a-z][a-z0-9-]{1,29}:0x[0-9a-f]{64}:[0-9]+$';
 /**
  * Since this migration, every deposit and correction has a row in the operator's log, however it
@@ -32,7 +32,7 @@ export const logLaws: Law[] = [
   },
   {
     name: 'chain_deposits_are_deposits',
-    says: "each credited deposit from a chain has exactly one deposit of the source chain, with its amount, account and time, each such deposit has its row, each credit in the operator's log has its deposit, and each credited one is to an address of its account or in that log",
+    says: "each credited deposit from a chain has exactly one transfer of the source chain, with its amount, account and time; each transfer of this source has its deposit from a chain; each credit in the operator's log has its deposit; each credited deposit went to an address of its account or is in the operator's log",
     broken: `
       select c.id as deposit, c.state, c.account_id, c.amount_usd_micro, t.id as transfer, t.kind,
         t.source, t.amount_usd_micro as booked, t.account_id as booked_to
@@ -61,7 +61,8 @@ export const logLaws: Law[] = [
     name: 'deposits_are_logged',
     says: "each deposit and correction has a row in the operator's log with the same account, amount, source, end, refunded request, reference, reason and time, and each such row has its deposit or correction",
     // The log row and its transfer are written in one transaction, so their times are exactly
-    // equal. Rows without a source are older than it: those deposits were paid.
+    // equal. Log rows without a source were written before deposits had one; their deposits were
+    // paid.
     broken: `
       select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.source, t.account_id,
         t.amount, t.reference, t.created_at, l.account_id as logged_account,

@@ -42,7 +42,7 @@ export async function numbersOf(
   return new Map(rows.map(({ transfer_id, number }) => [transfer_id, number]));
 }
 
-/** A token of a chain, as people know it. */
+/** A token of a chain, and the title by which people know it. */
 export interface Network {
   chain: string;
   token: string;

@@ -10,10 +10,7 @@ export interface StatementRow {
   seq: bigint;
   kind: TransferKind;
   amount_usd_micro: bigint;
-  /**
-   * 'in': a deposit, a release or an upward correction; 'out': a reserve, a charge or a downward
-   * correction.
-   */
+  /** 'in': a release, or a transfer to the account; 'out': any other. */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
   /** Set for a reserve, charge, release or refund. */
@@ -93,7 +90,7 @@ export function movementsUpwards(db: Connection, filter: Limited): Promise<Movem
 
 export interface MovementTotals {
   movements: number;
-  /** Total added to the available balance and total taken from it, both at least 0. */
+  /** Totals added to the available balance and taken from it. Neither is negative. */
   in_usd_micro: bigint;
   out_usd_micro: bigint;
   /** The total of the charges: what was paid. */
@@ -136,7 +133,7 @@ export interface SourceSum {
 
 /**
  * The deposits of a period by their source, the largest sum first. `from` is included, `to` is not.
- * Without an account: those of all accounts.
+ * Without `account_id`, the deposits of all accounts count.
  */
 export function depositSums(
   db: Connection,
@@ -186,7 +183,9 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
   );
 }
 
-/** A line of the short statement: a top-up, a correction, or a request and its cost. */
+/**
+ * A line of the short statement: a request with its cost, or another transfer, such as a top-up.
+ */
 export interface StatementLine {
   id: string;
   seq: bigint;
@@ -201,7 +200,7 @@ export interface StatementLine {
   model_id: string | null;
   status: Status | null;
   unit: Unit | null;
-  /** The delivered quantity, or the requested one if that is not known. */
+  /** The delivered quantity, or the requested quantity if the delivered one is unknown. */
   quantity: number | null;
   /** Set for a top-up. */
   source: Source | null;
@@ -215,9 +214,9 @@ export interface StatementLine {
 }
 
 /**
- * One line for each top-up, correction and request, newest first. A settled request is listed at
- * its settlement, an open one at its reservation. Each balance is the balance of the line below
- * plus the line's own effect.
+ * One line for each request, refund, top-up, correction, debt and expiry, newest first. A settled
+ * request is listed at its settlement, an open one at its reservation. Each balance is the balance
+ * of the line below plus the line's own effect.
  */
 export function statementLines(
   db: Connection,
@@ -271,7 +270,7 @@ const clockSlack = '2 hours';
 
 /**
  * The range of transfer numbers (`seq`) that covers a time span, widened by `clockSlack` on both
- * sides. Found by bisection: numbers have no gaps and rise with time.
+ * sides. It is found by bisection: numbers have no gaps and rise with time.
  */
 export async function seqsBetween(
   db: Connection,

@@ -11,7 +11,7 @@ export interface TransferRow {
   account_id: string;
   kind: TransferKind;
   amount_usd_micro: bigint;
-  /** 'in': more is available afterwards. */
+  /** 'in': a release, or a transfer to the account; 'out': any other. */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
   /** Set for a reserve, charge, release or refund. */
@@ -34,7 +34,7 @@ export interface TransferFilter {
 interface Bounds {
   /** Only transfers with a lower id, which are older. */
   below_id: string | null;
-  /** How many transfers are read at most, whether they match or not. */
+  /** Maximum number of transfers that are read, whether they match or not. */
   look: number;
 }
 
@@ -67,7 +67,7 @@ export function transfersBelow(
   );
 }
 
-/** The last transfer that a search of `look` rows reads; null if there are fewer rows. */
+/** The id of the last transfer that a search of `look` rows reads; null if there are fewer rows. */
 export async function transfersReach(
   db: Connection,
   filter: TransferFilter,
@@ -93,7 +93,7 @@ function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
   return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
 }
 
-/** Money that came in on one chain, as its deposits or the ledger have it. */
+/** Money that came in on one chain, by its deposits or by the ledger. */
 export interface ChainSum {
   chain: string;
   /** The contract; null: the sum of the ledger, which knows no tokens. */

@@ -2,8 +2,8 @@ import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * Each key's spending this month (UTC, by the database's clock) and its open jobs, which are
- * checked against its limits. Used like the books: open (which locks), decide, write, all in one
- * transaction.
+ * checked against its limits. Used like the books, in one transaction: `openUsage` locks, the
+ * methods decide, `writeUsage` writes.
  */
 
 interface Usage {
@@ -18,7 +18,7 @@ interface Usage {
 export interface Spending {
   spent_usd_micro: bigint;
   open_requests: number;
-  /** First day (UTC) of the next month, when spending starts again from zero. */
+  /** The beginning (UTC) of the next month, when spending starts again from zero. */
   resets_at: string;
 }
 
