@@ -86,7 +86,7 @@ export interface PriceRules {
   /** For prompt tokens that the upstream wrote to its cache; if not set, the input price. */
   cache_write_usd_micro?: bigint;
   extras: Extra[];
-  /** Longest duration or largest count in one request; 0: not stated. */
+  /** Largest amount in one request, in the row's `max_unit`; 0: not stated. */
   max: number;
   /** Offered values of `resolution`; empty: the price does not depend on it. */
   resolutions: Resolution[];

@@ -67,8 +67,8 @@ export function chatCost(
 }
 
 /**
- * The cost that the upstream reported, in USD; null if the value is not usable. Nothing costs ten
- * thousand USD, and one such report would hide the margin of everything else.
+ * The cost in micro-USD, from the USD that an upstream reported; null if the value is not usable.
+ * Nothing costs ten thousand USD, and one such report would hide the margin of everything else.
  */
 export function statedCost(usd: unknown): bigint | null {
   return typeof usd === 'number' && usd >= 0 && usd < 1e4 ? microOf(usd * 1e6) : null;
