@@ -5,11 +5,14 @@ interface Copy {
   etag: string;
   type: string;
   body: string | Buffer;
-  /** The reply depends on what a key may do, and a change of that must show in the next call. */
+  /** The reply depends on the key's rights, and a change of them must show in the next call. */
   isPrivate?: boolean;
 }
 
-/** Clients may keep the reply for a minute, and then fetch it again only if it has changed. */
+/**
+ * Sends the copy, or 304 if the client's copy is still current. Clients may keep a public copy for
+ * a minute; they check a private copy at each call.
+ */
 export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
   // The text is the same compressed or not, so its tag is weak.
   const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;
@@ -20,7 +23,7 @@ export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): un
   return copy.body;
 }
 
-/** True if one of the tags in If-None-Match is ours. */
+/** True if If-None-Match has this tag, or is `*`. */
 export function matches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header

@@ -18,7 +18,8 @@ const shapes = { params: ['upstream', 'request_id', 'attempt', 'sig'], reply: He
 
 /**
  * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream reports on a job of ours.
- * That only makes the next poll due, so repeated, late and reordered calls do no harm.
+ * The call makes the next poll due, and may name the job if the answer to its start was lost.
+ * Repeated, late and reordered calls do no harm.
  */
 export const receive = openEndpoint(shapes, async ({ req }, deps) => {
   const { upstream: name, request_id, attempt: text, sig } = req.params;

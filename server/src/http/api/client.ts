@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { cached } from './cached.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** Packed by `npm start` and in the image. */
+/** `npm start` and the build of the image write this file. */
 const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');
 
 interface Packed {

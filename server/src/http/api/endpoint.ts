@@ -10,7 +10,7 @@ export interface ApiShapes {
   /** Names of the path's parameters that the handler needs. */
   params?: readonly string[];
   query?: TObject;
-  /** Parameters that the handler checks by its own rules: of a signed link or a webhook. */
+  /** Query parameters that the handler checks by its own rules, such as a link's signature. */
   rawQuery?: TObject;
   /**
    * Describes the body. The handler reads it itself, because a model's input has the model's

@@ -100,7 +100,7 @@ async function take(
       reason: 'file_empty',
     });
   assertSpace(deps);
-  // If the call gives no length, it is checked once it is known.
+  // If the call gives no length, the length is checked again once all bytes have come.
   const max_bytes = await assertRoom(file.account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroying a refused body would block its connection for ever.
@@ -206,7 +206,8 @@ const spareBytes = 512 * 1024 * 1024;
 
 /**
  * Refuses in advance an upload that would be refused after its bytes have come. Returns the most
- * bytes that the account's files may take: its limit, but no more than remains free for all others.
+ * bytes that the account's files may take: its limit, or half of what its files and the usable free
+ * space have together, if that is less.
  */
 export async function assertRoom(
   account_id: string,

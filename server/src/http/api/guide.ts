@@ -5,7 +5,7 @@ import { guideText } from '../docs/guide-text.ts';
 import { cached } from './cached.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** Texts of the newest catalog, made once per version. */
+/** The guide for one version of the catalog, made once. */
 interface Rendered {
   baseUrl: string;
   text: string;

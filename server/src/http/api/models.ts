@@ -50,7 +50,7 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
   const { version, list: whole, entries } = render(catalog);
   const { kind = null } = query;
   const allowed = await allowedModels(req, deps);
-  // Otherwise a cache in between could give one caller's list to another.
+  // Without this header a cache could give one caller's list to another.
   reply.header('vary', 'authorization, x-api-key');
   if (kind === null && allowed === null)
     return cached(req, reply, { etag: version, type, body: whole });
@@ -64,8 +64,8 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
 });
 
 /**
- * The models that the key is limited to; null: all. A key is optional here, so an unknown one is
- * not an error.
+ * The models that the key is limited to; null: all. The call needs no key, so an unknown key is no
+ * error.
  */
 async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
   const key = parseAuthorization(keyHeaders(req));

@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { anything, choice, named, object } from '../schemas/schema.ts';
 import { openEndpoint } from './endpoint.ts';
 
-/** For supervisors: outside /v1, without a key. */
+/** Calls for supervisors, which need no API key, and the OpenAPI document. */
 
 export const Health = named('Health', object({ status: choice(['ok']) }));
 

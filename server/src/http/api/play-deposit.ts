@@ -3,7 +3,7 @@ import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Call } from '../routes.ts';
 
-/** Play money, which only the trial has: on a play chain, never beside real ones. */
+/** Play money of the trial: its play chain never runs beside real chains. */
 
 /** 25 tokens of the play chain, which have six decimals. */
 const units = 25_000_000n;

@@ -53,7 +53,7 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   return bodyOf(reply, QueuedRequest, submittedView(submitted, deps.links));
 });
 
-/** The charge of this call: a repeat of an earlier one costs nothing. */
+/** Sends the charge of this call: a repeat of an earlier call costs nothing. */
 export function tellCharge(
   reply: FastifyReply,
   { charged_usd_micro }: CardRow,
@@ -104,7 +104,7 @@ export async function enqueue(
   return submitted;
 }
 
-/** In headers, because the body may be an output by itself, or an error. */
+/** Tells about the submit in headers, because the body may be an output or an error. */
 export function tellSubmit(reply: FastifyReply, { replayed, unknown_inputs }: SubmitResult): void {
   if (replayed) reply.header('idempotent-replayed', 'true');
   const ignored = namesInHeader((unknown_inputs ?? []).map(({ field }) => field));

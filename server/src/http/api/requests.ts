@@ -304,7 +304,7 @@ function idInPath({ params }: Pick<RequestCall, 'params'>): string | null {
   return isUuid(request_id) ? request_id : null;
 }
 
-/** Requests of other accounts and missing ones get the same answer. */
+/** Requests of other accounts and missing requests get the same answer. */
 function own<Row extends { account_id: string }>(req: KeyedRequest, row: Row | null): Row {
   // guard: own-requests
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');

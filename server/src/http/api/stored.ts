@@ -71,7 +71,8 @@ export async function holder(
 }
 
 /**
- * Callers must not think that it was deleted: the disk may not be mounted, or a backup may have it.
+ * The caller must not think that the file was deleted: the disk may not be mounted, or a backup may
+ * have the file.
  */
 function missing(storage_key: string): ApiError {
   return new ApiError('internal_error', {

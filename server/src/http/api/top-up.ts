@@ -27,7 +27,7 @@ export const TopUp = list(
 type Deps = Pick<HttpDeps, 'db' | 'chains'>;
 interface Payer {
   caller: Spender;
-  /** Only people on the pages have one. */
+  /** Set for people on the pages; a call with a key has no role. */
   role?: Role | undefined;
 }
 

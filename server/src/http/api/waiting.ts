@@ -9,7 +9,7 @@ import { accessOver } from '../stream-grants.ts';
 
 interface Patience {
   waitSeconds: number;
-  /** Waits for a final status, not for any other one. */
+  /** True: the wait ends at a final status. False: it ends at any new status. */
   toTheEnd: boolean;
   /** Fires when the key or person loses access. */
   over: AbortSignal;
@@ -22,7 +22,8 @@ interface Patience {
 
 /**
  * Does the work in one of the account's slots for streams and waiting calls; the signal fires when
- * the key or person loses access. Throws as `hold` does, before the work begins.
+ * the key or person loses access. Throws `rate_limited` or `capacity_unavailable` before the work
+ * begins.
  */
 export async function inWaitingSlot<T>(
   req: KeyedRequest,

@@ -77,7 +77,8 @@ export async function status(
 }
 
 /**
- * GET {app}/requests/{request_id}/status/stream?logs= : fal's client collects the log lines itself.
+ * GET {app}/requests/{request_id}/status/stream?logs= : each event has new log lines only, because
+ * fal's client collects them.
  */
 export async function stream(
   req: requests.RequestCall,

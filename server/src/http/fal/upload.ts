@@ -12,8 +12,8 @@ import { store } from '../api/files.ts';
 import type { At } from '../path.ts';
 
 /**
- * fal's storage: its client asks for an upload address with its key, and sends the bytes without
- * it.
+ * fal's storage: its client asks for an upload address with its key, and sends the bytes to that
+ * address without the key.
  */
 
 /** Time from the request for the address to the first byte. */
@@ -50,7 +50,7 @@ export async function receive(
   if (verdict !== 'valid') throw notGood();
   const account_id = await callers.accountOf(deps.db, key_id);
   if (account_id === null) throw notGood();
-  // Each attempt has its own key: a second one must not touch the bytes of the first.
+  // Each upload has its own storage key: a second one to this address must not touch the first.
   const storage_key = `files/${account_id}/${newId()}`;
   return store({ id, account_id, storage_key }, req, reply, deps);
 }

@@ -112,7 +112,7 @@ async function answerCall(
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0)
     holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
-  // If access through the pages ends, the call is treated as if the caller had left: what was
+  // If the key or person loses access, the call is treated as if the caller had left: what was
   // delivered is charged.
   const leave = req.grant && deps.streamGrants.join(req.grant, () => reply.raw.destroy());
   try {
@@ -158,7 +158,7 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   return call.finally(() => chats.delete(call));
 }
 
-/** Where a reply goes, and in which form. */
+/** A call with its reply and the form of that reply. */
 interface Shown {
   req: KeyedRequest;
   reply: FastifyReply;
@@ -260,7 +260,7 @@ async function send(
   return reply;
 }
 
-/** False once the reader is gone. Waits for it after each event, because the last ones are long. */
+/** False once the reader is gone. Waits for the reader at each event: the last ones may be long. */
 async function sendAll(
   events: EventStream,
   told: readonly SentEvent[],

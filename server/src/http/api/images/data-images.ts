@@ -7,7 +7,7 @@ import { isObject, type Json } from '../../../lib/json.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { FormCall, FormImage } from './form-images.ts';
 
-/** Images inside JSON. Large ones become uploads, because a request keeps its input. */
+/** Images inside JSON. In a large body they become uploads, because a request keeps its input. */
 
 /**
  * The call with file ids in place of its `data:` addresses.
@@ -41,7 +41,7 @@ function bytesIn(address: string, field: string): Buffer | null {
   throw invalid(`/${field}`, mediaForms, { reason: 'media_invalid' });
 }
 
-/** The body with each text changed that stands for an image, also inside of lists and objects. */
+/** The body after `change` of each text that names an image, also inside lists and objects. */
 export function withImages(
   body: Json,
   change: (text: string, field: FormImage['field']) => string,

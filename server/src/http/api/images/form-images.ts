@@ -11,7 +11,7 @@ import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { assertRoom, assertSpace, keep } from '../files.ts';
 
-/** A form with images, as the same call in JSON. Its images become uploads, which jobs can use. */
+/** Turns a form with images into the same call in JSON. Its images become uploads. */
 
 export interface FormImage {
   id: string;
@@ -73,13 +73,13 @@ function badPart(param: string, rule: string): ApiError {
 }
 
 export interface StoredImages {
-  /** By file id, the SHA-256 of the images: a repeat of the call has the same. */
+  /** The SHA-256 of each image by its file id. A repeat of the call has the same digests. */
   digests: ReadonlyMap<string, string>;
-  /** Removes them, because no job uses them. */
+  /** Removes the images of a call that made no job. */
   remove: () => Promise<void>;
 }
 
-/** @throws ApiError if one is not an image, or if the account may not store them */
+/** @throws ApiError if the bytes are not an image, or if the account may not store them */
 export async function storeImages(
   images: FormImage[],
   account_id: string,

@@ -18,7 +18,7 @@ interface WrittenReply {
 /** A multiple of three, so that pieces of base64 can be put together. */
 const pieceBytes = 3 * 64 * 1024;
 
-/** @throws ApiError if the request has no output: why it failed, or that it still runs */
+/** @throws ApiError if the request failed, was cancelled or still runs, or if its output is gone */
 export async function imagesReply(
   { request_id, unknown_inputs }: SubmitResult,
   format: 'url' | 'b64_json' | null,
@@ -27,7 +27,7 @@ export async function imagesReply(
   const row = (await deps.operations.card(request_id))!;
   if (row.status === 'FAILED') throw failed(row);
   if (row.status !== 'COMPLETED' && row.status !== 'CANCELLED') throw stillRunning(row, deps);
-  // Throws if the output is gone.
+  // Throws if the request was cancelled or its output is gone.
   await outputOf(row, deps);
   const charged = String(row.charged_usd_micro ?? 0n);
   const outputs = (await requests.findOutputs(deps.db, [row.id])).filter(({ content_type }) =>
@@ -81,7 +81,7 @@ async function* base64Of(storageKey: string, { storage }: HttpDeps): AsyncGenera
 /** Stock clients would repeat a 502, and each repeat would be one more job. */
 const isOver = { 'x-should-retry': 'false' };
 
-/** The request's own error, as a chat call would tell it. */
+/** The request's failure, as the error that a chat call would send. */
 function failed(row: requests.CardRow): ApiError {
   const error = failureOf(row)!;
   const details = { request_id: row.id, status: row.status, error };

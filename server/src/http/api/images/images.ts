@@ -36,9 +36,9 @@ import { ImageEdit, ImageGeneration, ImagesResponse } from './images-schema.ts';
 import { tellSubmit, webhookQuery } from '../queue.ts';
 import { ended, inWaitingSlot } from '../waiting.ts';
 
-/** OpenAI's Images: each call is a request of the queue, and waits for its end. */
+/** OpenAI's Images: each call submits a request to the queue and waits for its end. */
 
-/** Node's fetch gives up 300 seconds after the call, and OpenAI's client then makes it again. */
+/** Node's fetch gives up 300 seconds after the call, and OpenAI's client repeats the call. */
 const waitSeconds = 290;
 
 /** POST /images/generations */
@@ -97,7 +97,7 @@ async function submitCall(
   return { submitted, format: call.response_format };
 }
 
-/** In JSON, edits may hold images, and no more of other fields than every call. */
+/** The JSON of an edit may hold images; its other fields have the limit of every call. */
 const jsonOfEdits = {
   maxBytes: chatMaxBytes,
   types: 'multipart/form-data, or as application/json',
@@ -141,7 +141,7 @@ async function submitImages(
   const { input, from, metadata: inBody } = imagesInput(call, model);
   const metadata = eitherMetadata(inBody, inHeader);
   const stored = images.length === 0 ? null : await storeImages(images, caller.account_id, deps);
-  // A repeat may name the webhook elsewhere; the queue compares it by itself.
+  // The queue compares the webhook itself, because a repeat may name it in the query instead.
   const {
     response_format: _format,
     webhook_url: _webhook,
