@@ -63,7 +63,7 @@ function isSecure(origin: string): boolean {
 const resetPrefix = 'reset-password:';
 
 /**
- * Cuts a message at a colon or line break: what follows repeats callers' input, such as addresses.
+ * Cuts a message at a colon or line break: the rest may repeat callers' input, such as addresses.
  */
 function ownWords(said: string): string {
   return said.split(/[:\n]/, 1)[0]!.slice(0, 200);
@@ -71,8 +71,8 @@ function ownWords(said: string): string {
 
 const daySeconds = 24 * 3600;
 /**
- * Only a session this young may add a passkey, so a browser left open does not let a stranger add
- * one.
+ * Seconds after a sign-in in which the session may add a passkey, or change the e-mail address
+ * without a password. Later, a stranger who finds an open browser can do neither.
  */
 export const freshAge = 3600;
 

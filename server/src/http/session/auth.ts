@@ -79,8 +79,8 @@ export function createAuth(options: AuthOptions): Auth {
 }
 
 /**
- * The library reads the provider's addresses once, when it is opened. If the provider did not
- * answer then, the next call through the provider asks again, and no other call waits for that.
+ * The library reads the provider's addresses once, when it is opened. If the provider does not
+ * answer, the next sign-in through the provider asks again, and no other call waits for it.
  */
 function openProvider(options: AuthOptions): () => Promise<Library> {
   let opened: Promise<Library> | undefined;

@@ -14,7 +14,7 @@ const stepMs = 30_000;
  */
 const stepsAround = 2;
 
-/** Runs before the library checks a code; a used code is refused as a wrong one is. */
+/** Runs before the library checks a code; a used code is refused like a wrong code. */
 export async function codesOnce(db: Database) {
   const [{ APIError, createAuthMiddleware, getSessionFromCtx }, { symmetricDecrypt }] =
     await Promise.all([import('better-auth/api'), import('better-auth/crypto')]);

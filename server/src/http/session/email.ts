@@ -72,7 +72,7 @@ export const confirm = openEndpoint(
   },
 );
 
-/** Somebody who finds an open browser must not be able to change the address. */
+/** A stranger who finds an open browser must not be able to change the address. */
 async function demandHolder(
   { session }: Visit,
   password: string | undefined,

@@ -39,14 +39,12 @@ export interface Endpoint<Request = Visit, Params = unknown> {
 export type VisitHandler<Params = unknown> = Endpoint<Visit, Params>['handle'];
 
 /**
- * The callers that a call is open to: anyone; any signed-in person; people of the account that the
- * path names, with this right to it; operators.
+ * The people who may make a call: anyone; any signed-in person; people with this right to the
+ * account that the path names; operators.
  */
 export type Need = 'anyone' | 'signed_in' | Right | 'operate';
 export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/**
- * Paths of accounts are below /api/accounts/:account_id, those of operators below /api/operator.
- */
+/** The path is below the prefix that `webRoutes` gives to its table, such as /api/operator. */
 export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler | Endpoint];
 
 /** A row of a table. It compiles only if the path has the parameters that the handler needs. */

@@ -55,8 +55,8 @@ const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
   },
 };
 /**
- * Calls of signed-in people that take a password or a code. They are limited, so that somebody who
- * finds an open browser cannot guess it.
+ * Calls of signed-in people that take a password or a code. They are limited, so that a stranger
+ * who finds an open browser cannot guess the password or code.
  */
 const guesses = new Set([
   '/change-password',
@@ -114,7 +114,7 @@ export async function auth(
   if (tries && email !== null) {
     const device = knownDevice(req, email, deps);
     if (device === null) {
-      // Counted first, so that calls refused here do not use up the tries with somebody's address.
+      // The network's tries count first: calls refused by them do not use up an address's tries.
       await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
       await throttle(deps, path, email, tries.email);
     } else {

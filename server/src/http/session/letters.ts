@@ -28,7 +28,7 @@ If you did not sign up, do nothing.
   };
 }
 
-/** Sent instead of the letter above if somebody already signs in with the address. */
+/** Sent instead of `verificationLetter` if somebody already signs in with the address. */
 export function knownLetter(to: string, origin: string, url: string): Letter {
   return {
     to,
@@ -95,7 +95,7 @@ If you did not ask for this, do nothing.
   };
 }
 
-/** Sent instead of the letter above if somebody already signs in with the new address. */
+/** Sent instead of `emailLetter` if somebody already signs in with the new address. */
 export function emailTakenLetter(to: string, origin: string): Letter {
   return {
     to,

@@ -17,7 +17,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const origin = deps.web.origin();
   const url = new URL(req.url, origin);
   const route = req.routeOptions.url!;
-  // The library parses the address by its own rules, so only one that we parse alike is passed on.
+  // The library parses the address by its own rules, so it gets only addresses that we parse alike.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
   // The library would also take form-encoded bodies, which our checks cannot read.
   const form = await readForm(req, deps);
@@ -31,7 +31,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const request = new Request(url, {
     method: req.method,
     headers,
-    // The body must be exactly the one that was checked.
+    // The library gets exactly the body that was checked.
     ...(hasBody && { body: JSON.stringify(sent) }),
   });
   return { path, form, request };
@@ -90,7 +90,7 @@ const codes: Record<number, ErrorCode> = {
   415: 'unsupported_media_type',
   429: 'rate_limited',
 };
-/** How long too many wrong codes lock somebody out; the library does not say. */
+/** Seconds for which too many wrong codes lock a person out; the library does not send them. */
 const lockSeconds = 900;
 
 /** Turns the library's error into ours; its code becomes the reason. */

@@ -12,7 +12,7 @@ import {
   type WebDeps,
 } from './visit.ts';
 
-/** Adds the calls of the web pages. Each is checked before anything of its body is read. */
+/** Adds the calls of the web pages. Each call is checked before anything of its body is read. */
 export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps): void {
   app
     .decorateRequest('session')

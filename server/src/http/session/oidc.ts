@@ -28,7 +28,7 @@ export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
   return genericOAuth({ config: [provider] });
 }
 
-/** The person that the signed token names; the profile must be about the same person. */
+/** The provider's id of the person in the signed token. Throws if the profile has another id. */
 function subject(idToken: string | undefined, told: unknown): string {
   const [, payload = ''] = idToken?.split('.') ?? [];
   const sub = fieldOf(JSON.parse(Buffer.from(payload, 'base64url').toString()), 'sub');

@@ -27,7 +27,7 @@ export const paths = [
 export const formerPaths = ['/cabinet', '/cabinet/*'];
 
 export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  // The first segment may be written otherwise, and a host may stand before it.
+  // The first segment may be percent-encoded, and the target may be a whole URL.
   return reply.redirect(url.replace(/^(https?:\/\/[^/]*)?\/[^/?#]*/i, '/dashboard'), 308);
 }
 
@@ -61,8 +61,8 @@ export async function page(
 }
 
 /**
- * The same page at our own origin, for a visitor who used another name of this machine: there the
- * browser would send an Origin header that we refuse for changes. Null if no redirect is needed.
+ * The same page at our own origin, for a visitor who used another name of this machine: under that
+ * name the browser's Origin header would be refused for changes. Null if no redirect is needed.
  */
 function homeOf({ headers, url }: FastifyRequest, origin: string): string | null {
   const [here, home] = [URL.parse(`http://${headers.host}`), new URL(origin)];

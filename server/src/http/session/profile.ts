@@ -23,7 +23,7 @@ import {
 import { endpoint } from './endpoint.ts';
 
 /**
- * The profile that people see and change. Their ways to sign in are changed in the sign-in library.
+ * The profile that people see and change. The sign-in library changes their ways to sign in.
  */
 
 /** PATCH /api/me */

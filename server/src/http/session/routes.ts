@@ -65,7 +65,7 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
   return { method, path, need: 'anyone', handler };
 }
 
-/** A call that shows where to pay, so it needs the right to do so. */
+/** This call shows addresses for deposits, so it needs the right `pay`. */
 const payAddresses = '/deposit-addresses';
 
 /** The API's calls for the people of an account. Calls that spend count against the studio key. */

@@ -3,15 +3,15 @@ import type { Logger } from 'pino';
 import * as twoFactors from '../../db/accounts/two-factors.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
-/** Seals with the signing secret, and seals again when that has been replaced. */
+/** Encrypts with the signing secret, and encrypts again when the secret has been replaced. */
 
 export interface SealKey {
-  /** Prefix of everything sealed with it. */
+  /** Prefix of everything that was encrypted with this key. */
   version: number;
   value: string;
 }
 
-/** Newest first; a secret keeps its number in any position. */
+/** The keys, newest first. A key's version comes from its secret, not from its position. */
 export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
   const [newest, ...older] = secrets.map((secret) => ({
     version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,
@@ -22,8 +22,8 @@ export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
 }
 
 /**
- * Seals again with the newest secret what an older one has sealed: the older one is honoured for
- * only a day, but authenticator apps are used for years.
+ * Encrypts with the newest secret what an older secret has encrypted: operators remove the older
+ * secret after a day, but authenticator apps are used for years.
  */
 export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Promise<void> {
   const [newest] = secrets;

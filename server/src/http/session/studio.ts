@@ -46,8 +46,8 @@ export async function studioCall(
 }
 
 /**
- * A call that spends nothing. Each person has a separate rate limit for such calls, so that those
- * who only read do not use up the calls of those who spend.
+ * A call that spends nothing. Each person has a separate rate limit for these calls, so that people
+ * who only read do not use up the calls of people who spend.
  */
 export async function studioRead<T>(
   call: Call<T>,
@@ -63,7 +63,7 @@ export async function studioRead<T>(
     await studioKey(db, visit.account_id, keyBounds(deps));
     caller = await keys.studioSpender(db, visit.account_id);
   }
-  // This is allowed even if the account is suspended.
+  // A suspended account may still read.
   return call(keyed(visit, caller!), reply, deps);
 }
 

@@ -6,14 +6,17 @@ import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
-/** How often something may be tried from one address, or with one e-mail address. */
+/** Limit of tries by one network, address, person or account. */
 export interface Throttle {
   max: number;
   /** At most an hour, because older counts are deleted. */
   seconds: number;
 }
 
-/** Counts exactly over all processes. Only hashes of what was typed are stored. */
+/**
+ * Counts a try, exactly over all processes. Stores only a hash of `who`. Throws `rate_limited`
+ * beyond the limit.
+ */
 export async function throttle(
   { db }: { db: Database },
   what: string,
@@ -36,7 +39,7 @@ export function mayTry(db: Database, what: string, who: string, limit: Throttle)
 
 /** The network of an address: for IPv6 its /64, since one customer usually has a whole /64. */
 export function networkOf(ip: string): string {
-  // Asked at every call, and the library takes a kilobyte of memory to read an address.
+  // Saves time and memory: this runs at every call, and `ipaddr` takes a kilobyte for an address.
   if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
   return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();

@@ -35,7 +35,7 @@ export interface WebDeps extends HttpDeps {
   trusted: Fetch;
   /** The contents of the catalog files, and their problems. */
   files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
-  /** How upstreams are set up. */
+  /** The setup of the upstreams. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
   /** Notes ended requests in the log and the metrics. */
@@ -62,7 +62,7 @@ export interface WebSettings {
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
-/** Whether anyone may call the route of this config, and a call lasts until its body has come. */
+/** True for a route with a body that anyone may call: its calls have separate slots. */
 export function isStranger(config: unknown): boolean {
   return fieldOf(config, 'isStranger') === true;
 }
@@ -100,7 +100,10 @@ export async function demandSession(
   throw new ApiError('unauthorized', { message: 'Sign in first.' });
 }
 
-/** Throws `not_found` if the person does not belong to the account, as if it did not exist. */
+/**
+ * Throws `not_found` if the person does not belong to the account, as if it did not exist, and
+ * `forbidden` without the right.
+ */
 export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
   const account_id = fieldOf(visit.params, 'account_id');
   if (!isUuid(account_id)) throw new ApiError('not_found');
