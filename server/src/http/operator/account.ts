@@ -331,8 +331,8 @@ export const reset = action(
 );
 
 /**
- * POST /people/:person_id/email: changes a person's sign-in address; the operator checked the new
- * one.
+ * POST /people/:person_id/email: changes the address that a person signs in with. The operator
+ * vouches for the new address.
  */
 export const setEmail = action(
   {

@@ -155,7 +155,7 @@ function ofBooks(verdict: verdicts.Verdict | null): Line[] {
   ];
 }
 
-/** By how many seconds the clock of the database is ahead. */
+/** `skew`: seconds by which the database's clock is ahead; null if the clocks agree. */
 function ofClock(skew: number | null): Omit<Line, 'what'> {
   return skew === null ? { count: 0, of: [] } : { count: 1, of: [`${skew} s`] };
 }

@@ -31,7 +31,7 @@ import { action } from './action.ts';
 /** Waiting and running requests of all accounts. */
 
 const topMax = 20;
-/** A running request is due within this time, except a chat call. */
+/** A running request that is not a chat call is due within this time. */
 const dueMinSeconds = 900;
 const ageMaxSeconds = 365 * 24 * 3_600;
 
@@ -222,7 +222,7 @@ function runsFor(row: Waiting, { stopped: stops }: QueueFacts): WaitsFor {
   return { what: 'answer', until: deadline };
 }
 
-/** POST /queue/requests/:request_id/cancel: cancels as the caller could, free of charge. */
+/** POST /queue/requests/:request_id/cancel: the same as the caller's own cancel, free of charge. */
 export const cancel = action(
   { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
   async ({ params }, deps) => {

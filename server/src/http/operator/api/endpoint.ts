@@ -16,8 +16,8 @@ import { readForm } from '../../session/visit.ts';
 import { readBody, readQuery } from '../../schemas/validate.ts';
 
 /**
- * Calls of the operator's API. As on the operator's pages, a call either reads, or is an action
- * that leaves a row in the operator's log.
+ * Calls of the operator's API. A call either reads, or is an action that leaves a row in the
+ * operator's log.
  */
 
 /** A call with its query and body, read by their schemas. */

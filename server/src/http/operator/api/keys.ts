@@ -33,7 +33,7 @@ export const create = action(
   },
 );
 
-/** PATCH /operator/keys/{key_id}: null removes a limit, and one that is left out stays. */
+/** PATCH /operator/keys/{key_id}: null removes a limit, and a limit that is left out stays. */
 export const change = action(
   'key.limits',
   { params: ['key_id'], body: KeySettings, reply: AccountKey },

@@ -45,7 +45,7 @@ export const correct = action(
   },
 );
 
-/** POST /operator/requests/{request_id}/refunds: a part of its charge, or all that is left. */
+/** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
 export const refund = action(
   'request.refund',
   { params: ['request_id'], body: form(NewRefund), reply: RefundBooking },

@@ -34,7 +34,7 @@ const UsageSum = named(
 
 const groupsRule = `one or more of ${groups.join(', ')}, with commas between`;
 
-/** GET /operator/usage: sorted by the values of `by`, in their order. */
+/** GET /operator/usage: sorted by the values of `by`: day, model, account, then key. */
 export const list = read(
   {
     query: form({
