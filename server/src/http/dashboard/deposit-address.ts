@@ -4,13 +4,13 @@ import { renewAddress } from '../../operations/deposits/deposit-address.ts';
 import { form, object, text } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 
-/** POST /deposit-addresses: a new address on this chain and those of its family. */
+/** POST /deposit-addresses: a new address on this chain and all chains of its family. */
 export const renew = endpoint(
   { body: form({ chain: text() }), reply: object({ address: text() }) },
   async ({ visit, body }, deps) => {
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
     if (!live) throw new ApiError('not_found');
-    // A deposit on it would not be noticed.
+    // Deposits on a chain that is not read would not be noticed.
     const readable = await chains.readable(deps.db, [body.chain]);
     if (!readable.has(body.chain)) throw new ApiError('capacity_unavailable');
     const { address } = await renewAddress(deps.db, visit.account_id, live.key);

@@ -180,8 +180,8 @@ export const invite = endpoint(
 );
 
 /**
- * Sends the invitation. False if mail is not set up or the server refused it; then the inviter has
- * to pass on the link.
+ * Sends the invitation. False if mail is not set up or the mail server refused the letter: the
+ * inviter has to pass on the link.
  */
 async function write(
   email: string,

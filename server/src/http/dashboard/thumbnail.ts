@@ -11,8 +11,8 @@ import { endpoint } from '../session/endpoint.ts';
 const cacheControl = 'private, no-cache';
 
 /**
- * GET /requests/:request_id/thumbnail: a small copy of an image that the request made: the first
- * one, unless `index` names another.
+ * GET /requests/:request_id/thumbnail: a small copy of an image that the request made: of output 0,
+ * unless `index` names another output.
  */
 export const thumbnail = endpoint(
   {
@@ -33,7 +33,7 @@ export const thumbnail = endpoint(
     const headers = { etag, 'cache-control': cacheControl };
     if (output && matches(visit.headers['if-none-match'], etag))
       return reply.code(304).headers(headers).send();
-    // An output that is not an image after all has no thumbnail either.
+    // An output that cannot be read as an image has no thumbnail.
     const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
     if (bytes === null) throw new ApiError('not_found');
     return reply.type('image/webp').headers(headers).send(bytes);

@@ -101,7 +101,7 @@ const RequestOutput = named(
   }),
 );
 
-/** Everything about one request, except about its upstreams: not their names, costs or messages. */
+/** Everything about one request except the names, costs and messages of its upstreams. */
 export const RequestDetail = named(
   'RequestDetail',
   object({
