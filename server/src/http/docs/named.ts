@@ -23,7 +23,7 @@ function notNull({ nullable: _, enum: members, ...schema }: Schema): Schema {
   return { ...schema, enum: members.filter((member) => member !== null) };
 }
 
-/** The schema as it is in the document, with references to the named ones within it. */
+/** The schema in the document: a reference if it has a name, and references to named ones in it. */
 export function documented(schema: TSchema): Schema {
   const { title, nullable, description }: Schema = schema;
   if (title === undefined) return withReferences(schema);

@@ -32,9 +32,9 @@ export interface BodyDocs {
 
 /** A reply that is not an error. */
 export interface ReplyDocs extends BodyDocs {
-  /** Headers besides those that every reply has. */
+  /** Headers besides the headers that every reply has. */
   headers?: HeaderUse[];
-  /** Used instead of the route's, if its replies differ. */
+  /** Used instead of the route's schema, if its replies differ. */
   schema?: TSchema;
   /** Examples of the events of a stream. */
   events?: Examples;
@@ -63,10 +63,10 @@ export interface RouteDocs {
   errors: ErrorCode[];
   /** Codes that this route sends with another status than the catalogue says. */
   errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
-  /** Names of headers that some error replies carry besides the usual. */
+  /** By status: headers of error replies besides the usual ones. */
   errorHeaders?: Record<number, HeaderUse[]>;
   webhook?: WebhookDocs;
-  /** Used instead of the security that follows from who may call. */
+  /** Used instead of the security that follows from the route's `who`. */
   security?: Record<string, string[]>[];
 }
 

@@ -136,7 +136,7 @@ function shellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A literal of Python: its strings and numbers are those of JSON. */
+/** A literal of Python, which writes strings and numbers as JSON does. */
 function pythonValue(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

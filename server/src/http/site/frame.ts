@@ -10,7 +10,7 @@ import type { WebDeps } from '../session/visit.ts';
 export interface SitePage {
   title: string;
   description: string;
-  /** Where the page is, without the origin. */
+  /** The page's address without the origin. */
   path: string;
   /** HTML of the main part, with its own h1. */
   body: string;
@@ -64,7 +64,7 @@ export function sendPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps
   return sendText(req, reply, 'html', framed(reply, deps, page));
 }
 
-/** Sends the same text to everyone, under the hash of it. */
+/** Sends a text that is the same for everyone; its ETag is its hash. */
 export function sendText(
   req: FastifyRequest,
   reply: FastifyReply,

@@ -16,7 +16,7 @@ export interface ManualPage extends Entry {
 
 export interface Section {
   heading: string;
-  /** 1 is the page itself. */
+  /** 1 for the page itself. */
   depth: number;
   anchor: string;
   text: string;
@@ -55,7 +55,7 @@ function sectionOf(text: string, heading: string, title: string): string {
   return `# ${title}\n\n${part}`;
 }
 
-/** Links lead to pages that are served; of all other links only the text is kept. */
+/** Links to served pages get their addresses, absolute links stay, others keep only their text. */
 function linked(text: string, baseUrl: string, ending: string): string {
   return text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
     if (/^([a-z]+:|#)/.test(target)) return whole;
@@ -119,7 +119,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The anchor that the links in docs/ use, which is that of the repository's own viewer. */
+/** The heading's anchor in the repository's viewer, because the links in docs/ use it. */
 function anchorOf(heading: string, known: Set<string>): string {
   const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
   const name = text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(/\s/g, '-');

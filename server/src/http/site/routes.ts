@@ -19,7 +19,7 @@ export const siteRoutes: [path: string, Handler][] = [
   ['/sitemap.txt', open(sitemap)],
 ];
 
-/** Pages of any origin may read it. */
+/** Lets pages of any origin read the reply. */
 function open(handler: Handler): Handler {
   return (req, reply, deps) =>
     handler(
@@ -33,7 +33,7 @@ function open(handler: Handler): Handler {
     );
 }
 
-/** A client whose base address lacks /v1 comes here with its key, and cannot read a page. */
+/** A client whose base address lacks /v1 comes here with its key: it gets 404 instead of a page. */
 function withoutKey(handler: Handler): Handler {
   return async (req, reply, deps) => {
     const { authorization, 'x-api-key': key } = req.headers;

@@ -44,7 +44,7 @@ export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, 
   return `${head}export interface Calls {\n${calls.join('')}}\n${types.join('')}`;
 }
 
-/** Types that share fewer fields may do so by coincidence. */
+/** Least number of fields of a base type: types may share fewer fields by coincidence. */
 const sharedMin = 7;
 
 /** The body of a type; if it has all fields of another type, it extends that type. */
