@@ -47,7 +47,7 @@ export async function authenticate(
       headers: challenge,
     });
   }
-  // Set before the rate is checked, so that a refusal because of it is counted too.
+  // Set before the rate is checked, because refusals are counted by caller.
   Object.assign(req, { caller });
   setRateHeaders(reply, caller.rate);
   // guard: calls-a-minute
@@ -106,8 +106,8 @@ export async function authenticateOperator(
 
 /**
  * The `Authorization` headers of a call. A key in `x-api-key`, as Anthropic's clients send it,
- * counts as one. Beside `Authorization` it may be a proxy's own. Throws `unauthorized` if two keys
- * of ours differ.
+ * counts as such a header. Beside `Authorization`, `x-api-key` may hold a proxy's key, which is
+ * ignored. Throws `unauthorized` if both headers have keys of this service and the keys differ.
  */
 export function keyHeaders(req: FastifyRequest): string[] {
   const { rawHeaders } = req.raw;
@@ -124,13 +124,13 @@ export function keyHeaders(req: FastifyRequest): string[] {
   return header;
 }
 
-/** The reason why a key of the other scope cannot make a call that needs this one. */
+/** The message for a key that lacks the scope of its call, by the scope that the call needs. */
 const scopeWords: Record<KeyScope, string> = {
   spend: 'This key only manages keys, with calls below /v1/keys. Use another key for this call.',
   keys: 'This call needs a key of scope keys. Create one on the Keys page of the dashboard.',
 };
 
-/** Only somebody who has the key gets this message. */
+/** The message may give details, because only the holder of the key gets it. */
 function lapsedWords({ lapsed, at }: LapsedKey): string {
   const when = at.toISOString();
   return lapsed === 'expired'

@@ -4,10 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Shorter replies fit into one packet uncompressed. */
 const leastChars = 1_400;
-/**
- * Maximum number of compressed copies: of the catalog, the document and the guide, which are the
- * same for everyone.
- */
+/** Maximum number of compressed copies per encoding, of texts that are the same for everyone. */
 const copiesMax = 64;
 
 /** The API, and the pages that are the same for everyone. */

@@ -5,7 +5,7 @@ import type { Times } from './times.ts';
 import { fieldOf } from '../lib/unknown.ts';
 
 /**
- * Maximum number of calls in progress on one connection; Node begins all pipelined ones at once.
+ * Maximum number of calls in progress on one connection; Node begins all pipelined calls at once.
  */
 export const callsPerConnectionMax = 4;
 
@@ -22,16 +22,16 @@ export interface Connections {
 
 interface Line {
   calls: Set<ServerResponse>;
-  /**
-   * Bytes that the client had taken when the window began, and how many more it must take in it.
-   */
+  /** Bytes that the client had taken when the window began. */
   taken: number;
+  /** Bytes that the client must take within the window. */
   due: number;
   since: number;
 }
 
 /**
- * Frees what a connection holds when it closes, and closes it if the client takes next to nothing.
+ * Ends the calls of a connection that closes, and closes a connection whose client takes next to
+ * nothing.
  */
 export function watchConnections(
   app: FastifyInstance,
@@ -43,7 +43,7 @@ export function watchConnections(
     lines.set(socket, line);
     socket.once('close', () => {
       lines.delete(socket);
-      // Node closes only the reply whose turn it was; those behind it would wait for ever.
+      // Node closes only the reply whose turn it was; the replies behind it would wait for ever.
       for (const raw of line.calls) {
         if (raw.socket !== null) continue;
         raw.destroy();
@@ -98,7 +98,7 @@ function cutStalled(
   }
 }
 
-/** True once it is a reply's turn on its connection; false if the reply has ended before. */
+/** Resolves to true when the reply's turn on its connection comes, to false if the reply closes. */
 export function turnOf(raw: ServerResponse): Promise<boolean> {
   if (raw.destroyed || raw.socket !== null) return Promise.resolve(!raw.destroyed);
   return new Promise((resolve) => {

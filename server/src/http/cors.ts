@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { objectOf } from '../lib/json.ts';
 import type { Call } from './routes.ts';
 
-/** Which calls a browser may make from pages of other origins. */
+/** Calls that a browser may make from pages of other origins (CORS). */
 
 const preflightSeconds = 3_600;
-/** Response headers that such a page may read. */
+/** Response headers that pages of other origins may read. */
 const exposed =
   'etag, location, retry-after, x-should-retry, x-request-id, request-id, x-charge-usd-micro, ' +
   'x-ignored-fields, idempotent-replayed, preference-applied, ' +
@@ -71,7 +71,7 @@ function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply, keyle
     .send();
 }
 
-/** A link opens by its signature; a call with a key needs a listed origin. */
+/** Without the key headers: a signed link needs no key, and a call with a key a listed origin. */
 function withoutKeys(names: string): string {
   const isKey = (name: string) => ['authorization', 'x-api-key'].includes(name.toLowerCase());
   const asked = names.split(',').map((name) => name.trim());

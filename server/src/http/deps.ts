@@ -33,7 +33,7 @@ export interface HttpDeps {
   origin: () => string;
   /** The chains on which customers can pay. */
   chains: Pick<Chains, 'live' | 'play'>;
-  /** Signing secrets that are honoured, newest first. */
+  /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
   operations: Operations;
   refusals: Refusals;
@@ -75,7 +75,7 @@ export interface HttpDeps {
   streams: Budget;
   /** Calls of the web pages that anyone may make, by network. */
   strangers: Budget;
-  /** Bytes of JSON bodies in memory, until their calls are over. */
+  /** Bytes of bodies and their files in memory, until their calls are over; by account. */
   bodies: Budget;
   /** State of the database itself: a restored copy, another clock. */
   installation: { held: () => string | null; skew: () => number | null };
@@ -104,7 +104,7 @@ export interface HttpSettings {
   fileTtlSeconds: number;
   /** Maximum size of all uploaded files of an account together. */
   filesMaxBytes: number;
-  /** An upstream whose queue is older takes no more submits. */
+  /** If an account's oldest job at an upstream has waited longer, its submits there are refused. */
   queueAgeSeconds: number;
   /** Origins whose pages may make calls with a key. */
   corsOrigins: readonly string[];
@@ -112,10 +112,10 @@ export interface HttpSettings {
   metricsToken: string | null;
   /** Whether this service has web pages. */
   hasPages: boolean;
-  /** The operator's own proxies in front of this service. */
+  /** Number of the operator's own proxies in front of this service. */
   trustedProxies: number;
   times: Times;
-  /** Text of openapi.json with this service's address and version tag. */
+  /** Text of openapi.json with this service's address. */
   openapi: string;
 }
 

@@ -13,7 +13,7 @@ import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 import { idHeaders, speaksMessages } from './speaks-messages.ts';
 
-/** The body of every reply that is not a success. */
+/** The body of an error reply; `messagesError` and `falRefusal` adapt it for other clients. */
 export function errorBody(error: ApiError, requestId: string) {
   const { code, message, type, param, details } = error;
   return {
@@ -70,7 +70,7 @@ const badPath =
 /** Turns anything thrown into an error for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  // Without a reason it is for the operator at the command line only.
+  // A `Refused` without a reason is for the operator at the command line, not for callers.
   if (thrown instanceof Refused && thrown.why)
     return new ApiError('bad_request', {
       message: thrown.message,
@@ -112,7 +112,7 @@ export function asApiError(thrown: unknown): ApiError {
     });
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    // Fastify's own message names its parts, which callers do not know.
+    // Fastify's own message names parts of Fastify, which callers do not know.
     return new ApiError('bad_request', {
       ...(codeOf(thrown) === 'FST_ERR_BAD_URL' && { message: badPath }),
       cause: thrown,

@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import { isUuid } from '../lib/id.ts';
 import { badField } from './schemas/validate.ts';
 
-/** Rules that the schemas of the web pages' calls do not state. */
+/** Rules that schemas do not state, and pages of rows. */
 
 /** A future time, or null if none is given. Throws `bad_request`. */
 export function timeToCome(value: string | null | undefined, name: string): Date | null {

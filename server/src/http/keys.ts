@@ -51,7 +51,7 @@ export const KeySettings = form(settings);
 export const NewKeySettings = form({ name, ...settings });
 export const KeyChange = form({ name: optional(name), ...settings });
 
-/** Makes a key with these settings for a person or a key of the account; with its secret. */
+/** Makes a key for a person or a key of the account; the reply has its secret. */
 export async function makeFrom(
   body: Static<typeof NewKeySettings>,
   of: { account_id: string; scope: KeyScope; created_by: string | null },
@@ -86,7 +86,7 @@ export async function changeFrom(
   return view((await keys.find(deps.db, now.account_id, now.id))!);
 }
 
-/** Throws `not_found` both for a key of another account and for one that never existed. */
+/** Throws `not_found` for a key of another account, and for a key that never existed. */
 export async function need(
   { account_id }: Pick<Visit, 'account_id'>,
   { key_id }: { key_id: string },

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { nearest } from '../lib/nearest.ts';
 import { falOffer, speaksFal } from './fal/refusal.ts';
 
-/** The answer to a call of an unknown address. */
+/** The message for a call of an unknown address. */
 
 const chat = 'use POST /v1/chat/completions.';
 const queue =

@@ -205,7 +205,7 @@ function rateOf(who: Route['who']): HeaderUse[] {
   return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
 }
 
-/** Error codes of a route: its own, and those that follow from its kind. */
+/** Error codes of a route: its own codes, and the codes of its kind. */
 export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...docs.errors];
   if (who === 'key' || who === 'key_or_signature' || who === 'operator')

@@ -2,7 +2,7 @@ import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { HttpDeps } from './deps.ts';
 
-/** How this process refuses calls beyond its limits. */
+/** Refusals of calls beyond the limits of this process. */
 
 export const tooMuch = 'This server is overloaded. Nothing was charged; retry with backoff.';
 

@@ -37,11 +37,11 @@ export interface PageEventReads {
 }
 
 /**
- * Pause between two checks. A check sends a page at most three events, so a page gets at most six
- * events a second.
+ * Pause between two checks. A check seldom sends a page more than three events, so a page seldom
+ * gets more than six a second.
  */
 const pauseMs = 500;
-/** Changes that happen together are sent together. */
+/** A check waits this long, so that changes that happen together are sent together. */
 const gatherMs = 15;
 /** Maximum number of hinted ids that are looked up one by one; with more, everything is checked. */
 const idsMax = 1_000;
@@ -60,7 +60,7 @@ const openMax = 50;
 /** Deposits of an account whose changes are noticed: about as many as a page shows. */
 const depositsMax = 20;
 /**
- * Maximum number of open requests, of all accounts, in one slow check; the next one takes the
+ * Maximum number of open requests, of all accounts, in one slow check; the next check takes the
  * others.
  */
 const openCheckMax = 5_000;
@@ -73,12 +73,11 @@ interface Account {
   balance: string;
   /** The version of the deposits that the pages know; null: not known yet. */
   deposits: string | null;
-  /**
-   * The last state sent of each request: of open ones in `open`, of all since the last slow check
-   * in `sent`, of all between the two last slow checks in `sentBefore`.
-   */
+  /** The last state that was sent of each open request; null: none was sent. */
   open: Map<string, string | null>;
+  /** The last states that were sent since the last slow check, of all requests. */
   sent: Map<string, string>;
+  /** The same as `sent`, between the two slow checks before. */
   sentBefore: Map<string, string>;
 }
 
@@ -109,7 +108,7 @@ class AccountWatcher implements PageEvents {
   #wantsAll = false;
   /** A check has failed, so the changes that it would have sent are unknown. */
   #lost = false;
-  /** Where the next slow check continues among the open requests. */
+  /** The index in the open requests from which the last slow check took its share. */
   #turn = 0;
   #next: NodeJS.Timeout | undefined;
   #checking = false;
@@ -124,7 +123,7 @@ class AccountWatcher implements PageEvents {
     this.#links = links;
     this.#onError = onError;
     const hear = (ids: string[] | 'any') => this.#hear(ids);
-    // Money has moved as well, so everything is checked.
+    // A deposit also moves money, so everything is checked.
     const offDeposits = hints.onDeposits(() => hear('any'));
     this.#offs = [hints.onChanged(hear), hints.onCreated(hear), offDeposits];
     this.#checks = setInterval(() => hear('any'), times.checkMs).unref();
@@ -256,7 +255,7 @@ class AccountWatcher implements PageEvents {
     const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
       seq === null ? [] : [{ account_id: id, seq }],
     );
-    // One more than is looked up, to see whether there are more.
+    // One movement more than is looked up shows that there are too many.
     for (const row of await this.#reads.moved(known, movementsMax + 1)) {
       const account = this.#stand(row);
       if (account === undefined) continue;

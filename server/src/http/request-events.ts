@@ -55,8 +55,7 @@ export function createRequestEvents(
     for (const entry of watched.values()) {
       if (entry.row.status !== 'IN_QUEUE') continue;
       const queuePosition = await position(entry.row);
-      // The request may have left the queue meanwhile, and its listeners have been notified of
-      // that.
+      // The request may have left the queue meanwhile, and its listeners know that already.
       if (entry.row.status !== 'IN_QUEUE') continue;
       for (const onPosition of entry.listeners.values()) onPosition?.(entry.row, queuePosition);
     }

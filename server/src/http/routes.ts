@@ -33,9 +33,9 @@ import * as api from './operator/api/index.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
- * The callers that a call is open to: anyone; the holder of a key of this scope; for outputs, also
- * the holder of a signed link; only the holder of a signed address; or the holder of an operator
- * key with this scope. The handler checks signatures itself. `prefixed` paths are below /v1.
+ * `who` may make the call: anyone, the holder of a key or operator key of this scope, of a key or a
+ * signed link, or of a signed address only. The handler checks signatures itself. `prefixed` paths
+ * are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
@@ -92,7 +92,7 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('POST', '/files', docs.upload, files.upload),
 ];
 
-/** The same models in the form of other services, for their clients. The pages do not use it. */
+/** The same models in the form of other services, for their clients. The pages do not use them. */
 const otherForms: Row<KeyedRequest>[] = [
   row('POST', '/responses', docs.createResponse, responses.create),
   row('POST', '/images/generations', docs.generateImages, images.generate),
@@ -101,7 +101,7 @@ const otherForms: Row<KeyedRequest>[] = [
   row('POST', '/messages/count_tokens', docs.countTokens, messages.countTokens),
 ];
 
-/** Below /v1, with a key of scope `keys`. The pages have calls of their own for it. */
+/** Below /v1, with a key of scope `keys`. The pages have their own calls for keys. */
 const managingCalls: Row<KeyedRequest>[] = [
   row('POST', '/keys', docs.createOwnKey, keys.create),
   row('GET', '/keys', docs.listOwnKeys, keys.list),
@@ -150,7 +150,7 @@ const open: OpenRow[] = [
   row('GET', '/openapi.json', docs.openapi, ops.openapi),
 ];
 
-/** Outside /v1, with a key of scope `spend`: the only one of fal's addresses that stands alone. */
+/** Outside /v1, with a key of scope `spend`: the only address of fal that is useful by itself. */
 const fal: Row<KeyedRequest>[] = [row('POST', '/fal/run/*', docs.falRun, falRun)];
 
 /** Outside /v1: for operators and supervisors. */

@@ -33,7 +33,10 @@ const keepAliveTimeoutMs = 65_000;
 /** Longest path parameter: long enough for a model id. */
 const paramMax = 600;
 
-/** `TRACE` stands for all others: a route for each of them at each address slows down the start. */
+/**
+ * `TRACE` stands for all other methods: a route for each method at each address would slow down the
+ * start.
+ */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 export function createServer(
@@ -55,8 +58,7 @@ export function createServer(
     http: {
       headersTimeout: headersMs,
       connectionsCheckingInterval: connectionsCheckMs,
-      // Node would refuse a missing Host header without a body; `refuseMalformed` refuses it in the
-      // shape of every other refusal.
+      // Node's refusal of a missing Host header has no body; `refuseMalformed` sends a usual error.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
@@ -158,7 +160,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   });
 }
 
-/** Takes a call's slot; returns the reason if none is left. */
+/** Takes a slot for the call; returns the reason if no slot is left. */
 function takeCallSlot(
   req: FastifyRequest,
   { url, stranger }: { url: string | undefined; stranger: boolean },
@@ -212,8 +214,8 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 }
 
 /**
- * Whether the route is outside /v1, /api and /fal. The request's target would not tell, because it
- * may be a whole URL.
+ * True for a route outside /v1, /api and /fal. The request's target is not used, because it may be
+ * a whole URL.
  */
 function isOutside(url: string | undefined): boolean {
   return url !== undefined && !/^\/(v1|api|fal)\//.test(url);

@@ -1,6 +1,6 @@
 /**
  * Whether this is one of the addresses of Anthropic's Messages, also below a mistaken base address.
- * Their clients expect errors in Anthropic's form.
+ * Anthropic's clients expect errors in their own form.
  */
 export function speaksMessages(path: string): boolean {
   return /^(\/+v1)*\/+messages(?=[/?]|$)/.test(path);

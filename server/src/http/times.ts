@@ -1,15 +1,12 @@
-/**
- * Time limits that callers meet, in milliseconds, and the bytes due within them. Tests use shorter
- * ones.
- */
+/** Limits and intervals in milliseconds, and the bytes due within them. Tests use shorter times. */
 export interface Times {
   /** Time limit of a whole request, body included. Idle bodies are cut off sooner. */
   requestMs: number;
   /** Time limit of the headers. Slow headers are an attack: real ones come at once. */
   headersMs: number;
-  /** How often the two limits above are checked. */
+  /** Time between two checks of `requestMs` and `headersMs`. */
   connectionsCheckMs: number;
-  /** A JSON body that is not complete by then is cut off. */
+  /** A JSON body or form that is not complete in this time is cut off. */
   bodyMs: number;
   /** The same as `bodyMs`, for calls of the web pages that need no sign-in. */
   strangerBodyMs: number;
@@ -30,7 +27,7 @@ export interface Times {
   repeatWaitMs: number;
   /** A sum of usage that takes longer is refused. */
   usageSumMs: number;
-  /** How often requests that callers wait for are checked, in case hints were lost. */
+  /** How often watched requests and accounts are checked, in case hints were lost. */
   checkMs: number;
   /**
    * How often the keys and people behind open streams are checked. A stream ends within 5 s after

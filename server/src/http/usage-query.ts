@@ -37,7 +37,10 @@ function dayIn(name: string, given: string | undefined): string | null {
   throw badField(name, dayRule);
 }
 
-/** A page of rows, of which one more than it shows was read. `valuesOf`: those of its groups. */
+/**
+ * A page of rows. `rows` has one more than the page shows, if there is a next page. `valuesOf`
+ * gives a row's values of the groups.
+ */
 export function usagePageFrom<Row>(
   rows: Row[],
   limit: number,
@@ -52,7 +55,7 @@ export function usagePageFrom<Row>(
   return { data, next_cursor };
 }
 
-/** The values of the last row of the page before. */
+/** The group values of the last row of the page before; null on the first page. */
 export function valuesIn(cursor: string | undefined, count: number): (string | null)[] | null {
   if (cursor === undefined) return null;
   const values = parsed(Buffer.from(cursor, 'base64url').toString());

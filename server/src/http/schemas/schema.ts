@@ -78,7 +78,7 @@ export function choice<const T extends string | number>(
   return Type.Unsafe<T>({ ...about(description, more), type, enum: [...values] });
 }
 
-/** A reply may gain fields with time; `optional` marks those that can be missing. */
+/** A reply may gain fields with time; `optional` marks fields that can be missing. */
 export function object<P extends TProperties>(properties: P, more: Keywords = {}): TObject<P> {
   return Type.Object(properties, more);
 }
@@ -86,7 +86,7 @@ export function object<P extends TProperties>(properties: P, more: Keywords = {}
 /** Marks a field that can be missing. */
 export const optional = Type.Optional;
 
-/** An object that may have further fields, such as an upstream's or those of OpenAI's protocol. */
+/** An object that may have further fields, of an upstream or of OpenAI's protocol for example. */
 export function openObject<P extends TProperties>(properties: P, more: Keywords = {}) {
   return object(properties, { ...more, additionalProperties: true });
 }
@@ -135,7 +135,7 @@ export function optionalOrNull<S extends TSchema>(schema: S) {
 
 /**
  * Gives the schema a name: a component of the OpenAPI document, a type of the client and the web
- * pages. Copies made by `optional` and `nullable` keep it.
+ * pages. Copies made by `optional` and `nullable` keep the name.
  */
 export function named<S extends TSchema>(name: string, schema: S): S {
   return { ...schema, title: name };
@@ -186,10 +186,10 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** How a refusal describes a valid `cursor`. */
+/** The rule for a `cursor`, in the words of a refusal. */
 export const cursorRule = 'a next_cursor of this list';
 
-/** Where a page begins: an id that callers treat as opaque. */
+/** The beginning of a page: an id, which callers treat as opaque. */
 function cursor() {
   return text('The `next_cursor` of the page before.', { format: 'cursor', rule: cursorRule });
 }

@@ -74,7 +74,7 @@ function fromText(value: unknown, { type }: Schema): unknown {
 
 function refusal(error: ErrorObject): ApiError {
   const { keyword, params } = error;
-  // The schema is one of ours; `verbose` adds it to the error.
+  // `verbose` adds our own schema to the error.
   const rule = (error.parentSchema ?? {}) as Schema;
   const { properties = {} } = rule;
   const at = error.instancePath.slice(1).split('/').filter(Boolean).map(unescaped);
