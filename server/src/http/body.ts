@@ -6,11 +6,11 @@ import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/m
 import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { takeShare } from './overload.ts';
 
-/** JSON bodies and forms: bounded in size, time, memory and shape before they are read. */
+/** Reads JSON bodies and forms within limits of size, time, memory and shape. */
 
 export const jsonMaxBytes = 1024 * 1024;
 export const chatMaxBytes = 10 * 1024 * 1024;
-/** A form with images. Larger ones are uploaded first. */
+/** Limit of a form with images. Callers upload larger images first. */
 export const formMaxBytes = 20 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
 
@@ -28,7 +28,7 @@ export async function readObject(
   return (await readHeldObject(req, reply, { maxBytes }, deps)).body;
 }
 
-/** How much JSON a call takes, and what its refusals advise instead. */
+/** The JSON that a call takes, and the advice of its refusals. */
 interface JsonLimit {
   maxBytes: number;
   /** The types that the call takes, if not JSON only. */
@@ -48,7 +48,7 @@ export async function readHeldObject(
   deps: HttpDeps,
 ) {
   demandJson(req, limit);
-  // All that is made from the body stays in memory until its call is over.
+  // The body's bytes and the values made from them stay in memory until the call is over.
   const held = holder(req, reply, deps);
   const bytes = await readBody(req, limit, held.take, deps);
   const body = parseJson(bytes, shape);
@@ -83,7 +83,7 @@ export async function readForm(
   }
 }
 
-/** Whether the body is said to be a form. */
+/** True if the Content-Type says that the body is a form. */
 export function isForm(req: KeyedRequest): boolean {
   return /^multipart\/form-data\b/i.test(req.headers['content-type'] ?? '');
 }
@@ -171,7 +171,7 @@ function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) 
   };
   raw.once('close', () => void (req.work ?? Promise.resolve()).then(release, release));
   const take = (bytes: number): boolean => {
-    // After the caller has left, the bytes would never be given back.
+    // A closed reply sends no second `close`, so bytes counted now would never be given back.
     if (raw.destroyed) return true;
     if (!bodies.take(account_id, bytes)) return false;
     held += bytes;
@@ -187,12 +187,12 @@ function tooLarge(maxBytes: number, beyond: string): ApiError {
   });
 }
 
-/** The refusal if all accounts together hold too much, or this one while others have room. */
+/** The refusal of bytes that do not fit into this account's share, or into the whole memory. */
 function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiError {
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
     return new ApiError('rate_limited', {
-      message: `The bodies of this account's open calls have ${held} bytes, and this one does not fit in as well. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
+      message: `The bodies of this account's open calls have ${held} bytes, and this body does not fit beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
       details: { held },
       headers: { 'retry-after': '1' },
     });
@@ -232,7 +232,7 @@ export function collect(
     const endedEarly = (cause?: unknown) =>
       fail(new ApiError('bad_request', { message: 'The body ended early.', cause }));
     stream.once('error', endedEarly);
-    // The sender may have left while the key was looked up; then no further event comes.
+    // If the sender left while the key was looked up, no further event comes.
     if (stream.destroyed) endedEarly();
     function fail(error: ApiError): void {
       clearTimeout(timer);

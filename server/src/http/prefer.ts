@@ -1,13 +1,13 @@
 import { ApiError } from '../core/errors.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 
-/** The header `Prefer` (RFC 7240). Preferences other than `wait` are ignored, as it asks. */
+/** The header `Prefer`. Preferences other than `wait` are ignored, as RFC 7240 asks. */
 
 export const preferredMaxSeconds = 120;
 const usualSeconds = 60;
 
 /**
- * How many seconds the caller would rather wait for the result than poll; 0 if it does not say so.
+ * Seconds that the caller wants to wait for the result; 0 if it does not ask for a wait.
  *
  * @throws ApiError `bad_request`
  */
@@ -26,7 +26,7 @@ export function preferredWait(rawHeaders: readonly string[]): number {
 
 function badWait(): ApiError {
   return new ApiError('bad_request', {
-    message: `Prefer must be wait=SECONDS, with a whole number of seconds up to ${preferredMaxSeconds}.`,
+    message: `Prefer must be wait=SECONDS, with a whole number of seconds. The longest wait is ${preferredMaxSeconds}.`,
     param: 'Prefer',
   });
 }

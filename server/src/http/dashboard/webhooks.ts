@@ -36,7 +36,7 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 /** The page of webhooks: secrets, deliveries, and sending by hand. */
 
 const pageSize = 50;
-/** Limit of an account's sends by hand. */
+/** Limit of an account's tests and resends. */
 const sendsMax = { max: 30, seconds: 60 };
 
 const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));
@@ -48,7 +48,7 @@ export const read = endpoint({ reply: Secrets }, async ({ visit }, { db }) => {
   return { secrets: account!.webhook_secrets.map(shown) };
 });
 
-/** POST /webhooks/rotate: adds a new secret beside the present one; both sign from now on. */
+/** POST /webhooks/rotate: adds a new secret; it and the present secret sign from now on. */
 export const rotate = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
   secrets: await rotateWebhookSecret(db, visit.account_id),
 }));
@@ -119,7 +119,7 @@ async function send(
   const key = `webhook ${account_id}`;
   if (!(await people.countTry(db, { id: newId(), key, ...sendsMax }))) {
     throw new ApiError('rate_limited', {
-      message: `At most ${sendsMax.max} notifications can be resent by hand in a minute.`,
+      message: `At most ${sendsMax.max} tests and resends are allowed in a minute. Wait, then try again.`,
       reason: 'sends_too_many',
       details: { limit: sendsMax.max },
       headers: { 'retry-after': String(sendsMax.seconds) },
@@ -170,7 +170,7 @@ export const list = endpoint(
   },
 );
 
-/** GET /requests/:request_id/deliveries: all that was sent about one request. */
+/** GET /requests/:request_id/deliveries: all deliveries about one request. */
 export const ofRequest = endpoint(
   { params: ['request_id'], reply: object({ data: listOf(Delivery) }) },
   async ({ visit, params }, { db, operations }) => {

@@ -10,7 +10,7 @@ import { startBody } from './start.ts';
 
 /** Most characters of a search. */
 const queryMax = 100;
-/** A page of so many parts begins with links to them. */
+/** A page of at least this many parts begins with links to them. */
 const longPageParts = 8;
 
 /** GET /docs: the quick start, or with `q` the sections and models that hold all of its words. */
@@ -88,7 +88,7 @@ export function missing(reply: FastifyReply, deps: WebDeps): unknown {
     description: 'This address has no page.',
     path: '/docs',
     side: sideOf(null),
-    body: '<h1>Not found</h1><p>This address has no page. Choose one of the list, or search.</p>',
+    body: '<h1>Not found</h1><p>This address has no page. Choose one from the list, or search.</p>',
   });
 }
 

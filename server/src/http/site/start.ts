@@ -34,7 +34,7 @@ ${parts.filter((part) => part !== undefined).join('\n')}
 others. ${link('/docs/clients#openais-sdk', 'Stream a reply')}.
 ${link('/docs/api#webhooks', 'Be called back')} when a job has ended.
 ${link('/docs/api', 'The API')} has every call, ${link('/docs/errors', 'Errors')} says what to do
-about each.
+about each error.
 Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
 }
 

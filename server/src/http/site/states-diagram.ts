@@ -14,7 +14,7 @@ const boxes: Record<string, [x: number, y: number, width: number]> = {
 };
 const height = 34;
 
-/** Arrows with their labels, which are those of the source. */
+/** Arrows with the labels that docs/states.md has. */
 const arrows: [path: string, label: string, at: Point][] = [
   ['M194 20 90 80', 'submit / reserve', [128, 54]],
   ['M206 18C300 40 320 100 320 166', 'chat call / reserve', [292, 72]],
@@ -41,7 +41,7 @@ export function statesDiagram(): string {
     label === '' ? [] : `<text x="${x}" y="${y}">${escape(label)}</text>`,
   );
   return `<svg class="diagram" viewBox="0 0 400 424" role="img" aria-labelledby="diagram-title">
-<title id="diagram-title">States of a request, as the table below has them in words</title>
+<title id="diagram-title">States of a request; the table below describes them</title>
 <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
 orient="auto"><path class="head" d="M0 0 8 4 0 8z"/></marker></defs>
 ${lines.join('\n')}
