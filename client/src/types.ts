@@ -144,7 +144,7 @@ export type DepositAddress = {
   title: string;
   /** The form of its addresses. */
   family: 'evm' | 'tron';
-  /** Number of the chain; for EVM chains that of EIP-155. */
+  /** Number of the chain; for EVM chains its number in EIP-155. */
   chain_id: number;
   token: {
     /** Symbol of the token, such as `USDT`. */
@@ -187,7 +187,7 @@ export type Deposit = {
   log_position: number | null;
   /** Amount of the token with at most six decimals, such as `25.5`. */
   amount: string;
-  /** The same; 1 USDT counts as 1 USD. */
+  /** The same amount; 1 USDT counts as 1 USD. */
   amount_usd_micro: bigint;
   /** seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it. */
   state: 'seen' | 'held' | 'credited' | 'ignored' | 'dropped';
@@ -203,7 +203,7 @@ export type Deposit = {
   seen_at: string;
   /** When it was added to the balance. */
   credited_at: string | null;
-  /** Its deposit on the statement. */
+  /** Its transfer on the statement. */
   transfer_id: string | null;
 };
 
@@ -400,7 +400,7 @@ export type ChatUsage = {
   prompt_tokens: number;
   /** Tokens written. */
   completion_tokens: number;
-  /** Both. */
+  /** Tokens read and written. */
   total_tokens: number;
   /** Cost of the call. */
   cost_usd_micro: bigint;
@@ -469,7 +469,7 @@ export type ChatChunk = {
     prompt_tokens: number;
     /** Tokens written. */
     completion_tokens: number;
-    /** Both. */
+    /** Tokens read and written. */
     total_tokens: number;
     /** Cost of the call. */
     cost_usd_micro: bigint;
@@ -478,7 +478,7 @@ export type ChatChunk = {
   [field: string]: unknown;
 };
 
-/** The body of every reply that is not a success. */
+/** The body of an error reply. */
 export type ErrorBody = {
   error: {
     /** The error code. Handle codes you do not know by their HTTP status. */
@@ -524,7 +524,7 @@ export type ErrorBody = {
       max_bytes?: number;
       /** Jobs the key may have open. */
       open_jobs_limit?: number;
-      /** Chat calls the key may have open at once. */
+      /** Chat calls that the key, or all keys of the account, may have open at once. */
       open_chats_limit?: number;
       /** Uploads the account may have open at once. */
       open_uploads_limit?: number;
@@ -818,7 +818,7 @@ export type UsageLine = {
   key_id: string | null;
   /** The values of the names in `by`; null where a request has no such name. */
   metadata: Record<string, string | null>;
-  /** Those that ended; cancelled ones are not counted. */
+  /** Requests that ended; cancelled ones are not counted. */
   requests: number;
   /** `COMPLETED`. */
   completed: number;
@@ -885,7 +885,7 @@ export type ResponseRequest = {
   [field: string]: unknown;
 };
 
-/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Items of a reply are sent back as they are. */
+/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged. */
 export type ResponseItem = {
   type?: 'message' | 'reasoning' | 'function_call' | 'function_call_output' | 'custom_tool_call' | 'custom_tool_call_output';
   [field: string]: unknown;
@@ -919,7 +919,7 @@ export type Response = {
     /** Tokens written. */
     output_tokens: number;
     output_tokens_details: { reasoning_tokens: number; [field: string]: unknown };
-    /** Both. */
+    /** Tokens read and written. */
     total_tokens: number;
     /** Cost of the call. */
     cost_usd_micro: bigint;
@@ -1053,7 +1053,7 @@ export type ImageEdit = {
 export type NewApiKey = {
   /** The secret, shown only here. */
   key: string;
-  /** Its id, which stays. */
+  /** Its id, which never changes. */
   key_id: string;
   /** Your name for it. */
   name: string;
@@ -1094,7 +1094,7 @@ export type NewApiKey = {
 export type ApiKeyList = { data: Array<ApiKey>; next_cursor: string | null };
 
 export type ApiKey = {
-  /** Its id, which stays. */
+  /** Its id, which never changes. */
   key_id: string;
   /** Your name for it. */
   name: string;

@@ -298,7 +298,7 @@ export interface Calls {
     query: {
       /** The start of a word of a name or address, an id, a payment reference, or the hint of a key or voucher. */
       q?: string;
-      /** Only such accounts. */
+      /** Only accounts of this kind. */
       only?: 'active' | 'suspended' | 'operators';
       /** Entries of a page. */
       limit?: number;
@@ -485,7 +485,7 @@ export interface Calls {
       reference: string;
       /** Shown in the statement. */
       reason: string;
-      /** If more is taken than is available, the rest becomes a debt. Refused otherwise. */
+      /** True: what the available balance does not cover becomes a debt. False: the call is refused. */
       allows_debt?: boolean;
     };
     reply: Booking;
@@ -581,14 +581,14 @@ export interface Calls {
     body: {
       /** The first block that is read again. */
       from_height: number;
-      /** The last one; without it the newest block that was read. */
+      /** The last block; by default the newest that was read. */
       to_height?: number;
     };
     reply: { chain: string; from: number; to: number };
   };
   'POST /api/operator/chain-deposits/:deposit_id/credit': {
     body: {
-      /** Address or id; needed if no account has the deposit, or nothing has confirmed it. */
+      /** The e-mail address or id of the account; needed if no account has the deposit, or nothing has confirmed it. */
       account?: string;
       /** Credits it although another booking names its hash. */
       allows_booked?: boolean;
@@ -617,7 +617,7 @@ export interface Calls {
   };
   'POST /api/operator/requests/:request_id/refund': {
     body: {
-      /** All that is left of the charge if left out. */
+      /** If left out: all that is left of the charge. */
       amount_usd_micro?: string | null;
       /** The name of the payment or correction outside Farebox. */
       reference: string;
@@ -755,11 +755,11 @@ export type Status = Sent<client.StatusName>;
 
 export type RequestPage = {
   data: Array<RequestEntry>;
-  /** Where the next page begins; null: there is none. */
+  /** `before` of the page with older requests; null: there is none. */
   older: string | null;
-  /** Where the next page begins; null: there is none. */
+  /** `after` of the page with newer requests; null: there is none. */
   newer: string | null;
-  /** Where the search stopped, if it stopped before the page was full. */
+  /** Time of the last request searched, if the search ended before the page was full. */
   looked_to: string | null;
 };
 
@@ -867,7 +867,7 @@ export type Key = {
   open_requests: number;
   models: Array<string> | null;
   created_at: string;
-  /** The key of scope keys that made it; null: a person. */
+  /** Name of the key that made it; null: no key did. */
   created_by_name: string | null;
   expires_at: string | null;
   revoked_at: string | null;
@@ -971,7 +971,7 @@ export type Movement = {
   reason: string | null;
   /** Whether `/receipts/{transfer_id}` exists. */
   has_receipt: boolean;
-  /** Its number, once it was issued. An export issues all of its rows. */
+  /** The receipt's number, once it was issued. An export issues those of all its rows. */
   receipt: string | null;
   transaction: ChainTransaction | null;
   created_at: string;
@@ -1038,7 +1038,7 @@ export type Receipt = {
   /** Its number, such as `R-000123`. */
   number: string;
   transfer_id: string;
-  /** When it was first asked for. Its texts are of that time. */
+  /** When it was first requested. Its texts have not changed since. */
   issued_at: string;
   /** When the deposit was booked. */
   paid_at: string;
@@ -1252,7 +1252,7 @@ export type RevenueDay = RevenueSum & { new_accounts: number };
 
 export type AuditResult = {
   ok: boolean;
-  /** The number of each kind. */
+  /** Number of checked laws, and of checked rows of each kind. */
   checked: Record<string, number>;
   violations: Array<{
     law: string;
@@ -1286,12 +1286,12 @@ export type FoundAccount = {
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
-  /** Paid first by what comes in next. */
+  /** The next deposit pays it first. */
   debt_usd_micro: string;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
   created_at: string;
-  /** Where the searched text was found; empty without one. */
+  /** Where the searched text was found; empty if no text was searched. */
   matched: Array<{
     by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
     /** The match, if the account itself does not show it. */
@@ -1312,7 +1312,7 @@ export type AccountDetail = {
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
-  /** Paid first by what comes in next. */
+  /** The next deposit pays it first. */
   debt_usd_micro: string;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
@@ -1509,7 +1509,7 @@ export type OperatorChain = {
   title: string;
   chain_id: number;
   state: 'stopped' | 'refused' | 'behind' | 'retrying' | 'starting' | 'read' | 'not_set_up';
-  /** How many are set up. */
+  /** Number of endpoints that are set up. */
   endpoints: number;
   /** The chain of the trial, inside the process. */
   is_play: boolean;
@@ -1518,7 +1518,7 @@ export type OperatorChain = {
   start_height: number | null;
   /** The newest final block that was read. */
   scanned_height: number | null;
-  /** When that block was made. */
+  /** When the block at `scanned_height` was made. */
   scanned_block_at: string | null;
   /** The newest block that was read a second time. */
   rescanned_height: number | null;
@@ -1526,7 +1526,7 @@ export type OperatorChain = {
   rescan_late: boolean;
   /** The next block that is read again for an operator. */
   rescan_from: number | null;
-  /** The last of these blocks. */
+  /** The last block that is read again for an operator. */
   rescan_to: number | null;
   /** The newest block at the last read. */
   head_height: number | null;
@@ -1556,7 +1556,7 @@ export type ChainSums = {
     deposits: number;
     amount_usd_micro: string;
   }>;
-  /** All of them. */
+  /** Deposits of all tokens. */
   deposits: number;
   amount_usd_micro: string;
   /** Deposits in the ledger that name this chain. */
@@ -1570,7 +1570,7 @@ export type OperatorDeposit = {
   chain: string;
   /** The chain's name for people. */
   title: string;
-  /** Its symbol; its contract if the chain is no longer set up. */
+  /** Symbol of the token; its contract if the chain is no longer set up. */
   token: string;
   /** As the explorer writes it: without 0x on TRON. */
   tx_hash: string;
@@ -1618,7 +1618,7 @@ export type CatalogProblem = {
 
 export type CatalogRow = {
   id: string;
-  /** This field and those below are null if the row was never valid. */
+  /** Null, like `kind`, `task` and `unit`, if the row was never valid. */
   name: string | null;
   /** The kind of output. */
   kind: Kind | null;
@@ -1760,7 +1760,7 @@ export type PausedModel = {
 };
 
 export type UpstreamKey = {
-  /** Its name. */
+  /** The key's name. */
   key: string;
   in_use: number;
   paused_until: string | null;
@@ -1838,7 +1838,7 @@ export type UnknownOutcome = {
   started_at: string;
   deadline_at: string | null;
   completed_at: string | null;
-  /** If set, the outcome is that of this attempt, not of the request. */
+  /** When the start was left for the next route; the outcome is of this attempt only. */
   left_at: string | null;
   resolution: {
     outcome: 'ran' | 'did_not_run';

@@ -34,7 +34,7 @@ import {
 } from '../schemas/schema.ts';
 import { keyedEndpoint } from './endpoint.ts';
 
-/** Where an account sends USDT, and what arrived. */
+/** The addresses to which an account sends USDT, and its deposits. */
 
 const DepositAddress = named(
   'DepositAddress',
@@ -42,7 +42,7 @@ const DepositAddress = named(
     chain: text('Name of the chain, such as `tron`.'),
     title: text('The name that people know, such as `BNB Chain (BEP20)`.'),
     family: choice(['evm', 'tron'], 'The form of its addresses.'),
-    chain_id: integer('Number of the chain; for EVM chains that of EIP-155.'),
+    chain_id: integer('Number of the chain; for EVM chains its number in EIP-155.'),
     token: object({
       symbol: text('Symbol of the token, such as `USDT`.'),
       address: text('Its contract. Other tokens of that name are not credited.'),
@@ -72,7 +72,7 @@ export const addresses = keyedEndpoint(
   },
 );
 
-/** One for each token that is credited. */
+/** An entry for each token that the chain credits. */
 function addressesOf(
   { chain, address }: AccountAddress,
   live: readonly DepositChain[],
@@ -113,7 +113,7 @@ const Deposit = named(
     tx_hash: text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
     log_position: nullable(integer("Its place in the transaction's receipt, from 0.")),
     amount: text('Amount of the token with at most six decimals, such as `25.5`.'),
-    amount_usd_micro: microUsd('The same; 1 USDT counts as 1 USD.'),
+    amount_usd_micro: microUsd('The same amount; 1 USDT counts as 1 USD.'),
     state: choice(
       ['seen', 'held', 'credited', 'ignored', 'dropped'],
       'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it.',
@@ -124,7 +124,7 @@ const Deposit = named(
     explorer_url: nullable(text('A page that shows the transaction.')),
     seen_at: time('When it was noticed.'),
     credited_at: nullable(time('When it was added to the balance.')),
-    transfer_id: nullable(id('Its deposit on the statement.')),
+    transfer_id: nullable(id('Its transfer on the statement.')),
   }),
 );
 
@@ -137,7 +137,7 @@ export const list = keyedEndpoint(
     depositPage(db, req.caller.account_id, query, live),
 );
 
-/** A page of final deposits. The first one begins with those that are not final. */
+/** A page of final deposits. The first page begins with the deposits that are not final. */
 async function depositPage(
   db: Database,
   account_id: string,

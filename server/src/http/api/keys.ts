@@ -35,7 +35,7 @@ import { keyedEndpoint } from './endpoint.ts';
 const ApiKey = named(
   'ApiKey',
   object({
-    key_id: id('Its id, which stays.'),
+    key_id: id('Its id, which never changes.'),
     name: text('Your name for it.'),
     hint: text('First and last characters of its secret.'),
     scope: choice(
@@ -84,7 +84,7 @@ export const create = keyedEndpoint(
   },
 );
 
-const states = choice(['active', 'all'], 'Default `active`. `all`: expired and revoked ones too.');
+const states = choice(['active', 'all'], 'Default `active`. `all`: expired and revoked keys too.');
 
 /** GET /keys: newest first. */
 export const list = keyedEndpoint(
@@ -105,7 +105,7 @@ export const read = keyedEndpoint({ params: ['key_id'], reply: ApiKey }, async (
   view(await need(req, deps)),
 );
 
-/** PATCH /keys/{key_id}: null removes a limit, and one that is left out stays. */
+/** PATCH /keys/{key_id}: null removes a limit, and a limit that is left out stays. */
 export const change = keyedEndpoint(
   { params: ['key_id'], body: KeyChange, reply: ApiKey },
   async ({ req }, deps) => {

@@ -27,7 +27,7 @@ import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { metadataQuery } from './requests.ts';
 
-/** Each name makes the groups many times more, and the sums as much larger. */
+/** Limit of metadata names in `by`: each name multiplies the number of groups. */
 const namesMax = 2;
 
 const UsageLine = named(
@@ -40,7 +40,7 @@ const UsageLine = named(
       nullable(text()),
       'The values of the names in `by`; null where a request has no such name.',
     ),
-    requests: integer('Those that ended; cancelled ones are not counted.'),
+    requests: integer('Requests that ended; cancelled ones are not counted.'),
     completed: integer('`COMPLETED`.'),
     failed: integer('`FAILED`.'),
     charged_usd_micro: signedMicroUsd('Charged, less the refunds booked in these days.'),
@@ -91,8 +91,8 @@ export const usage = keyedEndpoint(
 );
 
 /**
- * An account has one sum at a time and a process two, because a sum reads all requests of its
- * period and holds a connection.
+ * An account can run one sum at a time and a process two, because a sum reads all requests of its
+ * period and holds a database connection.
  */
 async function sumUp(
   { db, usageSums, settings, metrics }: HttpDeps,
@@ -118,7 +118,7 @@ async function sumUp(
 
 function oneAtATime(): ApiError {
   return new ApiError('rate_limited', {
-    message: 'An account can add up usage once at a time. Wait until the other call has ended.',
+    message: 'An account can make one usage call at a time. Wait until the other call has ended.',
     details: { usage_sums_limit: 1 },
     headers: { 'retry-after': '2' },
   });

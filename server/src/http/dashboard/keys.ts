@@ -53,7 +53,7 @@ const Key = named(
     open_requests: integer(),
     models: nullable(listOf(text())),
     created_at: time(),
-    created_by_name: nullable(text('The key of scope keys that made it; null: a person.')),
+    created_by_name: nullable(text('Name of the key that made it; null: no key did.')),
     expires_at: nullable(time()),
     revoked_at: nullable(time()),
     previous_until: nullable(
@@ -74,9 +74,9 @@ export const RefusedCalls = named(
 const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.properties }));
 
 /**
- * GET /keys: newest first. `defaults` are the limits of a key that has none of its own, `ceilings`
- * what the operator has set for new keys, `refused` the refused calls of the last hour by key and
- * error code.
+ * GET /keys: newest first. `defaults` are the limits of a key that has no limits of its own.
+ * `ceilings` are the operator's limits for new keys. `refused` counts the refused calls of the last
+ * hour by key and error code.
  */
 export const list = endpoint(
   {

@@ -19,7 +19,7 @@ export const ChainTransaction = named(
   }),
 );
 
-/** A deposit of a chain as `ChainTransaction`; null for other rows. */
+/** The transaction of a deposit from a chain; null for other rows. */
 export function transactionOf(
   row: { chain: string | null; token: string | null; tx_hash: string | null },
   { chains }: Pick<WebDeps, 'chains'>,
@@ -53,7 +53,7 @@ export const Receipt = named(
   object({
     number: text('Its number, such as `R-000123`.'),
     transfer_id: id(),
-    issued_at: time('When it was first asked for. Its texts are of that time.'),
+    issued_at: time('When it was first requested. Its texts have not changed since.'),
     paid_at: time('When the deposit was booked.'),
     seller: text('The operator, in lines; the name is the first.'),
     buyer: text('The account, in lines; the name is the first.'),

@@ -51,10 +51,10 @@ export const list = endpoint(
       'RequestPage',
       object({
         data: listOf(RequestEntry),
-        older: nullable(id('Where the next page begins; null: there is none.')),
-        newer: nullable(id('Where the next page begins; null: there is none.')),
+        older: nullable(id('`before` of the page with older requests; null: there is none.')),
+        newer: nullable(id('`after` of the page with newer requests; null: there is none.')),
         looked_to: nullable(
-          time('Where the search stopped, if it stopped before the page was full.'),
+          time('Time of the last request searched, if the search ended before the page was full.'),
         ),
       }),
     ),
@@ -110,7 +110,7 @@ async function pageAbove(
 ): Promise<Found> {
   const bounds = { above_id, limit: limit + 1, look: scanMax };
   const ids = await pages.idsAbove(db, filter, bounds);
-  // If fewer than a page are newer, the reply is the first page.
+  // If all newer requests fit on a page, the reply is the first page.
   if (ids.length <= limit) return pageBelow(filter, null, limit, { db });
   return { ids: ids.slice(0, limit).toReversed(), more: true, reached: null, isTop: false };
 }

@@ -71,7 +71,9 @@ const Movement = named(
     reference: nullable(text()),
     reason: nullable(text()),
     has_receipt: boolean('Whether `/receipts/{transfer_id}` exists.'),
-    receipt: nullable(text('Its number, once it was issued. An export issues all of its rows.')),
+    receipt: nullable(
+      text("The receipt's number, once it was issued. An export issues those of all its rows."),
+    ),
     transaction: nullable(ChainTransaction),
     created_at: time(),
   }),
@@ -198,7 +200,7 @@ export const exportFile = endpoint(
       .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
     if (visit.method === 'HEAD') return reply.send();
     const text = format === 'csv' ? csvText(pages, deps) : jsonText(pages, filter, deps);
-    // Text is made only when the reader takes it, so a slow reader holds no memory and no
+    // Text is made only when the reader takes it, so a slow reader holds no memory and no database
     // connection.
     return reply.send(Readable.from(text, { highWaterMark: 1 }));
   },
@@ -216,7 +218,7 @@ async function filterOf(
   return { account_id, kinds: known, from, to, ...bounds };
 }
 
-/** Kinds with commas between; none if nothing is given. Throws `bad_request`. */
+/** The kinds in a text with commas; none if no text is given. Throws `bad_request`. */
 export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
   const wanted = given?.split(',') ?? [];
   const known = kinds.filter((kind) => wanted.includes(kind));
@@ -227,8 +229,8 @@ export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
 }
 
 /**
- * A transfer booked while this runs has a higher number and is left out. Deposits without a receipt
- * get one.
+ * A transfer booked while this runs has a higher number and is left out. Deposits that have no
+ * receipt yet get one.
  */
 async function* readPages(deps: WebDeps, filter: MovementFilter): AsyncGenerator<MovementRow[]> {
   const { account_id } = filter;

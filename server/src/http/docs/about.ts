@@ -11,10 +11,10 @@ const description = [
   '## Money\n\nEvery `*_usd_micro` is a whole number of micro-USD as a decimal string: 1 USDT = ' +
     '1 USD = `"1000000"`. A submit reserves its quote; `COMPLETED` charges what was delivered, ' +
     'never more than the quote; `FAILED` and `CANCELLED` charge nothing.',
-  '## Errors\n\nEvery error reply has the same body, `Error`. Programs should branch on ' +
-    '`error.code`; the message is for people. `x-error-codes` of a response lists its ' +
-    'possible codes. A call that is not valid HTTP gets the same body with status 400, 408 ' +
-    'or 431 and code `bad_request`.',
+  '## Errors\n\nEvery error reply has the same body, `Error`, except that `/messages` sends ' +
+    "errors in Anthropic's form. Programs should branch on `error.code`; the message is for " +
+    'people. `x-error-codes` of a response lists its possible codes. A call that is not valid ' +
+    'HTTP gets `Error` with status 400, 408 or 431 and code `bad_request`.',
   '## Compatibility\n\nThe version is in the path. Fields, codes and enumeration members ' +
     'may be added, but are never removed, so ignore those you do not know. `HEAD` works ' +
     'wherever `GET` does. Paths outside `/v1` are ' +
@@ -32,7 +32,7 @@ export const about = {
 export const tags = [
   { name: 'Catalog', description: 'Models and prices.' },
   { name: 'Balance', description: "The account's balance and the key's limit." },
-  { name: 'Deposits', description: 'USDT from blockchains: addresses, and what arrived.' },
+  { name: 'Deposits', description: 'USDT from blockchains: the addresses and the deposits.' },
   { name: 'Queue', description: 'Images and video: submit, then poll or receive a webhook.' },
   { name: 'Requests', description: 'Status, output and cancel of submitted requests.' },
   { name: 'Files', description: 'Uploads of your own media, for use as inputs.' },

@@ -51,8 +51,8 @@ export const advice: Record<ErrorCode, Advice> = {
   unauthorized: {
     when:
       'The key is missing, misspelt, revoked, expired or replaced, or its account is suspended; ' +
-      'an operator key was used outside `/operator`, or another key there; or the signature of an ' +
-      'output link is wrong.',
+      "an operator key was used outside `/operator`, or an account's key below it; or the " +
+      'signature of an output link is wrong.',
     do: 'Send a valid `Authorization: Key <API_KEY>`. For an output, fetch `response_url` again.',
   },
   insufficient_balance: {

@@ -26,9 +26,9 @@ const head = [
   '# Errors',
   '',
   '<!-- Made by `npm run generate` from server/src/core/errors.ts and ' +
-    'server/src/http/docs/errors.ts. -->',
+    'server/src/http/docs/advice.ts. -->',
   '',
-  'Every error reply has this body:',
+  "Every error reply has this body, which `/v1/messages` sends in Anthropic's form:",
   '',
   '```json',
   JSON.stringify(errorExamples.insufficient_balance!.value, null, 2),

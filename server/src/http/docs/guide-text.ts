@@ -39,7 +39,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-/** The models of the examples: an image if there is one, otherwise a video; and a chat. */
+/** The cheapest models for examples. `media`: the image model, or the cheapest other one. */
 export function cheapestOf(models: Model[]): Record<'image' | 'media' | 'chat', Model | undefined> {
   const image = cheapest(models.filter(({ task }) => task === 'text-to-image'));
   const media = image ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
@@ -195,8 +195,8 @@ cursor=<next_cursor> gives the next page of a list. What was spent since a day (
 
     curl -s '${baseUrl}/usage?by=model&from=YYYY-MM-DD' ${auth}
 
-by also takes day, key and metadata.customer, which is what your header x-metadata named. An unknown
-parameter of these lists is 400.
+by also takes day, key and metadata.NAME, with a NAME of your header x-metadata, such as
+metadata.customer. An unknown parameter of these lists is 400.
 
 ## The command and the library
 
@@ -247,7 +247,7 @@ ${page}; the HMAC key is the part after whsec_, decoded from base64.
 The POST is sent once, and rarely again with the same webhook-id. It is only a signal: fetch
 response_url with your key, and poll now and then in case it gets lost. The address must be public.
 
-"fare webhook listen --forward-to http://localhost:3000/hook" brings the same to your computer. It
+"fare webhook listen --forward-to http://localhost:3000/hook" brings the cards to your computer. It
 signs each card itself, with FAREBOX_WEBHOOK_SECRET or a new secret that it prints, so you can test
 your verification without the dashboard.`;
 }

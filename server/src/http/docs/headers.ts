@@ -31,7 +31,8 @@ export const headers = {
   ),
   RateLimit: h(
     'RateLimit',
-    'The state of that limit: `r` calls left, `t` seconds until the window ends.',
+    'The state of the limit in `RateLimit-Policy`: `r` calls left, `t` seconds until its window ' +
+      'ends.',
     str('^"(account-)?calls";r=[0-9]+;t=[0-9]+$'),
     '"calls";r=599;t=60',
   ),
@@ -147,10 +148,7 @@ export type HeaderName = keyof typeof headers;
 /** A question mark means that only some of the replies have the header. */
 export type HeaderUse = HeaderName | `${HeaderName}?`;
 
-/**
- * Sent with every successful reply to a call with a key, and with the 429 when the key has no calls
- * left.
- */
+/** Sent with every reply to a call whose key was accepted; documented for successes and 429. */
 export const rateHeaders: HeaderName[] = [
   'RateLimitPolicy',
   'RateLimit',

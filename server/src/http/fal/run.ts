@@ -26,7 +26,7 @@ const shapes = {
   failure: object({
     ...ErrorBody.properties,
     message: text("The message of the error, for fal's client."),
-    detail: either([text('The same.'), list(Fault)]),
+    detail: either([text('The same message.'), list(Fault)]),
   }),
 } as const;
 

@@ -44,7 +44,7 @@ export const accountFields = {
   keys_by_api: boolean('Whether its keys of scope keys work and its people may make such keys.'),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
-  debt_usd_micro: microUsd('Paid first by what comes in next.'),
+  debt_usd_micro: microUsd('The next deposit pays it first.'),
   month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
   created_at: time(),
 };
@@ -58,7 +58,7 @@ export const FoundAccount = named(
         by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
         said: nullable(text('The match, if the account itself does not show it.')),
       }),
-      'Where the searched text was found; empty without one.',
+      'Where the searched text was found; empty if no text was searched.',
     ),
   }),
 );
@@ -70,7 +70,7 @@ export const AccountQuery = object({
       { maxLength: 300 },
     ),
   ),
-  only: optional(choice(['active', 'suspended', 'operators'], 'Only such accounts.')),
+  only: optional(choice(['active', 'suspended', 'operators'], 'Only accounts of this kind.')),
   ...pageQuery(25),
 });
 
@@ -130,7 +130,7 @@ export const create = action(
   },
 );
 
-/** Creates an account, with an invitation of its owner if that is wanted. */
+/** Creates an account; with `invite`, its owner is invited. */
 export async function openAccount(
   db: Database,
   wanted: { email: string; invite: boolean },

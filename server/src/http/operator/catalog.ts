@@ -70,7 +70,7 @@ const CatalogRow = named(
   'CatalogRow',
   object({
     id: text(),
-    name: nullable(text('This field and those below are null if the row was never valid.')),
+    name: nullable(text('Null, like `kind`, `task` and `unit`, if the row was never valid.')),
     kind: nullable(KindName),
     task: nullable(text()),
     unit: nullable(UnitName),
@@ -209,7 +209,7 @@ function rowOf(id: string, { files }: WebDeps): FiledRow {
   return row;
 }
 
-/** Why rows are hidden, and which models are stopped; both by model id. */
+/** By model id: the reasons of hidden rows, and the stops of stopped models. */
 interface States {
   hidden: ReadonlyMap<string, string>;
   stopped: ReadonlyMap<string, { since: Date; by: string }>;

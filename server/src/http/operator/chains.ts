@@ -26,7 +26,7 @@ import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 import type { WebDeps } from '../session/visit.ts';
 
-/** The blockchains that are read for deposits: how far, and what came in. */
+/** The blockchains that are read for deposits: their state, and the sums of their deposits. */
 
 const OperatorChain = named(
   'OperatorChain',
@@ -35,16 +35,16 @@ const OperatorChain = named(
     title: text(),
     chain_id: integer(),
     state: choice([...chainStates, 'not_set_up']),
-    endpoints: integer('How many are set up.'),
+    endpoints: integer('Number of endpoints that are set up.'),
     is_play: boolean('The chain of the trial, inside the process.'),
     key_differs: boolean('Its xpub is not the stored one, so no address is shown.'),
     start_height: nullable(integer()),
     scanned_height: nullable(integer('The newest final block that was read.')),
-    scanned_block_at: nullable(time('When that block was made.')),
+    scanned_block_at: nullable(time('When the block at `scanned_height` was made.')),
     rescanned_height: nullable(integer('The newest block that was read a second time.')),
     rescan_late: boolean('The second reading fails, or is far behind.'),
     rescan_from: nullable(integer('The next block that is read again for an operator.')),
-    rescan_to: nullable(integer('The last of these blocks.')),
+    rescan_to: nullable(integer('The last block that is read again for an operator.')),
     head_height: nullable(integer('The newest block at the last read.')),
     lag_blocks: nullable(integer()),
     lag_seconds: nullable(integer('Age of the newest final block that was read.')),
@@ -81,7 +81,7 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
   unread_seconds: null,
 };
 
-/** GET /chains: those that are set up, and those that were read before. */
+/** GET /chains: the chains that are set up, and chains that were read before. */
 export const list = endpoint({ reply: object({ data: listOf(OperatorChain) }) }, (_call, deps) =>
   readChains(deps),
 );
@@ -130,7 +130,7 @@ function setUpOf(row: ReadRow, found: LiveChain | undefined) {
   };
 }
 
-/** An endpoint's words may repeat its address, which contains a key. */
+/** An endpoint's message may repeat its address, which contains a key. */
 function safe(said: string | null): string | null {
   return said === null ? null : redact(said);
 }
@@ -149,7 +149,7 @@ const ChainSums = named(
       object({ token: text(), deposits: integer(), amount_usd_micro: microUsd() }),
       'The credited deposits on the chain.',
     ),
-    deposits: integer('All of them.'),
+    deposits: integer('Deposits of all tokens.'),
     amount_usd_micro: microUsd(),
     ledger_deposits: integer('Deposits in the ledger that name this chain.'),
     ledger_usd_micro: microUsd(),
@@ -159,7 +159,7 @@ const ChainSums = named(
 
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
-/** GET /chain-sums: the credited deposits of each chain, beside the same in the ledger. */
+/** GET /chain-sums: the sums of credited deposits by chain, beside the ledger's sums of them. */
 export const sums = endpoint(
   { reply: object({ data: listOf(ChainSums) }) },
   async (_call, { db, chains: { live } }) => {
@@ -191,7 +191,7 @@ export const sums = endpoint(
 const height = (description: string) =>
   integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** POST /chains/:chain/resume: goes on where it was, or from a lower block on. */
+/** POST /chains/:chain/resume: reads on where the reading stopped, or from a lower block. */
 export const resume = action(
   {
     params: ['chain'],
@@ -210,7 +210,7 @@ export const rescan = action(
     params: ['chain'],
     body: form({
       from_height: height('The first block that is read again.'),
-      to_height: optional(height('The last one; without it the newest block that was read.')),
+      to_height: optional(height('The last block; by default the newest that was read.')),
     }),
     reply: object({ chain: text(), from: integer(), to: integer() }),
   },

@@ -28,7 +28,7 @@ import {
 import { endpoint } from '../session/endpoint.ts';
 import { action } from './action.ts';
 
-/** Deposits from blockchains: held, credited and ignored ones of all accounts. */
+/** Deposits from blockchains, of all accounts: held, credited and ignored. */
 
 const states = ['held', 'credited', 'ignored'] as const;
 const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
@@ -39,7 +39,7 @@ const OperatorDeposit = named(
     deposit_id: id(),
     chain: text(),
     title: text("The chain's name for people."),
-    token: text('Its symbol; its contract if the chain is no longer set up.'),
+    token: text('Symbol of the token; its contract if the chain is no longer set up.'),
     tx_hash: text('As the explorer writes it: without 0x on TRON.'),
     log_position: integer(),
     explorer_url: nullable(text('A page that shows the transaction.')),
@@ -113,15 +113,17 @@ const DecidedDeposit = named(
 
 const reason = () => text("For the operator's log.", { maxLength: 1000 });
 
-/** POST /chain-deposits/:deposit_id/credit: a held or ignored deposit, once and for ever. */
+/** POST /chain-deposits/:deposit_id/credit: credits a held or ignored deposit; cannot be undone. */
 export const credit = action(
   {
     params: ['deposit_id'],
     body: form({
       account: optional(
-        text('Address or id; needed if no account has the deposit, or nothing has confirmed it.', {
-          maxLength: 254,
-        }),
+        text(
+          'The e-mail address or id of the account; needed if no account has the deposit, or ' +
+            'nothing has confirmed it.',
+          { maxLength: 254 },
+        ),
       ),
       allows_booked: optional(boolean('Credits it although another booking names its hash.')),
       reason: optional(reason()),
@@ -137,7 +139,7 @@ export const credit = action(
   },
 );
 
-/** POST /chain-deposits/:deposit_id/ignore: a held deposit; it may still be credited later. */
+/** POST /chain-deposits/:deposit_id/ignore: a held deposit, which can still be credited later. */
 export const ignore = action(
   { params: ['deposit_id'], body: form({ reason: reason() }), reply: DecidedDeposit },
   async ({ params, body }) => {

@@ -117,7 +117,9 @@ export const NewCorrection = {
   reference: NewReference,
   reason: NewReason,
   allows_debt: optional(
-    boolean('If more is taken than is available, the rest becomes a debt. Refused otherwise.'),
+    boolean(
+      'True: what the available balance does not cover becomes a debt. False: the call is refused.',
+    ),
   ),
 };
 
@@ -136,7 +138,7 @@ export const correct = action(
 );
 
 export const NewRefund = {
-  amount_usd_micro: optional(nullable(amount('All that is left of the charge if left out.'))),
+  amount_usd_micro: optional(nullable(amount('If left out: all that is left of the charge.'))),
   reference: NewReference,
   reason: NewReason,
 };

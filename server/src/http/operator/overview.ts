@@ -30,7 +30,7 @@ import { action } from './action.ts';
 /** Revenue, debts to customers, and whether the books balance. */
 
 const topMax = 10;
-/** Nobody waits longer than this for a page; in the background the proof may take longer. */
+/** Somebody waits for this proof at a page. In the background a proof may take longer. */
 const proofMs = 20_000;
 
 const RevenueSum = named(
@@ -54,7 +54,7 @@ const AuditResult = named(
   'AuditResult',
   object({
     ok: boolean(),
-    checked: record(integer(), 'The number of each kind.'),
+    checked: record(integer(), 'Number of checked laws, and of checked rows of each kind.'),
     violations: list(object({ law: text(), says: text(), found: list(anything()) })),
     took_ms: number(),
     proved_at: time(),
@@ -171,8 +171,8 @@ function resultOf(verdict: verdicts.Verdict | null) {
 }
 
 /**
- * POST /audit: proves the books now. `proved` is false if another process is proving them, or if it
- * takes too long.
+ * POST /audit: proves the books now. `proved` is false if another process is proving them, or if
+ * the proof takes too long.
  */
 export const prove = action(
   { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },

@@ -62,7 +62,9 @@ const UnknownOutcome = named(
     started_at: time(),
     deadline_at: nullable(time()),
     completed_at: nullable(time()),
-    left_at: nullable(time('If set, the outcome is that of this attempt, not of the request.')),
+    left_at: nullable(
+      time('When the start was left for the next route; the outcome is of this attempt only.'),
+    ),
     resolution: nullable(
       object({
         outcome: choice(outcomes),
@@ -154,7 +156,8 @@ const finding = {
 };
 
 /**
- * POST /unknown/:request_id/resolve: resolves one outcome; with `attempt`, that of a left start.
+ * POST /unknown/:request_id/resolve: resolves the outcome of the request; with `attempt`, the
+ * outcome of a left start.
  */
 export const resolve = action(
   {
@@ -184,7 +187,7 @@ export const resolve = action(
   },
 );
 
-/** POST /unknown/resolve: resolves all outcomes of an upstream that became unknown since then. */
+/** POST /unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
 export const resolveMany = action(
   {
     body: form({

@@ -54,7 +54,7 @@ const PausedModel = named('PausedModel', object({ model: text(), ...trouble }));
 const UpstreamKey = named(
   'UpstreamKey',
   object({
-    key: text('Its name.'),
+    key: text("The key's name."),
     in_use: integer(),
     ...trouble,
     paused_models: listOf(PausedModel),
@@ -212,7 +212,7 @@ interface Day {
 
 const newestDays = new WeakMap<Database, { at: number; figures: Promise<Day> }>();
 
-/** The last reading if it is recent, else a new one; several readers share one reading. */
+/** The last reading if it is recent, else a new reading, which all pages share. */
 function fullDay(db: Database): Promise<Day> {
   const known = newestDays.get(db);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;

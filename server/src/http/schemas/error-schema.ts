@@ -42,14 +42,16 @@ const details = openObject(
     ),
     max_bytes: optional(integer('The most that this call allows.')),
     open_jobs_limit: optional(integer('Jobs the key may have open.')),
-    open_chats_limit: optional(integer('Chat calls the key may have open at once.')),
+    open_chats_limit: optional(
+      integer('Chat calls that the key, or all keys of the account, may have open at once.'),
+    ),
     open_uploads_limit: optional(integer('Uploads the account may have open at once.')),
     failing: optional(text('The part that is not ready.')),
   },
   { description: 'Numbers and allowed values; which ones depends on the code.' },
 );
 
-/** The body of every reply that is not a success. */
+/** The body of an error reply; Anthropic's and fal's clients get it in their own form. */
 export const ErrorBody = named(
   'Error',
   object(
@@ -66,6 +68,6 @@ export const ErrorBody = named(
         details: optional(details),
       }),
     },
-    { description: 'The body of every reply that is not a success.' },
+    { description: 'The body of an error reply.' },
   ),
 );

@@ -131,7 +131,7 @@ export const ChatRequest = named(
 const usage = {
   prompt_tokens: integer('Tokens read.'),
   completion_tokens: integer('Tokens written.'),
-  total_tokens: integer('Both.'),
+  total_tokens: integer('Tokens read and written.'),
   cost_usd_micro: microUsd('Cost of the call.'),
 };
 

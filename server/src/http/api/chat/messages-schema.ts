@@ -66,7 +66,7 @@ const prompt = {
       {
         description:
           'Without `output_config.effort`, up to 4096 tokens mean low effort, up to 16384 medium, ' +
-          'more high. With `disabled` the model gets no effort, not even that one.',
+          'more high. With `disabled` the model gets no effort, not even `output_config.effort`.',
       },
     ),
   ),
@@ -201,7 +201,7 @@ export const MessageEvent = named(
       'error',
     ]),
     message: optional(Message),
-    index: optional(integer('The block.', { minimum: 0 })),
+    index: optional(integer('The index of the block.', { minimum: 0 })),
     content_block: optional(MessageBlock),
     delta: optional(
       anything(

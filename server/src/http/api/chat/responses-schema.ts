@@ -40,7 +40,7 @@ const ResponseItem = named(
       description:
         'A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, ' +
         '`assistant`) and `content`, a text or a list of `input_text`, `input_image`, ' +
-        '`input_file`, `output_text` and `refusal`. Items of a reply are sent back as they are.',
+        '`input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged.',
     },
   ),
 );
@@ -102,7 +102,7 @@ const usage = openObject({
   }),
   output_tokens: integer('Tokens written.'),
   output_tokens_details: openObject({ reasoning_tokens: integer() }),
-  total_tokens: integer('Both.'),
+  total_tokens: integer('Tokens read and written.'),
   cost_usd_micro: microUsd('Cost of the call.'),
 });
 

@@ -10,9 +10,10 @@ export const depositAddresses: RouteDocs = {
   tag: 'Deposits',
   summary: 'List the addresses for deposits',
   description:
-    'Where to send USDT to top up, one entry for each chain and token; empty if the operator takes ' +
-    'none. The first call makes the addresses. They stay valid for ever and take any amount from ' +
-    'the minimum on. Send only this token on this chain: others may be lost.',
+    'The addresses for topping up with USDT, one entry for each chain and token; empty if the ' +
+    'operator takes no deposits from chains. The first call makes the addresses. They stay valid ' +
+    'for ever and take any amount from the minimum on. Send only this token on this chain: ' +
+    'others may be lost.',
   replies: {
     200: {
       description: 'The addresses of the account.',

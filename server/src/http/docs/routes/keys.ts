@@ -79,9 +79,9 @@ export const changeOwnKey: RouteDocs = {
   tag,
   summary: 'Change a key',
   description:
-    'Also changes keys that people made in the dashboard. Null removes a limit, and a field that is left out stays. It applies from the next call of ' +
-    'the key on. A limit that the operator has set can only be lowered. Keys of scope `keys` ' +
-    'cannot be changed: 403.',
+    'Also changes keys that people made in the dashboard. Null removes a limit, and a field that ' +
+    'is left out stays. A change applies from the next call of the key on. A limit that the ' +
+    'operator has set can only be lowered. Keys of scope `keys` cannot be changed: 403.',
   body: {
     description: 'The fields to change.',
     examples: one({ monthly_limit_usd_micro: '50000000', rpm: null }),

@@ -33,16 +33,17 @@ const prompt = {
 
 const description = [
   "Every text model in the form of Anthropic's Messages, for Claude Code, Anthropic's SDKs and the AI " +
-    'SDK. Price, limits, `Idempotency-Key` and charges are those of `POST /chat/completions`; ' +
-    'the call is translated to one. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
+    'SDK. The call is translated to `POST /chat/completions`, with the same price, limits, ' +
+    '`Idempotency-Key` and charges. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
   'Content: texts; images as base64, URL or a `file_id` of `POST /files`; PDF for models that take ' +
     'files; tool calls and their results; reasoning, which goes back to its model with its ' +
     'signature. A last message of the assistant goes to the model as it is: whether it is ' +
     'continued depends on the model.',
-  'The reasoning effort is `output_config.effort`, whose `xhigh` and `max` are `high`; without it, ' +
-    '`budget_tokens` of `thinking` gives it: up to 4096 is `low`, up to 16384 `medium`, above it ' +
-    '`high`. With `thinking` `disabled` the model gets no effort. `top_k`, and `cache_control` ' +
-    'without its `ttl`, reach the models that take them; `x-ignored-fields` names what did not. ' +
+  'The reasoning effort is `output_config.effort`, where `xhigh` and `max` count as `high`. ' +
+    'Without this field, `budget_tokens` of `thinking` decides: up to 4096 is `low`, up to 16384 ' +
+    '`medium`, more is `high`. With `thinking` `disabled` the model gets no effort. `top_k`, and ' +
+    '`cache_control` without its `ttl`, reach the models that take them; `x-ignored-fields` ' +
+    'names the fields that did not reach the model. ' +
     'Accepted without effect: `citations`, `service_tier`, `context_management`, and the ' +
     "headers `anthropic-version` and `anthropic-beta`. Anthropic's own tools, such as web search, " +
     '`mcp_servers`, `container` and `thread` get 400.',
@@ -118,8 +119,8 @@ export const countTokens: RouteDocs = {
   summary: 'Estimate the tokens of a prompt',
   description:
     'The body of `POST /messages`, checked in the same way; `max_tokens` may be missing. Nothing is ' +
-    'reserved or charged. The model is not asked: the count is the one by which a reply without ' +
-    'usage is charged, a token for four bytes of text and 85 for an image. A PDF counts nothing.',
+    'reserved or charged. The model is not asked: Farebox counts as it does for a reply without ' +
+    'usage, a token for four bytes of text and 85 for an image. A PDF counts nothing.',
   body: { description: 'At most 10 MiB of JSON.', examples: one(prompt) },
   replies: {
     200: {

@@ -111,8 +111,8 @@ export const createAccount: RouteDocs = {
   tag,
   summary: 'Create an account',
   description:
-    'Creates an account with an empty balance. An address that has one already is refused with ' +
-    '400 and `details.reason` `email_taken`.',
+    'Creates an account with an empty balance. An address that already has an account is refused ' +
+    'with 400 and `details.reason` `email_taken`.',
   body: {
     description: 'The address, and whether to invite it.',
     examples: one({ email: 'ana@example.com', invite: true }),
@@ -136,7 +136,8 @@ export const suspend: RouteDocs = {
   summary: 'Suspend an account',
   description:
     'Refuses all keys of the account from the next call on. Open jobs run to their end and are ' +
-    'charged. The call has no body; a repeat changes nothing. Accounts of operators are refused.',
+    "charged. The call has no body; a repeat changes nothing. An operator's account cannot be " +
+    'suspended by API.',
   replies: { 200: { description: 'Its status.', examples: one({ status: 'suspended' }) } },
   errors: ['bad_request', 'not_found'],
 };
@@ -157,7 +158,8 @@ export const credit: RouteDocs = {
   description:
     'Books a deposit. `reference` names the payment outside Farebox and is booked once: a repeat ' +
     'of the same credit gets 200 with the same `transfer_id`, and another amount, source or ' +
-    'account under it 409 `idempotency_conflict`. So send a payment as often as you are told of it.',
+    'account under the same reference gets 409 `idempotency_conflict`. So you may send a payment ' +
+    'each time that your payment system reports it.',
   body: {
     description: 'The deposit.',
     examples: one({
@@ -272,8 +274,8 @@ export const changeKey: RouteDocs = {
   tag,
   summary: 'Change the limits of a key',
   description:
-    'Null removes a limit, and one that is left out stays. A changed spending, rate or job limit ' +
-    "also applies to keys that the account's people make later.",
+    'Null removes a limit, and a limit that is left out stays. A changed spending, rate or job ' +
+    "limit also applies to keys that the account's people make later.",
   body: {
     description: 'The limits to change.',
     examples: one({ monthly_limit_usd_micro: '50000000', rpm: null }),
@@ -302,7 +304,7 @@ export const listAllRequests: RouteDocs = {
   summary: 'List requests of all accounts',
   description:
     'Newest first, each with its upstream, cost and margin. A search that matches little may ' +
-    'give a page with few entries and a `next_cursor`: go on until that is null.',
+    'give a page with few entries and a `next_cursor`: go on until `next_cursor` is null.',
   replies: {
     200: page({
       request_id: exampleId,
@@ -331,7 +333,8 @@ export const listTransfers: RouteDocs = {
   summary: 'List movements of money',
   description:
     'Newest first, of all accounts or of one. A transfer never changes. A search that matches ' +
-    'little may give a page with few entries and a `next_cursor`: go on until that is null.',
+    'little may give a page with few entries and a `next_cursor`: go on until `next_cursor` is ' +
+    'null.',
   replies: {
     200: page({
       transfer_id: exampleTransferId,
@@ -379,8 +382,8 @@ export const listEvents: RouteDocs = {
   tag,
   summary: 'List events to the operator',
   description:
-    'Newest first, of the last 30 days, also those that a webhook has delivered: a receiver that ' +
-    'lost some catches up here.',
+    'The events of the last 30 days, newest first, delivered or not: a receiver that lost some ' +
+    'catches up here.',
   replies: {
     200: page({
       event_id: exampleTransferId,

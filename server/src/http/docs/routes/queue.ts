@@ -43,7 +43,7 @@ export const metadata: Parameter = {
     'x-metadata',
     'Your own pairs of texts as a JSON object, shown with the request and searched by ' +
       '`GET /requests?metadata.NAME=`: at most 16, names of 1 to 64 characters, texts of at ' +
-      'most 512. A repeat keeps those of the first call.',
+      'most 512. A repeat keeps the pairs of the first call.',
   ),
   example: '{"customer":"42"}',
 };

@@ -9,8 +9,8 @@ export const usage: RouteDocs = {
   description:
     "The account's requests, charges and tokens by day, model, key and metadata, on the day (UTC) " +
     'on which the requests ended; sorted by these fields, in this order. A period has at most 31 ' +
-    'days. An account adds up once at a time, and a process for two accounts; a sum of more than ' +
-    '10 s is 400 and asks for fewer days.',
+    'days. An account can make one such call at a time, and a process serves two. A call that ' +
+    'would take more than 10 s gets 400: ask for fewer days.',
   replies: {
     200: {
       description: 'One page.',

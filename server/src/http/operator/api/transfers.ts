@@ -46,7 +46,8 @@ const Query = form({
   account_id: optional(text('Only of this account.')),
   kind: optional(
     text(
-      'One or more of `deposit`, `adjustment`, `reserve`, `charge` and `release`, with commas between.',
+      'One or more of `deposit`, `adjustment`, `reserve`, `charge`, `release`, `debt` and ' +
+        '`expiry`, with commas between.',
     ),
   ),
   from: optional(moment('Booked at this time or later.')),
