@@ -56,7 +56,7 @@ export type Model = {
   max_prompt_tokens?: number;
   /** Text models: most prompt tokens. */
   context_tokens?: number;
-  /** Text models: true if a prompt is refused when its upper bound, which is also what is reserved, exceeds `context_tokens`. Otherwise missing. */
+  /** Text models. True: a prompt is refused if the upper bound of its tokens, which is also reserved, exceeds `context_tokens`. Otherwise missing. */
   refuse_longer_prompts?: true;
   /** Text models: most completion tokens. */
   max_output_tokens?: number;
@@ -262,7 +262,7 @@ export type UnknownInput = {
   did_you_mean: string | null;
 };
 
-/** Fields that are not listed here are left out, and so is `top_k` with all after it unless the model takes them. `x-ignored-fields` names what was left out. */
+/** Fields that are not listed here are left out. `top_k` and the fields after it go only to models that take them. `x-ignored-fields` names the fields that were left out. */
 export type ChatInput = {
   /** The id of a text model. */
   model: string;

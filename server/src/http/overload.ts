@@ -21,7 +21,7 @@ export function takeShare(
   metrics.overload.inc({ reason: held === 0 ? 'in_flight' : 'share' });
   if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
   throw new ApiError('rate_limited', {
-    message: `You have ${held} ${what} on this server, as many as are still free for everyone else. Nothing was charged; wait until one has ended, and retry with backoff.`,
+    message: `You have ${held} ${what} on this server, the most that your share allows now. Nothing was charged; wait until one has ended, and retry with backoff.`,
     details: { held },
     headers: { 'retry-after': '1' },
   });

@@ -120,8 +120,8 @@ export const Model = named(
     context_tokens: optional(integer('Text models: most prompt tokens.')),
     refuse_longer_prompts: optional(
       onlyTrue(
-        'Text models: true if a prompt is refused when its upper bound, which is also what ' +
-          'is reserved, exceeds `context_tokens`. Otherwise missing.',
+        'Text models. True: a prompt is refused if the upper bound of its tokens, which is also ' +
+          'reserved, exceeds `context_tokens`. Otherwise missing.',
       ),
     ),
     max_output_tokens: optional(integer('Text models: most completion tokens.')),

@@ -139,8 +139,8 @@ export const advice: Record<ErrorCode, Advice> = {
     do:
       "Send the call again. After a failed request of OpenAI's Images, use a new `Idempotency-Key`. " +
       'Nothing was charged, except if the message says that the reply was too large, or if part ' +
-      'of a stream was delivered. The same `Idempotency-Key` repeats such a part and this error ' +
-      'without a second charge; a new key gets a new reply.',
+      'of a stream was delivered. The same `Idempotency-Key` gets the delivered part and this ' +
+      'error again, without a second charge; a new key gets a new reply.',
   },
   capacity_unavailable: {
     when:

@@ -80,8 +80,8 @@ export const headers = {
   ),
   Ignored: h(
     'x-ignored-fields',
-    'Fields of the call that the model does not get, and inputs that it does not know, percent-' +
-      'encoded: at most 20 unknown ones; missing if there are none.',
+    'Fields of the call that the model does not get, and at most 20 inputs that it does not know, ' +
+      'percent-encoded. Missing if there are none.',
     str(),
     'top_k, messages[].foo',
   ),

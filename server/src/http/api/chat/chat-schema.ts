@@ -122,8 +122,8 @@ export const ChatRequest = named(
     },
     {
       description:
-        'Fields that are not listed here are left out, and so is `top_k` with all after it ' +
-        'unless the model takes them. `x-ignored-fields` names what was left out.',
+        'Fields that are not listed here are left out. `top_k` and the fields after it go only to ' +
+        'models that take them. `x-ignored-fields` names the fields that were left out.',
     },
   ),
 );

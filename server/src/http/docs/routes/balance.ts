@@ -10,8 +10,8 @@ export const balance: RouteDocs = {
   description:
     "The amount that the account can spend, and the key's spending this month. A submit " +
     'whose price is above `available_usd_micro` is refused with 402 ' +
-    '`insufficient_balance`; one that would bring `spent_usd_micro` above ' +
-    '`limit_usd_micro`, with 402 `key_limit_reached`.',
+    '`insufficient_balance`; a submit that would bring `spent_usd_micro` above ' +
+    '`limit_usd_micro` is refused with 402 `key_limit_reached`.',
   replies: {
     200: {
       description: 'The current balance.',

@@ -10,9 +10,9 @@ export const falRun: RouteDocs = {
   summary: "Run a model through fal's address",
   description: [
     'Submits a request like [POST /queue/{model_id}](#submit) and is answered with its output, as ' +
-      "fal's `run` is. Waits at most 120 seconds; a request that still runs then is 400 " +
-      '`request_not_ready` with its addresses in `details`, goes on and is charged when it ' +
-      'completes. Without a free slot to wait in, nothing is submitted.',
+      "fal's `run` is. If the request still runs after 120 seconds, the reply is 400 " +
+      '`request_not_ready` with its addresses in `details`; the request goes on and is charged ' +
+      'when it completes. Without a free slot for waiting calls, nothing is submitted.',
     "Refusals have fal's statuses, and its `message` and `detail` beside `error`.",
   ].join('\n\n'),
   headers: [idempotencyKey, metadata],
