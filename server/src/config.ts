@@ -31,7 +31,7 @@ const settings = {
   FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
   FAREBOX_WEB_URL: text(
     null,
-    'The address of the web pages, without a path. Default: that of the base address.',
+    'The address of the web pages, without a path. Default: the origin of the base address.',
   ),
   FAREBOX_SIGN_UP: {
     ...oneOf(
@@ -90,7 +90,9 @@ const settings = {
   FAREBOX_XPUB_EVM: secret(
     "Public key of a wallet, from which the [deposit addresses](deposits.md) of all EVM chains are derived: `xpub…` of the account `m/44'/60'/0'`.",
   ),
-  FAREBOX_XPUB_TRON: secret("The same for TRON: `xpub…` of the account `m/44'/195'/0'`."),
+  FAREBOX_XPUB_TRON: secret(
+    "Public key of a wallet for the deposit addresses of TRON: `xpub…` of the account `m/44'/195'/0'`.",
+  ),
   FAREBOX_CHAIN_SECONDS: number(
     1,
     300,
@@ -100,7 +102,7 @@ const settings = {
   FAREBOX_DEPOSIT_REVIEW_USD: {
     read: (given: string) => parseUsd(given),
     default: null,
-    says: 'Deposits from blockchains above this amount wait until an operator credits them. Unset: none does.',
+    says: 'Deposits from blockchains above this amount wait until an operator credits them. Unset: none waits.',
   },
   FAREBOX_OPERATOR_WEBHOOK_URL: {
     ...address(
@@ -111,7 +113,7 @@ const settings = {
     secret: true as const,
   },
   FAREBOX_OPERATOR_WEBHOOK_SECRET: secret(
-    'Signs these events: `whsec_` and the base64 of 24 to 64 bytes. During a change the new and the old one, with a blank between.',
+    'Signs the events to the operator: `whsec_` and the base64 of 24 to 64 bytes. During a change, give the new and the old secret, with a blank between.',
   ),
   FAREBOX_TRUSTED_PROXIES: int(
     0,
@@ -151,7 +153,7 @@ const settings = {
     0.1,
     3600,
     '45',
-    "Time limit of a worker's step, and of a call to an upstream unless that sets a longer limit. Must be less than `FAREBOX_LEASE_SECONDS`.",
+    "Time limit of a worker's step, and of a call to an upstream unless the upstream sets a longer one. Must be less than `FAREBOX_LEASE_SECONDS`.",
   ),
   FAREBOX_OUTPUT_SECONDS: number(
     0.1,
@@ -209,7 +211,7 @@ const settings = {
     1,
     1_000_000,
     '1000',
-    'Chats that one process reads on for their usage after their callers have left. One account may have at most as many as are still free.',
+    'Chats that one process reads to the end after their callers have left, to learn what to charge. One account may have at most as many of them as are still free.',
   ),
   FAREBOX_OPEN_UPLOADS: int(
     1,
@@ -431,10 +433,10 @@ export function dataDir(config: Config, inside = '.'): string {
   return dir;
 }
 
-/** Settings that `variable` reads, since their names have that of a chain file. */
+/** Settings that only `Config.variable` reads, because their names contain a chain file's name. */
 const chainSettings: Record<string, Setting<string>> = {
   'FAREBOX_RPC_<NAME>': secret(
-    'One or two JSON-RPC addresses of the [blockchain](deposits.md) with this file, such as `FAREBOX_RPC_BSC`, with a blank between. Unset: it is not read.',
+    'One or two JSON-RPC addresses, with a blank between, of the [blockchain](deposits.md) whose file has this name: `FAREBOX_RPC_BSC` for `bsc.yaml`. Unset: the chain is not read.',
   ),
   'FAREBOX_RPC_<NAME>_KEY': secret(
     'For a chain of the TRON family: sent to these addresses in the header `TRON-PRO-API-KEY`.',
@@ -487,7 +489,7 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
  * setting.
  */
 function databaseUrl(given: string): string {
-  // For a socket, the URL has no host, and its folder is in the query.
+  // The URL of a Unix socket has no host; the socket's folder is in the query.
   const url = URL.parse(given) ?? URL.parse(given.replace('@/', '@socket/'));
   const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
   if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
