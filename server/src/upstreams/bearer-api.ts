@@ -5,7 +5,7 @@ import type { UpstreamTools } from './upstream.ts';
 /** A JSON API under one base address, called with our key as a bearer token. */
 
 const replyMaxBytes = 1024 * 1024;
-/** For calls that only read. */
+/** Time limit of a call that only reads; the default of `send`. */
 export const askMs = 20_000;
 
 interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body' | 'maxBytes'>> {

@@ -5,7 +5,7 @@ import type { UpstreamTools } from './upstream.ts';
 
 /** Short, because a start occupies a slot of its upstream while a file is downloaded. */
 const secondsMax = 60;
-/** The share of a start's time for downloads. Without the rest, the upstream would seem slow. */
+/** The share of a start's time for downloads. The rest is left for the call to the upstream. */
 const share = 2 / 3;
 /** Ends the download from a server that sends nothing for this long. */
 const idleTimeoutMs = 20_000;
@@ -24,7 +24,7 @@ function inputSeconds(startSeconds: number): number {
   return Number(Math.min(secondsMax, startSeconds * share).toPrecision(2));
 }
 
-/** `stepSeconds`: the time of a start that states no time limit. */
+/** `stepSeconds`: the time limit of a start whose upstream sets none. */
 export function createDownload(
   inputs: Pick<Fetch, 'stream'>,
   { maxBytes, stepSeconds }: { maxBytes: number; stepSeconds: number },

@@ -17,7 +17,7 @@ function speaking(name: AdapterName, settings: UpstreamSettings, tools: Upstream
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
-/** Creates one adapter per key, so that nothing is requested with a key that may not see it. */
+/** Creates one adapter per key, because one key may not see the jobs of another. */
 function speakingByKeys(
   name: AdapterName,
   { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },
@@ -33,7 +33,7 @@ function speakingByKeys(
   return { ...keys.values().next().value!, key: undefined, keys };
 }
 
-/** The upstream that needs no catalog file. */
+/** Names of the upstreams that need no catalog file. */
 export const builtIn = ['sandbox'];
 
 /** The upstreams of this process, as the catalog files define them now. */

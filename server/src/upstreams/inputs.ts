@@ -16,9 +16,9 @@ export class InputRefused extends Error {
 }
 
 /**
- * The job's input with each media value replaced by what `handOver` returns for it. Media values
- * are those of fields named `…url` or `…urls`, and all that name a stored file. Only in fields that
- * the row knows: media in other fields are left out, because they are not priced.
+ * The job's input with each media value replaced by what `handOver` returns for it. A media value
+ * is a text in a field named `url`, `urls`, `…_url` or `…_urls`, or any text that names a stored
+ * file. Media in fields that the row does not know are left out, because they are not priced.
  */
 export async function mapMedia(
   { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
@@ -61,8 +61,8 @@ function hasMedia(
 }
 
 /**
- * Opens the file that a media value names. Throws `InputRefused` if it is unavailable, also later,
- * while a caller's address is being read.
+ * Opens the file that a media value names. Throws `InputRefused` if the file is unavailable; so
+ * does reading it later.
  */
 export async function openMedia(
   value: string,
@@ -76,8 +76,7 @@ export async function openMedia(
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   const fetched = <T>(work: Promise<T>): Promise<T> =>
     work.catch((cause: unknown) => {
-      // A slow server of the caller's that used up the step's time must not count as a slow
-      // upstream.
+      // If the caller's server used up the step's time, the upstream must not count as slow.
       if (fieldOf(job.signal.reason, 'name') !== 'TimeoutError') job.signal.throwIfAborted();
       const why =
         cause instanceof TooSlow

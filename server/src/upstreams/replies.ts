@@ -37,8 +37,8 @@ const noConnection: ReadonlySet<FetchErrorKind> = new Set([
 ]);
 
 /**
- * Why a call had no reply. `busy` if nothing was sent for another reason than the connection: the
- * content to send may be the cause.
+ * Why a call had no reply. `busy` if nothing was sent although the connection was not at fault, for
+ * example because the content could not be read.
  */
 export function whyOfFault({ kind, sent }: FetchError): 'lost' | 'unreachable' | 'busy' {
   if (sent) return 'lost';
@@ -100,8 +100,8 @@ const refusals: Readonly<Record<number, Refusal>> = {
 };
 
 /**
- * Whether a refusal with the status of a bad key or a rate limit is really about the input. Every
- * key would get it, so it must not pause the key.
+ * Whether a refusal is about the input, although its status means a bad key or a rate limit. Every
+ * key would get this refusal, so it must not pause the key.
  */
 function isOfInput(status: number, said: string): boolean {
   if (status === 429) return tooLargeWords.test(said);
@@ -121,7 +121,7 @@ const inputWords = new RegExp(
 );
 
 /**
- * Matches a message that a key or account was closed, even if the reason is what it sent. Only the
+ * Matches a message that a key or account was closed, even if its inputs were the reason. Only the
  * beginning of a message counts, because refusals may repeat inputs.
  */
 const keyWords = new RegExp(
@@ -139,9 +139,9 @@ const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_no
 const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;
 
 /**
- * Whether our account there is out of credit: some upstreams answer 402, others another status with
- * a code or certain words. A 400 may repeat the input, so there only the code counts: a caller
- * could have written the words.
+ * Whether our account at the upstream is out of credit: some upstreams answer 402, others another
+ * status with a code or certain words. For a 400 only the code counts: it may repeat the input,
+ * and a caller could have written the words.
  */
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;
@@ -180,8 +180,8 @@ export function messageIn(value: unknown): string | null {
 }
 
 /**
- * Why a job failed, as one line for the caller without addresses or `data:`; also found inside a
- * JSON text. Null if no reason is given.
+ * Why a job failed, as one line for the caller, without addresses. `value` may also be a JSON text.
+ * Null if it gives no reason.
  */
 export function reasonIn(value: unknown): string | null {
   const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;

@@ -37,9 +37,9 @@ export interface UpstreamTools {
   /** For addresses on other hosts that a reply named: refuses those in our own network. */
   guarded: Fetch;
   /**
-   * Downloads a caller's public address with the guarded fetch. All downloads with the same signal
-   * share a part of the start's time. Throws `TooSlow`, also while the file is read, when that time
-   * is used up.
+   * Downloads a caller's address; addresses in private networks are refused. All downloads with the
+   * same signal share a part of the start's time. When that time is used up, `download` and reading
+   * the file throw `TooSlow`.
    */
   download(url: string, signal: AbortSignal, startSeconds?: number): Promise<InputFile>;
   /** Unix milliseconds. */
@@ -80,7 +80,7 @@ export interface OutputMedia {
    * object.
    */
   field: string;
-  /** Either a URL to fetch, through the guard, or the bytes. */
+  /** The bytes, or a URL to fetch them from. */
   source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
   /** The type that the upstream states; the stored type is detected from the bytes. */
   content_type?: string;
@@ -126,9 +126,7 @@ export class PollRefused extends Error {
 export interface Rejection {
   outcome: 'rejected';
   message: string;
-  /**
-   * Refused before a job was requested, mostly by ourselves, so it says nothing about the upstream.
-   */
+  /** No job was requested, so the refusal says nothing about the upstream. */
   unasked?: true;
   /** The field of a chat call that could not be passed on to the upstream. */
   param?: string | undefined;
@@ -141,12 +139,12 @@ export interface NotAccepted {
   message: string;
   retry_after_ms?: number;
   /**
-   * For `busy`. `limited`: by a rate limit (429). `account_wide`: the limit is for our whole
-   * account at the upstream, not for one model.
+   * For `busy`. `limited`: a rate limit (429) is the reason. `account_wide`: that limit is for our
+   * whole account at the upstream, not for one model.
    */
   limited?: boolean;
   account_wide?: boolean;
-  /** A chat call that this server could not prepare, so it says nothing about the upstream. */
+  /** We could not prepare the chat call, so the outcome says nothing about the upstream. */
   unasked?: true;
 }
 
@@ -182,7 +180,7 @@ export interface ChatCall {
   context_tokens: number;
   stream: boolean;
   /**
-   * For streams: the time limit for the first chunk. The outcome is returned once that has come.
+   * For streams: the time limit for the first chunk. The outcome is returned when the chunk comes.
    */
   first_byte_seconds?: number;
   signal: AbortSignal;
@@ -246,12 +244,15 @@ export interface Upstream {
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
   /** Best effort; resolves whatever happens. */
   cancel?(handle: Handle, signal: AbortSignal): Promise<void>;
-  /** Class B only: finds the job with our key. Null: there is certainly none. */
+  /** Class B only: finds the job with this idempotency key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
-  /** Optional fields of a chat that it knows; it gets no others. */
+  /** Names of the optional chat fields that the upstream gets; others are left out. */
   passes?: ReadonlySet<string>;
-  /** Given fields that it has no form for, beside optional ones. `body` has `max_tokens`. */
+  /**
+   * Names of fields in `body`, besides optional ones, that its API cannot express. `body` includes
+   * `max_tokens`.
+   */
   ignored?(body: Record<string, unknown>): string[];
   /**
    * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
@@ -267,7 +268,7 @@ export interface Upstream {
   check?(signal: AbortSignal): Promise<string | null>;
   /** The upstream's own names of its models, if it lists them. */
   models?(signal: AbortSignal): Promise<string[]>;
-  /** Whether it has a model that `models` does not name; left out if that list is complete. */
+  /** Whether it has a model that `models` does not name. Absent if that list is complete. */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
   /** The terms of these models; models without any may be missing. */
   terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;

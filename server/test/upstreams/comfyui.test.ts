@@ -279,7 +279,7 @@ describe("the caller's files", () => {
       input: { image_urls: ['file_1', 'file_1', 'file_1'] },
       files,
     });
-    const message = 'image_urls takes at most 2.';
+    const message = 'image_urls takes at most 2 files.';
     assert.deepEqual(three, { outcome: 'rejected', message, unasked: true });
     const odd = await start({ model: 'mixing', input: { image_urls: [7] } });
     assert.equal(odd.outcome, 'rejected');

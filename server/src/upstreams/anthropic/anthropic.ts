@@ -15,7 +15,7 @@ interface Options extends Capabilities {
   base_path: string;
   /** The header with our key. */
   auth: 'x-api-key' | 'bearer';
-  /** Download the images of chat calls with the guarded fetch, and send them as data. */
+  /** Download the addresses in chat calls ourselves, and send their contents as data. */
   inline_images: boolean;
   first_byte_seconds: number;
   idle_seconds: number;

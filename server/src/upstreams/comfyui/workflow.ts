@@ -102,16 +102,13 @@ export function filledPrompt(
   for (const [field, targets] of Object.entries(workflow.files)) {
     const names = files[field] ?? [];
     if (names.length > targets.length)
-      throw new InputRefused(`${field} takes at most ${targets.length}.`);
+      throw new InputRefused(`${field} takes at most ${targets.length} files.`);
     names.forEach((name, i) => put(targets[i]!, name));
   }
   return prompt;
 }
 
-/**
- * Whether a node's input is filled by the caller; with `input` null, whether any input of the node
- * is.
- */
+/** Whether the caller fills this input of a node, or, if `input` is null, any of its inputs. */
 export function isCallers(workflow: Workflow, node: string, input: string | null): boolean {
   const targets = [...Object.values(workflow.inputs), ...Object.values(workflow.files)].flat();
   return targets.some((each) => each.node === node && (input === null || each.input === input));

@@ -35,7 +35,7 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
   };
 }
 
-/** Ignores the answer: a job may complete even so. */
+/** Ignores the answer, because a job may complete even if fal has agreed to cancel it. */
 async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<void> {
   const url = jobOf(fal, handle)?.cancel_url;
   if (url === undefined) return;
@@ -43,7 +43,7 @@ async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<vo
   await callFal(fal, { method: 'PUT', url, ...limits }).catch(() => {});
 }
 
-/** Reads a price: that is free, and needs a valid key. */
+/** Tries the key by reading a price, which is free. */
 async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
   const url = `${fal.api}/models/pricing?endpoint_id=fal-ai%2Fflux%2Fdev`;
   try {

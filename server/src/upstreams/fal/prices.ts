@@ -115,7 +115,7 @@ export type CostOf = (
   signal: AbortSignal,
 ) => Promise<bigint | undefined>;
 
-/** Reads each model's price once an hour; a failed query is not repeated soon either. */
+/** Keeps each model's price for an hour, and the failure of a query for five minutes. */
 export function costs(fal: Fal): CostOf {
   const known = new Map<string, { until: number; unit_cost: number | null }>();
   async function unitCost(model: string, signal: AbortSignal): Promise<number | null> {
@@ -135,7 +135,7 @@ export function costs(fal: Fal): CostOf {
   };
 }
 
-/** The price of one unit in micro-USD, may be fractional. */
+/** The price of one unit in micro-USD, perhaps fractional; null if it could not be read. */
 async function askUnitCost(fal: Fal, model: string, signal: AbortSignal): Promise<number | null> {
   try {
     const url = `${fal.api}/models/pricing?${queryOf([model])}`;

@@ -31,8 +31,8 @@ interface UploadTarget {
   file_url: string;
   upload_url: URL;
   /**
-   * The fetch for this address. Any origin but the storage's own needs the guarded one, because a
-   * foreign name could resolve to an address in our own network.
+   * The fetch for this address: the guarded one unless the origin is the storage's own, because
+   * another host name could resolve to an address in our own network.
    */
   fetch: Fetch;
 }

@@ -159,10 +159,10 @@ function checkNames({ submit, poll, callback, id, idempotency_header }: OptionsF
     throw new Error('callback needs $callback_url in the query, headers or body of submit');
   if (!callback && sent.includes('callback_url'))
     throw new Error(
-      'submit sends $callback_url, but the field callback is missing, which says how to read the answer',
+      'submit sends $callback_url, so the field callback is needed: it says how to read a callback',
     );
   if (callback && poll.path === undefined)
-    throw new Error('callback needs poll.path, since a callback has only the id of the job');
+    throw new Error('callback needs poll.path, because a callback has only the id of the job');
   if (own && !sent.includes('idempotency_key'))
     throw new Error(`id is ${ownId}, but submit does not send ${ownId}`);
   if (own && idempotency_header !== undefined)

@@ -1,9 +1,8 @@
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
- * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. Where a path goes into a
- * string, the string is parsed as JSON, because some services put their result into the reply in
- * this form.
+ * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. If a path goes into a
+ * string, the string is parsed as JSON, because some services return their result as a JSON text.
  */
 
 export type Path = readonly Step[];
@@ -13,7 +12,7 @@ type Step = string | number | typeof each;
 const each = Symbol('every item');
 const form = /^(?:\[\d{0,4}\]|[\w-]+)(?:\[\d{0,4}\]|\.[\w-]+)*$/;
 const stepsMax = 16;
-/** Maximum number of values of a path: no request needs as many. */
+/** Maximum number of values of a path: no request needs more. */
 const valuesMax = 256;
 const jsonTextMax = 4 * 1024 * 1024;
 

@@ -53,7 +53,7 @@ export function parseSignature(form: SignatureForm): Signature | null {
   const hasTime = timestamp_header !== undefined || shape.includes('{timestamp}');
   if (signed.includes('{timestamp}') !== hasTime)
     throw new Error(
-      'signature: a timestamp needs both a place to read it from and {timestamp} in what is signed',
+      'signature: {timestamp} in signed needs timestamp_header or {timestamp} in form, and each of these needs {timestamp} in signed',
     );
   if (signed.includes('{id}') !== (id_header !== undefined))
     throw new Error(

@@ -8,12 +8,12 @@ import { fieldOf } from '../../lib/unknown.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** In a template's object, the fields of this entry's value are spread into the object. */
+/** The name of the entry whose value's fields are spread into the object around it. */
 const spread = '...';
 
 /**
- * Leaves out fields whose value is null. The operator's fields win over spread ones even when they
- * are left out, so that a caller's input cannot replace them.
+ * The template with its values filled in; fields whose value is null are left out. The operator's
+ * fields win over spread ones even when left out, so that a caller's input cannot replace them.
  */
 export function fill(template: unknown, values: Values): unknown {
   if (typeof template === 'string') {
@@ -43,7 +43,10 @@ export function fillTexts(
   return Object.fromEntries(texts.map(([name, text]) => [name, String(text)]));
 }
 
-/** Slashes are kept in `{model}`, because models are named by paths; elsewhere they are escaped. */
+/**
+ * Fills a path. Slashes are kept in `{model}`, because models are named by paths; elsewhere they
+ * are escaped. Throws if a part of a value is empty, `.` or `..`.
+ */
 export function fillPath(template: string, values: Values): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const text = String(values[name] ?? '');

@@ -4,7 +4,7 @@ import type { StartOutcome } from '../upstream.ts';
 import { codeText, type CodeMeaning, type Options } from './options.ts';
 import { textAt, valueAt } from './path.ts';
 
-/** Whether a call succeeded; its reply's contents are not used before this is known. */
+/** Whether a call succeeded. The contents of its reply are used only if it did. */
 export type Verdict =
   | { ok: true; json: unknown }
   | { ok: false; outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> };

@@ -17,9 +17,9 @@ const replyMaxBytes = 32 * 1024 * 1024;
 const streamMaxBytes = 128 * 1024 * 1024;
 const tooLarge = 'its reply is larger than 32 MiB';
 /**
- * How long to wait for a stream's first chunk before the stream is handed on. A refusal in that
- * chunk can then still be answered with its status, and a caller of a slow model sees signs of
- * life.
+ * How long a stream is held back for its first chunk, because a refusal in that chunk can still be
+ * answered with its status. After this time the stream is returned even without a chunk, so that
+ * the caller of a slow model sees signs of life.
  */
 const peekUsualMs = 3000;
 
@@ -193,8 +193,8 @@ async function* eachOf(chunks: Json[]): AsyncGenerator<Json> {
 }
 
 /**
- * The stream from its first chunk on, with clean error texts. Without a generator of its own: every
- * layer costs each chunk some turns of the microtask queue.
+ * The stream from its first chunk on, with clean error texts. Not a generator, because each layer
+ * of generators costs every chunk some turns of the microtask queue.
  */
 function resumed(
   first: Promise<IteratorResult<Json>>,

@@ -12,7 +12,7 @@ const eventCharsMax = 4 * 1024 * 1024;
 const passed = ['id', 'object', 'created', 'model', 'system_fingerprint'];
 
 /**
- * The chunks of a stream. Throws if it breaks off or contains anything else; chunks before that
+ * The chunks of a stream. Throws if the stream breaks off or has an invalid chunk; earlier chunks
  * count as delivered.
  */
 export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Json> {
@@ -29,7 +29,7 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (!ended) throw new Error('its stream ended before the reply was complete');
 }
 
-/** The object in the data of an event. Throws if it is none. */
+/** The object in the data of an event. Throws if the data are not a JSON object. */
 export function parsed(text: string): Json {
   let value: unknown;
   try {

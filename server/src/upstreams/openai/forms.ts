@@ -14,12 +14,12 @@ const eventCharsMax = 32 * 1024 * 1024;
 export interface ChatForm {
   /** Appended to the server's address. */
   path: string;
-  /** The call without its model. `messages` are those of the call, with their files. */
+  /** The call's body. `messages`: the call's messages with their files filled in. */
   body(call: ChatCall, messages: unknown): Json;
-  /** A whole reply as a chat completion; without a choice if it has none. */
+  /** A whole reply as a chat completion. `choices` is empty if the reply has none. */
   reply(value: Json, call: ChatCall): Json;
   /**
-   * The chunks of a stream. Throws if it breaks off or contains anything else; chunks before that
+   * The chunks of a stream. Throws if the stream breaks off or has an invalid chunk; earlier chunks
    * count as delivered.
    */
   chunks(bytes: AsyncIterable<Uint8Array>, call: ChatCall): AsyncGenerator<Json>;
@@ -27,7 +27,7 @@ export interface ChatForm {
 
 type CompletionOptions = Pick<Options, 'token_limit' | 'include_usage'>;
 
-/** OpenAI's chat completions: the call is passed on as it is. */
+/** OpenAI's chat completions: a call is passed on with few changes. */
 export function completionForm(options: CompletionOptions): ChatForm {
   return {
     path: '/chat/completions',

@@ -11,7 +11,7 @@ export interface Options {
   token_limit: 'max_tokens' | 'max_completion_tokens';
   /** Ask for the usage of each stream; some servers report it only then. */
   include_usage: boolean;
-  /** Download the images of chat calls with the guarded fetch, and send them as data. */
+  /** Download the addresses in chat calls ourselves, and send their contents as data. */
   inline_images: boolean;
   /** Time limit for the first byte of a reply; the server may have to load the model first. */
   first_byte_seconds: number;
@@ -21,7 +21,7 @@ export interface Options {
   start_seconds: number;
   /** A path that costs nothing and answers only to a valid key. */
   check_path: string;
-  /** Optional fields of a chat that it gets. */
+  /** Names of the optional chat fields that the server gets. */
   pass: readonly string[];
   /** How a video is requested. */
   videos: 'multipart' | 'json' | 'openrouter';
@@ -54,7 +54,10 @@ export function optionsOf(given: Record<string, unknown>): Options {
   return readOptions(given, usual, words);
 }
 
-/** The given options, and the usual ones for the rest. `words`: the values of some. */
+/**
+ * The given options, and the usual ones for the rest. Throws if an option is unknown or invalid.
+ * `words`: the allowed values of options that have only a few.
+ */
 export function readOptions<T extends object>(
   given: Record<string, unknown>,
   usual: T,

@@ -78,7 +78,7 @@ export function createVideos(
   };
 }
 
-/** OpenRouter accepts only https callbacks; a server at an http address may be given either. */
+/** OpenRouter accepts only https callbacks. A server at an http address, as in tests, gets any. */
 function reaches(callback: string | null, wire: Wire): boolean {
   return callback !== null && (callback.startsWith('https:') || wire.url.startsWith('http:'));
 }

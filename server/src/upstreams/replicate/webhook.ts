@@ -14,7 +14,7 @@ const keyMinBytes = 16;
 /** @throws CallbackRefused; any other error if the secret cannot be fetched now */
 export type Verify = (call: Callback) => Promise<void>;
 
-/** If the operator has set no secret, it is fetched from Replicate, and again after a change. */
+/** If no secret is set, it is fetched from Replicate, and again if a signature does not match. */
 export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)

@@ -23,10 +23,7 @@ export interface SandboxOptions {
   concurrency?: number;
   /** Speed of jobs and chats, as a multiple of the natural speed; `Infinity`: at once. */
   speed?: number;
-  /**
-   * Downloads a caller's address with the guarded fetch; if absent, only uploaded files are
-   * accepted.
-   */
+  /** Downloads a caller's address; if absent, only uploaded files are accepted. */
   download?: UpstreamTools['download'];
 }
 
@@ -74,7 +71,7 @@ export function createSandbox(options: SandboxOptions): Upstream {
     },
     cancel: (handle) => cancelJob(store, handle),
     chat: createChat(speed),
-    // It takes all of them, and does nothing with them.
+    // The sandbox takes all optional fields, and does nothing with them.
     passes: new Set(optionalNames),
     async close() {
       await Promise.all([workshops.image.close(), workshops.video.close(), pruning]);

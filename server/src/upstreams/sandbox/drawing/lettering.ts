@@ -64,7 +64,7 @@ export function drawLine(text: string, size: number, x: number, y: number): stri
 }
 
 /**
- * Shortens a word to the width. Reads no further than needed, because a prompt without spaces is
+ * Shortens a text to the width. Reads no further than needed, because a prompt without spaces is
  * one word of any length.
  */
 function shorten(text: string, size: number, width: number): string {

@@ -17,7 +17,7 @@ export function drawImage(order: Order, seed: number): Promise<Buffer> {
   return encode(sharp(svg).removeAlpha(), order.format);
 }
 
-/** The caller's image changed as words in the prompt say, otherwise in other colours. */
+/** The caller's image, changed as a known word in the prompt says; without one, in two colours. */
 export function editImage(path: string, order: Order, seed: number): Promise<Buffer> {
   const resized = open(path).resize({ ...order.size, fit: 'cover' });
   const opaque = order.format === 'jpeg' ? resized.flatten({ background: '#fff' }) : resized;

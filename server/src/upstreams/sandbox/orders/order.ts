@@ -189,9 +189,7 @@ function scaled({ width, height }: Size, scale: number): Size {
   return { width: side(width), height: side(height) };
 }
 
-/**
- * The output's length. A video made with the caller's audio or video is at most as long as that.
- */
+/** The output's length, at most the length of the caller's audio or video that it follows. */
 function secondsOf(task: Task, input: Input, media: Media[]): number {
   const given = input.duration_seconds ?? input.duration;
   const asked = number(given, 'duration_seconds', 5, 0.1, secondsMax);

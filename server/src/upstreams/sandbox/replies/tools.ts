@@ -92,7 +92,7 @@ function sinceUser(messages: unknown): Json[] {
   return all.slice(all.findLastIndex(({ role }) => role === 'user') + 1);
 }
 
-/** The name of a tool, a tool choice or a tool call, which all have it in the same field. */
+/** The name of a tool, a tool choice or a tool call: all three have it in the same field. */
 function nameOf({ function: fn, custom }: Json): string {
   const own = isObject(fn) ? fn : isObject(custom) ? custom : {};
   return typeof own.name === 'string' ? own.name : '';
