@@ -42,7 +42,7 @@ import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { fieldOf } from './lib/unknown.ts';
 
-/** One process with the HTTP side, a worker, or both, which share their services. */
+/** One process: the HTTP side, a worker, or both. They share their services. */
 
 const daySeconds = 24 * 3600;
 /** A health check must answer quickly; the container image waits 5 s for it. */
@@ -81,7 +81,7 @@ export interface AppOptions {
   chains?: Chains | undefined;
   /** Used in place of the usual time limits. */
   times?: Times;
-  /** Resolves names that strangers give, in place of the system. */
+  /** Used in place of the system's look-up of host names that strangers give. */
   lookup?: Lookup;
   /** Replaces the limits of each batch; `max: 1` gives each call its own transaction. */
   batches?: BatchBounds;
@@ -153,7 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Says which ways of money and events are set, since a forgotten setting shows nowhere else. */
+/** Logs the settings of deposits and operator events: a forgotten one shows nowhere else. */
 function logStart({ log, chains, receiver }: Services, config: Config): void {
   const review = config.FAREBOX_DEPOSIT_REVIEW_USD;
   const facts = {
@@ -347,7 +347,7 @@ function budgets(config: Config) {
     accountChats: createBudget(Infinity, ceilings(config).openChats),
     drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
-    // Each may hold a connection for seconds.
+    // Each sum may hold a database connection for seconds.
     usageSums: createBudget(2, 1),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
@@ -375,7 +375,7 @@ function pageEvents({ db, hints, links, log, chains }: Services, times: Times): 
   );
 }
 
-/** The storage is not needed if all models are text models. */
+/** What is missing to serve calls; null if nothing is. Text models need no storage. */
 async function unready({ db, catalog, blocked }: Services): Promise<string | null> {
   const { models } = catalog.current();
   const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));

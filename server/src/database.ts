@@ -99,7 +99,7 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
 function inWords(error: unknown): unknown {
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  // The error of a host name with several addresses has no message.
+  // If a host name has several addresses and none answers, the error has no message.
   const says = messageOf(error) || codeOf(error);
   return new Refused(`The database cannot be used: ${says}`, { cause: error });
 }

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { dataDir, type Config } from './config.ts';
 
 /**
- * Remembers the folders in which this data folder has kept media. A disk may be mounted at such a
- * folder; while it is not mounted, no new folder is made in its place.
+ * Remembers, in the data folder, which folders have held media. A media folder may be a disk's
+ * mount point; while the disk is not mounted, no new folder is made in its place.
  */
 
 /** The folder of media that are kept on a disk; null if they are kept elsewhere. */
@@ -19,7 +19,7 @@ export function isKnownFolder(config: Config): boolean {
   return folder !== null && known(config).includes(folder);
 }
 
-/** Must be called after the folder exists. */
+/** Call this only when the media folder exists. */
 export function rememberFolder(config: Config): void {
   const folder = mediaFolder(config);
   if (folder === null || isKnownFolder(config)) return;

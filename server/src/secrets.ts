@@ -25,8 +25,8 @@ export function keptSecret(config: Config): string | null {
   if (kept.trim().length >= secretMinLength) return kept.trim();
   throw new ConfigError(
     `${path} holds no signing secret of at least ${secretMinLength} characters. Restore ` +
-      'the file from a backup; or remove it: then a new secret is made, and links handed out ' +
-      'so far stop working.',
+      'the file from a backup. Or remove the file: Farebox makes a new secret, and existing ' +
+      'links to outputs stop working.',
   );
 }
 

@@ -43,7 +43,7 @@ import { addFigures } from './worker/jobs/gauges.ts';
 import type { EventReceiver } from './worker/jobs/operator-events.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
-/** Clients for outbound calls, by who gives the addresses. */
+/** HTTP clients for outbound calls, one for each source of addresses. */
 interface Fetches extends WebhookFetches {
   /** For outputs of upstreams, which may be on the operator's own network. */
   guarded: Fetch;
@@ -109,7 +109,8 @@ export interface ServicesOptions {
 }
 
 /**
- * Parts that depend only on settings are opened first, so that nothing is left open if one throws.
+ * Opens the services that the parts of a process share. Parts that depend only on settings come
+ * first: if one of them throws, nothing is left open.
  */
 export async function openServices({
   config,
@@ -187,7 +188,7 @@ export async function openServices({
   return { ...shared, ...more, ...rest };
 }
 
-/** Other processes on this machine may notice the same disk. */
+/** Several processes may notice the same disk; the subject, disk and host, makes it one event. */
 function lowDisk(report: ReportEvent): Parameters<typeof watchSpace>[2] {
   return (disk, free_bytes) => {
     const data = { host: hostname(), disk, free_bytes };
@@ -210,7 +211,10 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
 }
 
-/** The operator's webhook. Its address may hold a password, so neither is logged. */
+/**
+ * The operator's webhook; null if it is not configured. Its secrets and its address, which may
+ * contain a password, are hidden in logs.
+ */
 function receiverOf(config: Config): EventReceiver | null {
   const { FAREBOX_OPERATOR_WEBHOOK_URL: url, FAREBOX_OPERATOR_WEBHOOK_SECRET: secret } = config;
   if (url === null || secret === null) return null;
@@ -219,7 +223,7 @@ function receiverOf(config: Config): EventReceiver | null {
   return { url, secrets };
 }
 
-/** The configured chains. The libraries of addresses are loaded only if there are some. */
+/** The configured chains. The libraries that derive addresses are loaded only if needed. */
 async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
   const { variable, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron } = config;
   const dir = chainsDir(config);
@@ -355,7 +359,7 @@ function openFetches(
   };
 }
 
-/** Whether the base address is reachable from outside, which is known only of a configured one. */
+/** Whether upstreams can reach the base address. False if it is not configured but a guess. */
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;
