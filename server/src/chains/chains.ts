@@ -26,7 +26,7 @@ import { openRpc, type Endpoint } from './rpc.ts';
 /** A chain that is read. */
 export interface LiveChain extends ShownChain {
   endpoints: ChainEndpoints;
-  /** Its family's. */
+  /** The deposit key of its family. */
   key: DepositKey;
 }
 
@@ -35,18 +35,18 @@ export interface Chains {
   live: readonly LiveChain[];
   /** Pays play money, in the trial only. */
   play: PlayChain | null;
-  /** Ends the calls to their endpoints. */
+  /** Ends the running calls to the chains' endpoints. */
   hangUp: () => void;
 }
 
 const ofEverybody =
-  'This xpub is of a mnemonic that is printed in manuals, so anybody can take the deposits. Use the one of your own wallet.';
+  'This xpub belongs to a mnemonic that is printed in manuals, so anybody can take the deposits. Use the xpub of your own wallet.';
 
 export interface EndpointOptions {
   /** A setting by its name; null: not set. */
   variable: (name: string) => string | null;
   fetch: Fetch;
-  /** Keeps a secret out of the log; of a URL, its parts that may be keys: endpoints repeat them. */
+  /** Keeps a secret out of the log, and parts of a URL that may be keys: endpoints repeat them. */
   hide: (secret: string) => void;
 }
 
@@ -58,7 +58,7 @@ export interface ChainOptions extends EndpointOptions {
 
 /**
  * The chains whose endpoints are set. `faults`: sentences about files and settings that are wrong;
- * with one of them no chain may be read.
+ * if there are any, no chain may be read.
  */
 export function openChains(options: ChainOptions): Chains & { faults: string[] } {
   const faults: string[] = [];
@@ -129,7 +129,7 @@ export function readChainFiles(dir: string, faults: string[]): Chain[] {
       const { chain, faults: found } = parseChainFile(parse(readFileSync(path, 'utf8')));
       faults.push(...found.map(({ message }) => `${path}: ${message}`));
       if (chain && chain.name !== parsePath(path).name)
-        faults.push(`${path}: name must be that of the file without .yaml.`);
+        faults.push(`${path}: name must be the name of the file without .yaml.`);
       if (chain) chains.push(chain);
     } catch (error) {
       faults.push(`${path}: ${messageOf(error)}`);

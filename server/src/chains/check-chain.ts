@@ -12,7 +12,7 @@ import type { Rpc } from './rpc.ts';
 import { readBlock, readFinal, readHead, type Block } from './scan.ts';
 import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';
 
-/** Asks the endpoints of a chain whether they fit its file, each call once and at no risk. */
+/** Asks the endpoints of a chain whether they fit its file, with calls that change nothing. */
 
 export interface CheckLine {
   /** 1 or 2; null: both compared. */
@@ -106,7 +106,7 @@ function finalLine({ finality, name }: Chain, head: bigint, final: Block | null)
   return seconds < lateSeconds
     ? text
     : wrong(
-        `${text}. Deposits come that late: use another endpoint if the chain itself is in time.`,
+        `${text}. Deposits are credited that late. Use another endpoint, unless the chain itself is late.`,
       );
 }
 
@@ -164,7 +164,7 @@ async function compare(
     );
   if (one!.places !== two!.places)
     return wrong(
-      `of the final block ${height}, one endpoint has ${one!.count} transfers and the other ${two!.count}. The one with fewer leaves logs out: replace it.`,
+      `of the final block ${height}, one endpoint has ${one!.count} transfers and the other ${two!.count}. Replace the endpoint that leaves transfers out.`,
     );
   return `both endpoints have the same final block ${height}, with ${one!.count} transfers`;
 }

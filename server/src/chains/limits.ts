@@ -9,9 +9,9 @@ export interface QuestionSize {
 
 /** Most endpoints take 2,000 blocks or more. Some take any number of addresses. */
 export const firstQuestion: QuestionSize = { blocks: 2_000, addresses: 10_000 };
-/** Nodes take as many, so whatever fails for more addresses is asked again for these. */
+/** Nodes take this many addresses. A larger question that is refused is repeated with this many. */
 const usualAddresses = 1_000;
-/** After so many answers a question may be larger again: a crowded range slows only itself down. */
+/** After this many answers the questions grow again, because only some ranges are crowded. */
 const growsAfter = 20;
 
 const tooManyAddresses =
@@ -29,7 +29,7 @@ const sizeCodes = new Set([-32005, -32602, -32000, -32600, 400, 413]);
 
 export class QuestionLimits {
   #now: QuestionSize = { ...firstQuestion };
-  /** A number that the endpoint has named is its rule, and is not tried to be exceeded again. */
+  /** The largest question to try. A limit that the endpoint has named is never exceeded again. */
   #most: QuestionSize = { ...firstQuestion };
   #answers = 0;
 
@@ -62,7 +62,8 @@ export class QuestionLimits {
       const isNamed = named !== null && named < asked.addresses;
       return this.#shrink('addresses', asked, isTry && !isNamed ? usualAddresses : named);
     }
-    // The next read asks for less. This one ends, since an endpoint that hangs would hold it long.
+    // No reply came. The next read asks for less; this read ends, because an endpoint that hangs
+    // would delay it for long.
     if (code === null) {
       if (isTry) this.#shrink('addresses', asked, usualAddresses);
       else if (asked.blocks > 1) this.#shrink('blocks', asked, null);

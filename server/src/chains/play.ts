@@ -5,7 +5,7 @@ import { RpcError, type Rpc } from './rpc.ts';
 import { decimalsCall, hexOf, topicOf, transferTopic, wordOf } from './wire.ts';
 
 /**
- * A blockchain inside of the process, for the trial and for tests. It answers the calls that
+ * A blockchain inside the process, for the trial and for tests. It answers the calls that
  * `scan.ts` makes. A block's hash depends only on its height and its fork, so a restarted trial
  * goes on with the same blocks; only payments that were not final are lost.
  */
@@ -52,8 +52,8 @@ export class PlayChain {
   }
 
   /**
-   * Replaces the newest blocks by others. Their transactions are in the next block instead, in
-   * another order, or dropped.
+   * Replaces the newest blocks. Their transactions move to the next block in another order, or are
+   * dropped.
    */
   reorg(depth: number, payments: 'paid later' | 'dropped'): void {
     const from = this.#options.head() - BigInt(depth) + 1n;

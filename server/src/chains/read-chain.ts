@@ -26,7 +26,7 @@ export interface Cursor {
   height: bigint;
   /** Null: no block was final yet. */
   hash: string | null;
-  /** Up to this block transfers above the final block are known; null: it is not known. */
+  /** The block up to which transfers that are not final were read; null: not known. */
   seen: bigint | null;
 }
 
@@ -34,9 +34,9 @@ export interface ChainReading {
   /** The first block of this read. */
   start: bigint;
   final: FinalTransfer[];
-  /** Null: the chain is behind, and only final blocks were read. */
+  /** Transfers above the final block. Null: this read did not get to the newest block. */
   seen: SeenTransfer[] | null;
-  /** Blocks above the final one that `seen` leaves out, as the read before had them; null: none. */
+  /** Blocks above the final one that were not read; what is known of them stays. Null: none. */
   skipped: BlockRange | null;
   /** The newest final block up to which all was read. */
   scanned: Block | null;
@@ -57,9 +57,9 @@ export class ReplacedBlock extends Error {
 const blocksMax = 2_000n;
 /** Blocks above the final one that are read each time, because the chain may replace them. */
 const replaceableMax = 64n;
-/** After so many transfers, a read ends with their block: each one costs several calls. */
+/** A read ends with the block of this many transfers, because checking each costs several calls. */
 const checkedMax = 200;
-/** A second endpoint may call blocks final so much later than the first: two epochs of Ethereum. */
+/** How much later a second endpoint may call blocks final: a little over two epochs of Ethereum. */
 const waitedForMs = 15 * 60_000;
 
 /** The endpoints of a chain. The first one reads, and all have to know a final transfer. */
@@ -69,8 +69,9 @@ export type ChainEndpoints = readonly [ChainEndpoint, ...ChainEndpoint[]];
 export type LoadAddresses = () => Promise<readonly string[]>;
 
 /**
- * Reads a chain from the cursor to its newest final block, and what is above it. `cursor: null`:
- * nothing was read yet, and reading begins at the chain's start height or its newest block.
+ * Reads a chain from the cursor to its newest final block, and the blocks above. If `cursor` is
+ * null, nothing was read yet, and reading begins at the chain's start height or newest block.
+ * Throws `ReplacedBlock` if the block of the cursor is another one now.
  */
 export async function readChain(
   chain: Chain,
@@ -110,7 +111,7 @@ export async function readChain(
   // guard: only-final-is-credited (off: found)
   const wanted = found.filter(isFinal);
   const final = await checkedBlocks(wanted, new Witness(chain, rpc, newest), others);
-  // The next read goes on behind the last block that was checked.
+  // The next read goes on after the last block that was checked.
   if (final.length < wanted.length)
     return { start: from, final, seen: null, skipped, scanned: blockOf(final.at(-1)!), head };
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
@@ -118,8 +119,8 @@ export async function readChain(
 }
 
 /**
- * The blocks above the final one that are not read again: finality may be late by thousands of
- * blocks, and what is there is only shown. Null if one question has room for all blocks.
+ * The blocks above the final one that are left out: finality may be late by thousands of blocks,
+ * and transfers in them are only shown. Null if one question has room for all blocks.
  */
 function skippedBlocks(
   { limits }: ChainEndpoint,
@@ -134,8 +135,8 @@ function skippedBlocks(
 }
 
 /**
- * Reads final blocks once more, long after they were read first, because an endpoint may have left
- * a log out. Where there are two, the second one is asked.
+ * Reads final blocks once more, long after the first reading, because an endpoint may have left a
+ * log out. If there are two endpoints, the second one is asked.
  */
 export async function readAgain(
   chain: Chain,
@@ -150,7 +151,7 @@ export async function readAgain(
   return checkedOf(found, new Witness(chain, asked.rpc), witnesses);
 }
 
-/** Those of these deposits that every endpoint knows by now. */
+/** The given deposits that every endpoint knows by now. */
 export async function confirmedOf<Deposit extends KnownTransfer>(
   chain: Chain,
   endpoints: ChainEndpoints,
@@ -165,7 +166,7 @@ export async function confirmedOf<Deposit extends KnownTransfer>(
   return confirmed;
 }
 
-/** Throws unless the endpoint and the chain file tell of one chain and one form of its tokens. */
+/** Throws `WrongSetting` if the endpoint's chain id or its tokens' decimals are not the file's. */
 export async function demandSetting(
   chain: Chain,
   { rpc }: ChainEndpoint,
@@ -186,7 +187,7 @@ export async function demandSetting(
   }
 }
 
-/** The transfers of a range that are worth a note. */
+/** The transfers in a range of blocks, without trifles. */
 function noted(
   chain: Chain,
   { from, to }: BlockRange,
@@ -201,8 +202,8 @@ function noted(
 }
 
 /**
- * The newest block up to `most` that the other endpoints call final too. One that is away, or far
- * behind the first, is not waited for: its deposits are held instead.
+ * The newest block up to `most` that the other endpoints call final too. An endpoint that is away,
+ * or far behind the first, is not waited for: the deposits are held instead.
  */
 async function agreedFinal(others: Witness[], most: bigint, newest: Block | null): Promise<bigint> {
   const finals = await Promise.all(others.map((each) => each.final().catch(() => null)));
@@ -214,8 +215,9 @@ async function agreedFinal(others: Witness[], most: bigint, newest: Block | null
 }
 
 /**
- * As `checkedOf`, of the first blocks only if the transfers are many, or if the endpoint fails
- * after at least one block: what was checked is written, and the next read checks the rest.
+ * Like `checkedOf`, block by block. Ends early after `checkedMax` transfers, or if the endpoint
+ * fails after the first block: the checked transfers are written, and the next read checks the
+ * rest.
  */
 async function checkedBlocks(
   found: readonly SeenTransfer[],
@@ -239,7 +241,10 @@ function blockOf({ block_height, block_hash, block_at }: FinalTransfer): Block {
   return { height: block_height, hash: block_hash, at: block_at };
 }
 
-/** Adds to each transfer what the endpoints know of it. The first one has found them. */
+/**
+ * Adds to each transfer its log's place, its block's time, and whether every endpoint confirms it.
+ * `first`: the endpoint that has found the transfers; throws if it does not confirm one.
+ */
 async function checkedOf(
   found: readonly SeenTransfer[],
   first: Witness,

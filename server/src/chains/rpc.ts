@@ -5,10 +5,10 @@ import { isObject } from '../lib/json.ts';
 
 const timeoutMs = 15_000;
 const maxBytes = 16 * 1024 * 1024;
-/** Maximum number of characters that an error repeats of a reply. */
+/** Maximum number of characters of a reply in an error. */
 const shownMax = 300;
 
-/** An endpoint refused a call, or its reply is none. */
+/** An endpoint refused a call, or sent no usable reply. */
 export class RpcError extends Error {
   readonly method: string;
   /** JSON-RPC's code; the HTTP status if the reply has none; null: no reply came. */

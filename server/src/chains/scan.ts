@@ -18,7 +18,7 @@ export class BadAnswer extends Error {
 export interface Block {
   height: bigint;
   hash: string;
-  /** When it was made. */
+  /** The time of the block. */
   at: Date;
 }
 
@@ -49,7 +49,10 @@ export async function readBlock(call: Rpc, which: bigint | 'finalized'): Promise
   return { height, hash: word(block.hash, 'a block hash'), at: new Date(seconds * 1000) };
 }
 
-/** As `readBlock`. An endpoint that lags behind answers as if its missing blocks were empty. */
+/**
+ * Like `readBlock`, but throws `BadAnswer` if the endpoint lags behind: it would answer as if the
+ * missing blocks were empty.
+ */
 export async function demandBlock(call: Rpc, height: bigint): Promise<Block> {
   const block = await readBlock(call, height);
   if (!block) throw new BadAnswer(`the endpoint does not have block ${height} yet`);
@@ -72,7 +75,7 @@ interface Question {
   tokens: readonly string[];
   from: bigint;
   to: bigint;
-  /** The others are dropped as they come, so that a flood of them takes no memory. */
+  /** Other transfers are dropped at once, so that a flood of them takes no memory. */
   isNoted: (transfer: SeenTransfer) => boolean;
 }
 
@@ -115,7 +118,7 @@ export async function readTransfers(
       } catch (error) {
         if (!limits.refused(error, { blocks: Number(high - low) + 1, addresses: size }))
           throw error;
-        // The answers before stay; the other addresses are asked for in smaller pieces.
+        // Earlier answers are kept; the remaining addresses are asked for in smaller pieces.
         await walk(low, high, begun);
       }
       low = high + 1n;
@@ -133,10 +136,10 @@ type Mined = Pick<
   SeenTransfer,
   'tx_hash' | 'block_height' | 'block_hash' | 'token' | 'to_address' | 'units'
 > & { block_log_index: number };
-/** A stored one, found by the place of its log in the receipt, as a reorg cannot change it. */
+/** A stored transfer. Its log is found by its place in the receipt, which a reorg cannot change. */
 type Stored = Omit<Mined, 'block_log_index'> & { log_position: number };
 
-/** The place of the transfer's log in its receipt; null if the endpoint does not know it so. */
+/** The place of the transfer's log in its receipt; null if the endpoint does not confirm it. */
 export async function confirmTransfer(call: Rpc, transfer: Mined | Stored): Promise<number | null> {
   const receipt = await call('eth_getTransactionReceipt', [transfer.tx_hash]);
   if (receipt === null) return null;
@@ -166,12 +169,12 @@ function isNumbered(log: Json, index: number): boolean {
   return quantity(log.logIndex, 'a number') === BigInt(index);
 }
 
-/** The transfer that a log tells of; null if a reorg has removed it. */
+/** The transfer in a log; null if a reorg has removed it. */
 function transferIn(log: unknown): SeenTransfer | null {
   if (!isObject(log)) throw new BadAnswer('a log is not an object');
   if (log.removed === true) return null;
   const [event, from, to, ...more] = Array.isArray(log.topics) ? log.topics : [];
-  if (event !== transferTopic || more.length > 0) throw new BadAnswer('a log is no Transfer');
+  if (event !== transferTopic || more.length > 0) throw new BadAnswer('a log is not a Transfer');
   return {
     tx_hash: word(log.transactionHash, 'a transaction hash'),
     block_log_index: Number(quantity(log.logIndex, 'a number')),

@@ -6,12 +6,12 @@ export type KnownTransfer = Parameters<typeof confirmTransfer>[1];
 
 /**
  * An endpoint that is asked during one read whether it knows transfers. After its first failure it
- * is not asked again, so that one that hangs delays a read only once.
+ * is not asked again, so that a hanging endpoint delays a read only once.
  */
 export class Witness {
   readonly #chain: Chain;
   readonly #rpc: Rpc;
-  /** Repeats the last answer of each method. */
+  /** Calls the endpoint; for each method, a repeated question gets the last answer. */
   readonly call: Rpc;
   #final: Promise<Block | null> | undefined;
   #failure: Promise<never> | undefined;
@@ -30,7 +30,10 @@ export class Witness {
     return this.#final;
   }
 
-  /** The place of the transfer's log in its receipt; null if it does not know it as final. */
+  /**
+   * The place of the transfer's log in its receipt; null if the endpoint does not confirm it, or
+   * does not call its block final.
+   */
   async place(transfer: KnownTransfer): Promise<number | null> {
     if (this.#failure) return this.#failure;
     try {
@@ -44,13 +47,13 @@ export class Witness {
     }
   }
 
-  /** As `place`. An endpoint that does not answer does not know it. */
+  /** Like `place`, but null if the endpoint does not answer. */
   placeOrNull(transfer: KnownTransfer): Promise<number | null> {
     return this.place(transfer).catch(() => null);
   }
 }
 
-/** Saves calls, since transfers of one block or transaction come together. */
+/** Saves calls, because transfers of one block or transaction come together. */
 function rememberLast(rpc: Rpc): Rpc {
   const last = new Map<string, { asked: string; answer: Promise<unknown> }>();
   return (method, params = []) => {

@@ -85,7 +85,7 @@ describe('chains', () => {
     ],
     'the public key of a mnemonic that everybody knows': [
       { ...bsc, FAREBOX_XPUB_EVM: known!.xpub_evm },
-      /^FAREBOX_XPUB_EVM: This xpub is of a mnemonic that is printed in manuals/,
+      /^FAREBOX_XPUB_EVM: This xpub belongs to a mnemonic that is printed in manuals/,
     ],
   };
   for (const [what, [settings, fault]] of Object.entries(refused))
@@ -119,6 +119,6 @@ describe('chains', () => {
     const { faults } = opened({}, folder);
     assert.equal(faults.length, 2);
     assert.match(faults[0]!, /broken\.yaml: /);
-    assert.match(faults[1]!, /other\.yaml: name must be that of the file without \.yaml\.$/);
+    assert.match(faults[1]!, /other\.yaml: name must be the name of the file without \.yaml\.$/);
   });
 });

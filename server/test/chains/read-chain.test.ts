@@ -246,7 +246,7 @@ describe('an endpoint', () => {
     ],
     'that answers with another event': [
       { forge: forgedLog({ topics: [`0x${'11'.repeat(32)}`] }) },
-      /a log is no Transfer/,
+      /a log is not a Transfer/,
     ],
     'that answers with a short amount': [{ forge: forgedLog({ data: '0x5' }) }, /an amount is/],
     'that answers with no list': [
