@@ -1,6 +1,6 @@
 import { LogThrottle } from '../lib/log-throttle.ts';
 
-/** Steps that fail repeatedly: how long to wait before the next try, and when to log a failure. */
+/** Decides when a step that fails repeatedly is tried again, and when its failure is logged. */
 export class Backoff {
   /** Failures in succession, by request. */
   readonly #failures = new Map<string, number>();
@@ -13,7 +13,7 @@ export class Backoff {
 
   /** Counts a failure. Returns the seconds until the next try, which grow with each failure. */
   failed(requestId: string): number {
-    // Otherwise requests that another process has taken over would stay here forever.
+    // Requests that another process has taken over would stay in the map forever.
     if (this.#failures.size > requestsMax) this.#failures.clear();
     const count = (this.#failures.get(requestId) ?? 0) + 1;
     this.#failures.set(requestId, count);

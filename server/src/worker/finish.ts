@@ -93,7 +93,7 @@ async function storeAll(
     return complete(row, result, outputs, deps);
   } catch (error) {
     const isFault = isStorageFault(error);
-    // Outputs that cannot be removed now are removed with the request's other outputs.
+    // While the storage is away, removing would fail; expiry removes these outputs with the others.
     if (!isFault) await discard(row, outputs.length + 1, deps);
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);
@@ -242,7 +242,7 @@ async function keep(
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
   const content_type = await sniff(head);
   if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
-    // Closes the source, because its connection would stay open.
+    // Closes the source; otherwise its connection would stay open.
     await stream[Symbol.asyncIterator]().return?.();
     throw new UnusableOutput(
       'output_unusable',

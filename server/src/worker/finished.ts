@@ -2,8 +2,8 @@ import { isWithinDepth } from '../lib/json.ts';
 import type { Handle, OutputMedia, Result } from '../upstreams/upstream.ts';
 
 /**
- * A start whose answer was the result. The addresses in the result are kept as the job's handle, so
- * that outputs which cannot be fetched now are fetched later.
+ * Results that came in the answer to a start. Their addresses are kept as the job's handle, so that
+ * outputs that cannot be fetched now are fetched later.
  */
 
 /** Adapters use plain identifiers as the fields of their handles, so none equals this mark. */
@@ -24,8 +24,8 @@ interface KeptHandle {
 }
 
 /**
- * Returns null if there is nothing to download, if the bytes came with the answer, or if the fields
- * are nested too deeply to store.
+ * The handle of a result to fetch later. Null if there is nothing to download, if the bytes came
+ * with the answer, or if the result is too large or nested too deeply to be a handle.
  */
 export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
   if (!isWithinDepth(fields, fieldsDepthMax)) return null;
@@ -37,8 +37,8 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
 }
 
 /**
- * Handle of a result in the spool. It has the cost, in case the machine with the spool never
- * returns.
+ * The handle of a result in the spool. It includes the cost, because the machine with the spool may
+ * never return.
  */
 export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, 'media'>): Handle {
   const told = {
@@ -57,7 +57,7 @@ export function isHeldElsewhere(handle: Handle): boolean {
   return keptIn(handle)?.spooled === true;
 }
 
-/** The result that such a handle holds; null for an upstream's own handle. */
+/** The result in a handle that this file made; null for an upstream's own handle. */
 export function resultIn(handle: Handle): Result | null {
   const finished = keptIn(handle);
   if (finished === undefined) return null;

@@ -69,9 +69,7 @@ export function canBeFound(
   return callbackOf(row, row.started_in!, upstream.name, deps) !== null;
 }
 
-/**
- * Nothing more can be learnt: the caller gets the reservation back, the operator bears the risk.
- */
+/** Ends a request of unknown outcome. Its reservation is released; the operator bears any cost. */
 export function endUnknown(row: ClaimedRequest): Transition {
   const message = failures.outcome_unknown;
   return fail(row, 'outcome_unknown', message, { cause: row.said ?? message });

@@ -9,15 +9,13 @@ import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
-/**
- * After this many polls in succession at which the upstream does not know a job, it is given up.
- */
+/** A job is given up after this many polls in a row to which its upstream does not know it. */
 const missingMax = 3;
-/** Another machine has the result in its spool and finishes the request as soon as it can. */
+/** Pause between polls while another machine has the result in its spool. It ends the request. */
 const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
-/** Kept short, because the caller's reservation is held during the last poll. */
+/** Short, because the caller's money stays reserved during the last poll. */
 const lastPollMs = 5_000;
 
 /** Asks the upstream about a running job. */
@@ -64,7 +62,7 @@ function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | 
 
 const noCapacity = 'No model had capacity for the request in the time allowed.';
 
-/** The request's deadline has passed. If its job still runs, the operator bears the cost. */
+/** Ends a request whose deadline has passed. If its job still runs, the operator bears the cost. */
 export async function giveUp(
   row: ClaimedRequest,
   deps: StepDeps,
@@ -98,7 +96,7 @@ async function lastPoll(
   return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
-/** The operator's cost of a job that finished too late; null: unknown to us. */
+/** The operator's cost of a job that was given up; null: unknown. */
 function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;

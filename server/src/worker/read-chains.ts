@@ -32,13 +32,13 @@ export interface ChainDeps {
   chains: readonly LiveChain[];
   /** Usual time between two reads of a chain. */
   chainSeconds: number;
-  /** Larger deposits wait for an operator; null: none does. */
+  /** Deposits above this amount wait for an operator; null: none waits. */
   reviewUsdMicro: bigint | null;
-  /** Endpoints that fit the files of their chains. */
+  /** Endpoints that were found to fit the files of their chains. */
   checked: Set<ChainEndpoint>;
-  /** The newest block of each chain up to which this process has seen what is not final. */
+  /** For each chain, the block up to which this process has read blocks that are not final. */
   seen: Map<string, bigint>;
-  /** Logs failures that do not end a read, at most one of a kind a minute for each chain. */
+  /** Thins out the log of failures that do not end a read: one line a minute per chain and kind. */
   failures: LogThrottle;
   /** Notifies open pages of deposits that were seen or credited. */
   onDeposits: () => void;
@@ -63,7 +63,7 @@ const readAgainBlocksMax = 2_000;
 /** Maximum number of unconfirmed deposits that one read asks for again. */
 const unconfirmedMax = 20;
 
-/** Begins to read each chain that is due. Returns one promise a chain, which may reject. */
+/** Begins to read each chain that is due. Returns one promise per chain; each may reject. */
 export async function beginDueReads(deps: ChainDeps): Promise<Promise<void>[]> {
   const live = new Map(deps.chains.map((each) => [each.chain.name, each]));
   const due = await chains.claimDue(deps.db, [...live.keys()], leaseSeconds);
@@ -77,7 +77,7 @@ async function readOn(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps
     [next] = await chains.claimDue(deps.db, [claim.name], leaseSeconds);
 }
 
-/** True: the chain is behind. */
+/** Reads a chain once. True: the chain is still behind. */
 async function readOne(
   claim: chains.ChainClaim,
   live: LiveChain,
@@ -90,7 +90,7 @@ async function readOne(
   }, leaseSeconds * 300);
   try {
     const read = await ask(claim, live, deps);
-    // One that waits for the row would replace the time of the next read.
+    // A renewal that comes after the record would overwrite the time of the next read.
     clearInterval(lease);
     await renewal;
     const isRecorded = await record(read, claim, live, deps);
@@ -103,7 +103,7 @@ async function readOne(
   }
 }
 
-/** False: a newer attempt has begun, and nothing was written. */
+/** Writes what was read. False: a newer attempt has begun, and nothing was written. */
 async function record(
   read: ChainRead,
   claim: chains.ChainClaim,
@@ -127,7 +127,10 @@ async function record(
   return recorded !== null;
 }
 
-/** Returns what the caller records. New deposits are recorded before old blocks are read again. */
+/**
+ * Asks the endpoints, and returns what the caller has to record. New deposits are recorded here
+ * already, before old blocks are read again.
+ */
 async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
   const { db } = deps;
   const { chain, key } = live;
@@ -162,7 +165,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       rescan: wantedFrom === null ? null : { from: wantedFrom, to: wantedTo! },
       last_error: null,
       head_height: reading.head,
-      // This attempt goes on.
+      // This attempt goes on, so it keeps its lease.
       wake_seconds: leaseSeconds,
     },
   };
@@ -225,7 +228,7 @@ async function checkedEndpoints(
 function noteSecond(error: unknown, chain: string, { log, failures }: ChainDeps): null {
   const count = failures.due(chain);
   if (count !== null)
-    log.warn({ chain, err: error, count }, 'an endpoint could not be asked a second time');
+    log.warn({ chain, err: error, count }, 'the second endpoint or a second reading failed');
   return null;
 }
 
@@ -244,9 +247,9 @@ function dueSecondReading(
 }
 
 /**
- * Reads a piece of the blocks that an operator wants to be read once more. If that fails, for
- * example because an endpoint has forgotten old blocks, new blocks are read all the same, and it is
- * tried again until the operator gives it up.
+ * Reads some of the blocks that an operator wants to be read once more. If this fails, for example
+ * because an endpoint has forgotten old blocks, new blocks are still read. The same blocks are
+ * tried again until the operator cancels the rescan.
  */
 async function rescanWanted(
   { name, rescan_from: from, rescan_to: to }: chains.ChainClaim,
@@ -274,14 +277,14 @@ async function newlyConfirmed(
   endpoints: ChainEndpoints,
   { db }: ChainDeps,
 ): Promise<FinalTransfer[]> {
-  // A token that is no longer in the file has no decimals.
+  // Only tokens of the chain file, because the decimals of others are unknown.
   const tokens = chain.tokens.map(({ address }) => address);
   const held = await chainDeposits.unconfirmed(db, chain.name, tokens, unconfirmedMax);
   const known = await confirmedOf(chain, endpoints, held);
   return known.map((each) => ({ ...each, is_confirmed: true }));
 }
 
-/** A transfer that was found twice in one read: confirmed if one of the two is. */
+/** Each transfer once, even if a read found it twice; confirmed if either copy is. */
 function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
   const byPlace = new Map<string, FinalTransfer>();
   for (const each of found) {
@@ -296,7 +299,8 @@ async function wakeSeconds(
   { seen, scanned }: ChainReading,
   { db, chainSeconds }: ChainDeps,
 ): Promise<number> {
-  // Otherwise another endpoint is behind, and asking at once would change nothing.
+  // The chain is behind, so it is read on at once. If no block was scanned, another endpoint is
+  // behind, and asking at once would change nothing.
   if (seen === null && scanned !== null) return 0;
   const soon = Math.min(soonSeconds, chainSeconds);
   if (seen === null || seen.length > 0 || (await addresses.areShown(db, chain.family))) return soon;

@@ -8,9 +8,9 @@ import { start } from './start.ts';
 import { wait, type StepDeps } from './step.ts';
 
 /**
- * A start was under way and its answer is unknown: its process died, or the answer was lost. The
- * next step depends on how the upstream recognises a repeated start. If it has no way to, the next
- * route is tried if the catalog allows it; otherwise the request ends.
+ * Goes on after a start whose answer is unknown, because its process died or the answer was lost.
+ * What follows depends on the upstream's class. If the upstream cannot recognise a repeated start,
+ * the next route is tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
   row: ClaimedRequest,

@@ -47,7 +47,8 @@ export function isLeft(
 }
 
 /**
- * The callback URL contains the attempt number, so a callback for an earlier attempt is ignored.
+ * The address for callbacks about an attempt; null if there are none. It contains the attempt's
+ * number, so a callback about an earlier attempt is ignored.
  */
 export function callbackOf(
   { id: request_id }: ClaimedRequest,

@@ -13,7 +13,7 @@ export class Sleep {
     if (this.#wakeable || always) this.#done?.();
   }
 
-  /** Returns at once if a hint came since the last pause. */
+  /** Waits only for `paceMs` if the pause is wakeable and a hint came since the last pause. */
   wait(ms: number, wakeable: boolean): Promise<void> {
     const wanted = wakeable && this.#hinted ? 0 : ms;
     this.#hinted = false;

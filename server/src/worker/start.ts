@@ -26,15 +26,13 @@ import {
 } from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
-/** Longest pause before the next try that an upstream may ask for. */
+/** Longest pause before the next try, or before the first poll, that an upstream may ask for. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
 /** Pauses between tries grow to about this. */
 const retryPauseMaxSeconds = 60;
 const slotKeptSeconds = 5;
-/**
- * How often a request that waits for a slot checks other routes; its own route assigns it a slot.
- */
+/** How often a request that is tried again looks for a slot at its other routes. */
 const slotSeconds = 2;
 /** Allowance for timers that fire a little early. */
 const timerSlackMs = 5;
@@ -212,7 +210,7 @@ function hashOf(job: StartJob): Buffer {
     .digest();
 }
 
-/** An adapter that throws leaves open what the upstream did, so the outcome is unknown. */
+/** Calls the adapter. If it throws, the outcome is unknown: the upstream may have made the job. */
 async function call(
   upstream: Upstream,
   job: StartJob,

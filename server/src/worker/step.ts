@@ -19,7 +19,7 @@ export interface StepDeps extends WebhookFetches {
   spool: Spool;
   upstreams: ReadonlyMap<string, Upstream>;
   catalog: () => Catalog;
-  /** Refuses addresses that are not public. */
+  /** Refuses addresses that are neither public nor allowed by the operator. */
   guarded: Fetch;
   /** For addresses that the operator configured. */
   trusted: Fetch;
@@ -42,16 +42,16 @@ export interface Log {
 export interface WorkerSettings {
   concurrency: number;
   leaseSeconds: number;
-  /** For a step, and for a call to an upstream without its own time limit. */
+  /** Time limit of a step, and of a call to an upstream that sets none. */
   stepTimeoutSeconds: number;
-  /** For fetching all outputs of one job. */
+  /** Time limit of fetching all outputs of a job. */
   outputSeconds: number;
   pollSeconds: number;
   outputMaxBytes: number;
   outputTtlSeconds: number;
   /** How long a request's payloads are kept after its end. */
   retentionDays: number;
-  /** For a whole notification, with its answer. */
+  /** Time limit of a notification, including its answer. */
   webhookMs: number;
   /** For the links in notifications. */
   links: Links;
@@ -72,7 +72,7 @@ export type StepRun = (
 
 type Wait = Extract<Transition, { to: 'wait' }>;
 
-/** The request is due again after `seconds`; only `facts` change besides. */
+/** The request is due again after `wake_seconds`; apart from that, only `facts` change. */
 export function wait(
   { id, attempt, started_in }: ClaimedRequest,
   wake_seconds: number,
@@ -82,7 +82,7 @@ export function wait(
   return { id, attempt, to: 'wait', wake_seconds, ...unchanged, ...facts };
 }
 
-/** How this attempt's start ended. */
+/** Records how this attempt's start ended; the request is due again after `wake_seconds`. */
 export function tried(
   row: ClaimedRequest,
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },

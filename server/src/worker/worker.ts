@@ -33,7 +33,7 @@ const rerouteMs = 1_000;
 const faultMs = 500;
 /** How much longer than the grace period a stopping worker waits for steps that it has aborted. */
 const stuckMs = 1_500;
-/** Roughly when a step is tried again if its share of a budget was used up. */
+/** About how long a step waits for the next try if its share of a budget was used up. */
 const surplusSeconds = 2;
 /** How long work for an upstream that is not set up here is left to processes that have it. */
 const orphanSeconds = 600;
@@ -57,8 +57,8 @@ export interface Worker {
   /** One round of deleting expired data. */
   sweep(): Promise<void>;
   /**
-   * Stops claiming, hands back claims that have not begun within the grace period, and returns when
-   * no step is running.
+   * Stops claiming. After the grace period it aborts running steps and hands back requests that
+   * have not started. Returns when no step is running, at most `stuckMs` after the grace period.
    */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;

@@ -61,7 +61,7 @@ export async function auditWhenDue(
     return checkMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
-    // An audit that fails late took as much time as one that ends, so it counts alike.
+    // An audit that fails late has cost as much as a complete one, so the pause is the same.
     return verdicts.intervalMs(performance.now() - startedAt);
   }
 }

@@ -2,7 +2,7 @@ import { LogThrottle, throttled } from '../../lib/log-throttle.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { beginDueReads, type ChainDeps } from '../read-chains.ts';
 
-/** Reads blockchains for deposits, each when its row says so. */
+/** Reads blockchains for deposits, each when its row is due. */
 
 const checkMs = 1_000;
 
@@ -31,7 +31,7 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
     isStopping: () => isStopping,
   };
   const reads = new Set<Promise<void>>();
-  /** Waits for no chain: a slow one must not delay the others. */
+  /** Begins all due reads without waiting for one, because a slow chain must not delay others. */
   const begin = async () => {
     if (!isAdded)
       await chains.addMany(
@@ -48,7 +48,7 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
   const warn = throttled((told) => deps.log.warn(told, 'could not look for chains to read'));
   let last: Promise<void> = Promise.resolve();
   const round = () => (last = last.then(begin).catch(warn));
-  // Longer than the interval, or a check would come shortly before the chain is due again.
+  // Twice a short interval: after one interval, a check would come just before the chain is due.
   const everyMs = Math.min(checkMs, deps.chainSeconds * 2_000);
   const timer = running && deps.chains.length > 0 ? setInterval(round, everyMs) : undefined;
   timer?.unref();

@@ -48,7 +48,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         labels,
         help: 'Requests that wait for the upstream, counted up to 10000.',
       },
-      { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
+      { name: names.oldest, labels, help: 'How long the oldest waiting request has waited.' },
       { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
       {
         name: names.paused,
@@ -151,11 +151,11 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
   const gauges = [
     { name: of.head, labels, help: 'The newest block of the chain when it was last read.' },
     { name: of.scanned, labels, help: 'The newest final block that was read for deposits.' },
-    { name: of.lag, labels, help: 'The age of that block.' },
+    { name: of.lag, labels, help: 'The age of the newest final block that was read.' },
     {
       name: of.again,
       labels,
-      help: 'How much later blocks are read a second time; little more than an hour.',
+      help: 'Time between the first and the second reading of a block; usually about an hour.',
     },
     {
       name: of.stopped,
@@ -197,7 +197,7 @@ function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
   });
   addOwn(registry, {
     name: 'farebox_spool_bytes',
-    help: 'Bytes of these results.',
+    help: 'Bytes of the results on the disk of this process.',
     read: () => spool.usage().bytes,
   });
 }

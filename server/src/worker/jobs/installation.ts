@@ -17,9 +17,7 @@ import { isCount, objectOf } from '../../lib/json.ts';
 /** Detects that the database is a restored copy, and that clocks differ. */
 
 const againMs = 2_000;
-/**
- * A check older than this is ignored: the database may have been replaced while it was unreachable.
- */
+/** An older check is ignored: the database may have been replaced while it was unreachable. */
 const staleMs = 30_000;
 /** Smaller differences between clocks do no harm. */
 const skewSeconds = 5;
@@ -27,7 +25,7 @@ const skewSeconds = 5;
 export interface InstallationWatch {
   /** Why nothing is started or sent; null if everything may go on. */
   held(): RestoredWhy | null;
-  /** Also false until the first check has ended. */
+  /** False on a restored copy, and while the last successful check is missing or too old. */
   mayWork(): boolean;
   /** By how many seconds the database's clock is ahead of this machine's; null if they agree. */
   skew(): number | null;
@@ -143,8 +141,8 @@ class Watch implements InstallationWatch {
 
   #compareClocks(databaseMs: number, begun: number, ended: number): void {
     const seconds = (databaseMs - (begun + ended) / 2) / 1000;
-    // The server may have read its clock at any time between sending and the answer, between which
-    // this machine's clock may also have been set back.
+    // The server may have read its clock at any time between the call and its answer. Meanwhile,
+    // this machine's clock may have been set back.
     const unsure = Math.abs(ended - begun) / 2000;
     this.#skew = Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
     if (this.#skew === 0) return;

@@ -14,7 +14,7 @@ import { sendNotification } from '../../operations/requests/notification.ts';
 const checkMs = 1_000;
 /** How often letters and unknown outcomes are due, and the channels are noted. */
 const roundMs = 30_000;
-/** Longer than a delivery may take. After it another process sends the event. */
+/** Longer than a delivery may take. After this time another process sends the event. */
 const leaseSeconds = 60;
 const retryMaxSeconds = 600;
 /** Deliveries of one process at the same time. */
@@ -27,7 +27,7 @@ const namedMax = 20;
 /** The operator's webhook. */
 export interface EventReceiver {
   url: string;
-  /** The current one first. */
+  /** The current secret first. */
   secrets: readonly string[];
 }
 
@@ -126,7 +126,7 @@ class Job implements EventJob {
     this.#senders.add(sender);
   }
 
-  /** Sends event after event until none is due. `onFound`: there was one, so there may be more. */
+  /** Sends events one by one until none is due. Calls `onFound` for each: there may be more. */
   async #sendDue(onFound = () => {}): Promise<void> {
     const { receiver, db } = this.#deps;
     while (receiver !== null && this.#mayWork()) {
