@@ -147,8 +147,8 @@ function loadedOf(
 }
 
 /**
- * Makes a problem of a row that was found outside the files; `path` is a JSON pointer within the
- * row.
+ * Describes a problem of a row that was not found in the files, for example at the row's upstream.
+ * `path` is a JSON pointer within the row.
  */
 export function rowProblem(
   { files, owners }: Pick<Folder, 'files' | 'owners'>,

@@ -4,7 +4,7 @@ import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts'
 import type { LiveOptions } from './catalog.ts';
 import { readFolder, rowProblem, type Folder, type FolderOptions } from './catalog-folder.ts';
 
-/** The contents of a folder that is checked without a running service. */
+/** The contents of a folder that was checked without a running service. */
 export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {
   files: string[];
   /** Rows that would be hidden, and why. */
@@ -16,8 +16,8 @@ export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problem
     problemOf: (message: string) => Problem;
   }[];
   /**
-   * Makes a problem of a row that was found outside the files; `path` is a JSON pointer within the
-   * row.
+   * Describes a problem of a row that was not found in the files, for example at its upstream.
+   * `path` is a JSON pointer within the row.
    */
   problemOf: (id: string, path: string, message: string) => Problem;
 }

@@ -37,7 +37,7 @@ export function intake(body: Bytes, pieceBytes: number, options: PutOptions): In
   };
 }
 
-/** Small enough to buffer for many files at once, large enough to be worth a system call. */
+/** Bytes of one write: few enough to buffer for many files, enough to be worth a system call. */
 const writeBytes = 256 * 1024;
 
 /** Streams a body into an open file. The file is neither synced nor closed. */

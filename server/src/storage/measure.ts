@@ -24,7 +24,7 @@ export class Unmeasurable extends Error {
   }
 }
 
-/** A thread's task and its answer. A `fault` is a failure of the machine, not of the file. */
+/** A thread's task. In its answer, `fault` means a failure of the machine, not of the file. */
 export interface Task {
   path: string;
   content_type: string;

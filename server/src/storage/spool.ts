@@ -74,14 +74,14 @@ export class Spool {
       if (id.startsWith('.')) continue;
       const marker = await spool.#marker(id);
       if (marker) spool.#enter(id, marker.account_id, marker.bytes);
-      // Another process may still be writing this entry, but not for this long: it must have died.
+      // Another process may be writing this entry, but after so long it must have died.
       else if (Date.now() - statSync(join(dir, id)).mtimeMs > brokenMs)
         await spool.#disk.removeAll(id);
     }
     return spool;
   }
 
-  /** Throws `SpoolFull`, or an error from reading a file or writing to the disk. */
+  /** Writes an entry. Throws `SpoolFull`, or an error of reading a file or writing to the disk. */
   async keep({ id, attempt, account_id, told, files }: SpoolEntry): Promise<void> {
     const held = { bytes: 0 };
     try {

@@ -28,7 +28,7 @@ const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** Limits the decoder's memory; pages show an icon for larger images. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/** Thumbnails made at the same time; few, because decoding shares its threads with disk access. */
+/** Thumbnails made at the same time: few, because decoding and disk access share their threads. */
 const togetherMax = 2;
 const waitingMax = 200;
 /**
