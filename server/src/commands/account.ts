@@ -18,7 +18,7 @@ import { print, table, withDatabase, type Context } from './output.ts';
 /** Far above any real amount, and far below the maximum of the balance's column. */
 const usdMax = 1_000_000_000n * USD;
 
-/** An amount in USD as it was typed. */
+/** The micro-USD of an amount in USD that was typed. Throws `Refused` if it is not an amount. */
 export function usd(text: string): bigint {
   let amount: bigint;
   try {
@@ -168,7 +168,7 @@ export async function statementOf(
   print(context, { data: rows }, table(head, cells));
 }
 
-/** Only what goes both ways gets a sign; other kinds state their direction. */
+/** Only kinds that can go either way get a sign; the others imply their direction. */
 function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
   const sign = kind !== 'adjustment' && kind !== 'debt' ? '' : direction === 'in' ? '+' : '-';
   return sign + formatUsd(amount_usd_micro);

@@ -74,7 +74,7 @@ function takenWords(taken: boolean | null): string {
 
 const untried = 'not checked: it has no call that costs nothing';
 
-/** A check may fail for another reason than the credential; that is listed among the problems. */
+/** "Not confirmed" covers every failed check; the reason is listed among the problems. */
 function credentialWords({ credential_taken, has_credential }: UpstreamReport): string {
   if (!credential_taken) return 'not confirmed';
   return has_credential ? 'taken' : 'none needed';

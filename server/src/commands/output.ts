@@ -21,8 +21,8 @@ export interface Context extends Terminal {
 }
 
 /**
- * Runs a short command on the database: beside a running service, or on an embedded one that is
- * started for it.
+ * Runs a short command on the database, also beside a running service. An embedded database is
+ * started if it does not run yet.
  */
 export async function withDatabase<T>(
   context: Context,

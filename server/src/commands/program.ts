@@ -136,7 +136,7 @@ function addAccounts(program: Command, run: Run): void {
 }
 
 function addPeople(program: Command, run: Run): void {
-  const person = program.command('person').description('who signs in to the web pages');
+  const person = program.command('person').description('people who sign in to the web pages');
   verb(person, 'list', 'list people with their accounts and roles, newest first')
     .option('--limit <n>', 'how many', count, 100)
     .action(run(async () => (await import('./person.ts')).list));
@@ -174,7 +174,7 @@ function addBookings(program: Command, run: Run): void {
       'name of the payment outside Farebox, such as a bank reference',
     )
     .option('--source <source>', 'where the money came from: paid, bonus or refund', 'paid')
-    .option('--expires <date>', 'the last day (UTC) of a bonus, or its end: the unspent goes back')
+    .option('--expires <date>', 'last day (UTC) of a bonus, or its end; what is unspent goes back')
     .option('--note <text>', "for the operator's log")
     .action(run(async () => (await import('./credit.ts')).credit));
 
@@ -292,7 +292,7 @@ function addChains(program: Command, run: Run): void {
     .argument('<name>')
     .addHelpText('after', example('chain check bsc', 'exit 1 if something is wrong'))
     .action(run(async () => (await import('./chains/chain-check.ts')).check));
-  verb(chain, 'resume', 'read a chain on that was stopped, or read blocks again')
+  verb(chain, 'resume', 'read a stopped chain on, or read blocks again')
     .argument('<name>')
     .option('--from <height>', 'read again from this block on; a deposit is credited once', count)
     .addHelpText('after', example('chain resume bsc --from 71230000', 'after a missed deposit'))
@@ -302,14 +302,14 @@ function addChains(program: Command, run: Run): void {
 function addDeposits(program: Command, run: Run): void {
   const deposit = program.command('deposit').description('deposits from blockchains');
   verb(deposit, 'xpub', 'make a wallet and print its public keys; offline, and nothing is stored')
-    .option('--read', 'of an existing wallet, whose words you type')
+    .option('--read', 'use an existing wallet, whose words you type')
     .addHelpText('after', example('deposit xpub', 'on a computer that you trust'))
     .action(run(async () => (await import('./chains/deposit-xpub.ts')).xpub));
   verb(deposit, 'check', 'compare the keys that are set with the database, and derive each address')
     .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
     .action(run(async () => (await import('./chains/deposit-keys.ts')).check));
   verb(deposit, 'addresses', 'list the addresses with their paths and what they got')
-    .option('--since <time>', 'only those that got something since then, and only that')
+    .option('--since <time>', 'only addresses with deposits since this time, and those amounts')
     .option('--account <email>', 'of one account')
     .addHelpText(
       'after',
@@ -332,9 +332,9 @@ function addDeposits(program: Command, run: Run): void {
     const added = verb(deposit, name, says).argument('<deposit-id>');
     if (name === 'assign') added.argument('<email>');
     else
-      added.option('--account <email>', "if it is no account's, or a token that is not credited");
+      added.option('--account <email>', 'needed if it has no account, or its token is not credited');
     added
-      .option('--allow-booked', 'although another booking names its transaction')
+      .option('--allow-booked', 'credit it even if another booking names its transaction')
       .option('--reason <text>', "for the operator's log")
       .action(run(async () => (await import('./chains/deposit.ts'))[name]));
   }
@@ -350,7 +350,7 @@ function addDeposits(program: Command, run: Run): void {
     .argument('<chain>')
     .argument('[from]', 'first block', height)
     .argument('[to]', 'last block; default: the newest that was read', height)
-    .option('--cancel', 'end the reading of blocks that was asked for before')
+    .option('--cancel', 'end an earlier rescan')
     .addHelpText(
       'after',
       example('deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'),
@@ -386,7 +386,7 @@ function addRequests(program: Command, run: Run): void {
     .action(run(async () => (await import('./request.ts')).cancel));
   verb(request, 'refund', 'give back the charge of a request, or a part of it; once per reference')
     .argument('<request-id>')
-    .argument('[usd]', 'all that is left of the charge if left out')
+    .argument('[usd]', 'default: what is left of the charge')
     .requiredOption('--reference <text>', 'name of the refund outside Farebox, such as a ticket')
     .requiredOption('--reason <text>', 'the reason; the customer sees it in the statement')
     .action(run(async () => (await import('./request.ts')).refund));
@@ -410,7 +410,7 @@ function addUnknown(program: Command, run: Run): void {
   verb(unknown, 'list', 'count them by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')
     .option('--since <time>', 'that ended, or were left, since this time')
-    .option('--until <time>', 'and before then')
+    .option('--until <time>', 'and before this time')
     .option('--model <id>', 'of one model')
     .option('--limit <n>', 'how many', count, 50)
     .action(run(async () => (await import('./unknown.ts')).list));
@@ -420,8 +420,8 @@ function addUnknown(program: Command, run: Run): void {
     'note the outcome of all requests of an upstream that ended since a time',
   )
     .requiredOption('--upstream <name>', 'of this upstream')
-    .requiredOption('--since <time>', 'such as 2027-01-31T12:00:00Z')
-    .option('--until <time>', 'and before then')
+    .requiredOption('--since <time>', 'that ended since this time, such as 2027-01-31T12:00:00Z')
+    .option('--until <time>', 'and before this time')
     .option('--model <id>', 'of one model')
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
     .option('--cost-usd <amount>', 'cost of each that ran')

@@ -83,7 +83,7 @@ export async function importSnapshot(
   };
   const { accounts, requests } = shown;
   const lines = [
-    `The state is that of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
+    `The database has the state of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
     ...(released > 0
       ? [`Open requests that were ended and their reservations given back: ${released}.`]

@@ -4,7 +4,7 @@ import type { Reason } from '../core/reasons.ts';
 import { Refused } from '../operations/refused.ts';
 import type { Terminal } from './output.ts';
 
-/** The command that helps with an error; the web pages show these errors without it. */
+/** The command that helps with an error. The web pages show the same errors without a command. */
 const hints: Partial<Record<Reason, string>> = {
   account_unknown: '"farebox account list" shows them.',
   deposit_booked: 'Then use --allow-booked.',

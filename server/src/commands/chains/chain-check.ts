@@ -9,10 +9,10 @@ import { createFetch } from '../../lib/outbound/fetch.ts';
 import { Refused } from '../../operations/refused.ts';
 import { print, type Context } from '../output.ts';
 
-/** A part of an address that may be a key. */
+/** Shorter parts of an address cannot be keys. */
 const keyMin = 8;
 
-/** Exit code 1 if something is wrong. Needs no database. */
+/** Checks a chain's endpoints, without a database. Returns exit code 1 if something is wrong. */
 export async function check(context: Context, name: string): Promise<number> {
   const { config } = context;
   const faults: string[] = [];

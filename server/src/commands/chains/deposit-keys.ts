@@ -44,7 +44,7 @@ function xpubOf({ FAREBOX_XPUB_EVM, FAREBOX_XPUB_TRON }: Config, family: Family)
   return { evm: FAREBOX_XPUB_EVM, tron: FAREBOX_XPUB_TRON }[family];
 }
 
-/** Exit code 1 if something differs. */
+/** Compares keys and addresses with the database. Returns exit code 1 if something differs. */
 export async function check(context: Context): Promise<number> {
   const { keys, rows } = await withDatabase(context, async (db) => ({
     keys: await addresses.keys(db),
@@ -84,7 +84,7 @@ function keyProblems(config: Config, family: Family, keys: addresses.StoredKey[]
   return [];
 }
 
-/** The trial's key stays in its database, and its setting is never given. */
+/** Whether a key is the trial's, which stays in the database and has no setting. */
 function isOfTrial({ family, xpub }: addresses.StoredKey): boolean {
   return 'problem' in openKey(family, xpub);
 }
@@ -143,7 +143,7 @@ export async function list(context: Context, { since: given, account }: Selected
   print(context, { data }, table(head, cells));
 }
 
-/** A day is taken from its beginning. */
+/** A day stands for its beginning in UTC. */
 function startOf(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
 }

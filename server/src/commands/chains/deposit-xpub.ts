@@ -18,7 +18,7 @@ export async function xpub(context: Context, { read = false }: { read?: boolean 
   const mnemonic = read ? readMnemonic(await typed(context)) : mnemonicOf(randomBytes(32));
   if (mnemonic === null)
     throw new Refused('These are not the words of a wallet: one is wrong, missing or misplaced.');
-  // On stderr, so that a file which stdout is written to has the public part only.
+  // On stderr, so that a file that gets stdout contains only the public part.
   if (!read)
     context.err(
       `${mnemonic}\n\nThese words are your wallet. Write them on paper now: they are not stored and not shown again. Anybody who has them can take every deposit; without them nobody can.\n`,

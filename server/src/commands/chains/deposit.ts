@@ -105,7 +105,7 @@ export async function rescan(
   { cancel = false }: { cancel?: boolean },
 ): Promise<void> {
   if (cancel !== (from === undefined))
-    throw new Refused('Give the first block, or --cancel to end what was asked for before.');
+    throw new Refused('Give the first block, or --cancel to end an earlier rescan.');
   const work = (inside: Database) =>
     from === undefined ? cancelRescan(inside, chain) : rescanChain(inside, chain, from, to);
   const done = await withDatabase(context, (db) =>

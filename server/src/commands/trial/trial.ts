@@ -57,8 +57,8 @@ export async function trial(context: Context): Promise<void> {
 }
 
 /**
- * Throws for a database of others: a trial must not put play money beside real money or run others'
- * jobs.
+ * Throws for a database with accounts that are not a trial's: a trial must not put play money
+ * beside real money or run real jobs.
  */
 async function ownDatabase(db: Database): Promise<void> {
   const [newest] = await accounts.list(db, { limit: 1 });
