@@ -163,12 +163,12 @@ export class HandOverFailed extends Error {
 export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<Reply> {
   const reply = await call.catch((error: unknown) => {
     if (!(error instanceof FetchError)) throw error;
-    const message = `a file was not taken: ${error.message}`;
+    const message = `a file was not accepted: ${error.message}`;
     throw new HandOverFailed({ why: whyOfFault(error), message });
   });
   if (isSuccess(reply.status)) return reply;
   const refused = outcomeOfReply(reply, nowMs);
-  const message = `a file was not taken: ${refused.message}`;
+  const message = `a file was not accepted: ${refused.message}`;
   if (refused.outcome === 'rejected') throw new InputRefused(message);
   throw new HandOverFailed(
     refused.outcome === 'not_accepted' ? { ...refused, message } : { message },
