@@ -375,7 +375,7 @@ function pageEvents({ db, hints, links, log, chains }: Services, times: Times): 
   );
 }
 
-/** What is missing to serve calls; null if nothing is. Text models need no storage. */
+/** Names what is missing to serve calls; null if nothing is. Text models need no storage. */
 async function unready({ db, catalog, blocked }: Services): Promise<string | null> {
   const { models } = catalog.current();
   const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));

@@ -63,7 +63,7 @@ export interface Services {
   spool: Spool;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
-  /** Which upstreams exist, and which are set up. */
+  /** Tells which upstreams exist, and which are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   operations: Operations;

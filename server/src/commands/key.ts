@@ -168,7 +168,7 @@ async function need(db: Database, keyId: string): Promise<keys.KeyRow> {
   throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
 }
 
-/** Undefined stands for no change, null ("none") for no limit. */
+/** Undefined means no change; null, for the text "none", means no limit. */
 function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   return text === undefined ? undefined : text === 'none' ? null : read(text);
 }

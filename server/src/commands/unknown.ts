@@ -100,7 +100,7 @@ function selectionOf({ upstream, since, until, model }: SelectedOutcomes): resol
   return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
 }
 
-/** A day stands for its beginning in UTC. */
+/** A day means its beginning in UTC. */
 function timeOf(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);

@@ -87,7 +87,7 @@ function outlineOf(doc: Document.Parsed, lines: LineCounter): RowOutline[] {
   });
 }
 
-/** The comment before the row, and those beside its price and its cost. */
+/** The comments before the row and beside its price and its cost. */
 function rowNote(row: Node): string {
   const said: (string | null | undefined)[] = [row.commentBefore];
   visit(row, {

@@ -216,9 +216,7 @@ async function* probeBody(): Bytes {
   yield Buffer.from('probe');
 }
 
-/**
- * Wraps a source so that its errors can be distinguished from those of the storage that reads it.
- */
+/** Wraps a source, so that its errors can be distinguished from the storage's. */
 function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
   const inner = source[Symbol.asyncIterator]();
   let failed = false;

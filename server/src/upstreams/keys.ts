@@ -10,8 +10,8 @@ export function keysOf(upstream: Upstream | undefined): string[] {
 }
 
 /**
- * The upstream with the key of this name; null stands for the first key. Undefined if the settings
- * have no such key.
+ * The upstream with the key of this name; null means the first key. Undefined if the settings do
+ * not have the key.
  */
 export function byKey(upstream: Upstream | undefined, key: string | null): Upstream | undefined {
   if (key !== null) return upstream?.keys?.get(key);

@@ -57,7 +57,7 @@ export function unsupportedByWorkflows(options: Record<string, unknown>): FindUn
   return (row, route) => unsupportedChat(row) ?? unsupportedByComfyui(route, workflows);
 }
 
-/** Null if the workflows are invalid, which is already reported for the definition. */
+/** Null if the workflows are invalid: this fault is already reported for the definition. */
 function workflowsIn(options: Record<string, unknown>): ReadonlyMap<string, Workflow> | null {
   try {
     return readWorkflows(options);

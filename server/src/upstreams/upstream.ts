@@ -105,10 +105,10 @@ export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
   | { state: 'done'; result: Result }
   | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
-  /** The upstream does not know the job. After three such polls in a row the job is lost. */
+  /** The upstream does not know the job. After three of these replies in a row, the job is lost. */
   | { state: 'missing'; message: string };
 
-/** Thrown when the upstream refused a poll, which says nothing about the job. */
+/** Thrown when the upstream refused a poll. The refusal says nothing about the job. */
 export class PollRefused extends Error {
   readonly why: Refusal;
   /** How long the upstream asks us to wait. */

@@ -25,7 +25,7 @@ export class Backoff {
   }
 
   /**
-   * How many failures at this upstream a log line stands for now; null: one was logged recently.
+   * The number of failures at this upstream that a log line covers; null: one was logged recently.
    */
   logDue(upstream: string): number | null {
     return this.#throttle.due(upstream);

@@ -161,7 +161,7 @@ function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
   return kept;
 }
 
-/** Undefined for a string that is an address; lists and objects lose such items. */
+/** Undefined for a string that is an address; lists and objects lose these strings. */
 function withoutAddresses(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*https?:\/\/\S*\s*$/i.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null) return value;

@@ -33,7 +33,7 @@ interface KeptMarker {
   cost?: string;
 }
 
-/** True for a failure that will not occur once the storage is back. */
+/** True for a failure that ends when the storage is back or has room. */
 export function isStorageFault(error: unknown): boolean {
   return error instanceof StorageAway || error instanceof StorageFull;
 }
@@ -108,7 +108,7 @@ export class SpoolWatch {
     this.#found = new Set(spool.ids());
   }
 
-  /** The ids that are due, and those among them that may be claimed in spite of a lease. */
+  /** The ids that are due. `orphans`: due ids that may be claimed in spite of a lease. */
   due(isAway: boolean, limit: number): { ids: string[]; orphans: string[] } {
     if (this.#wasAway && !isAway) this.#next.clear();
     this.#wasAway = isAway;

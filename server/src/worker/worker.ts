@@ -84,8 +84,8 @@ class ClaimingWorker implements Worker {
   #gaveUp = false;
   readonly #sleep = new Sleep();
   /**
-   * Notifications may use a quarter of the worker's capacity, and those of one account half of
-   * that, so that a receiver that does not answer cannot hold up jobs or other notifications.
+   * Notifications may use a quarter of the worker's capacity, and one account half of this quarter,
+   * so that a receiver that does not answer cannot hold up jobs or other notifications.
    */
   readonly #notices: Budget;
   /** Steps that call an upstream, by upstream, so that a hanging one leaves capacity to others. */

@@ -143,7 +143,7 @@ export async function list(context: Context, { since: given, account }: Selected
   print(context, { data }, table(head, cells));
 }
 
-/** A day stands for its beginning in UTC. */
+/** A day means its beginning in UTC. */
 function startOf(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
 }

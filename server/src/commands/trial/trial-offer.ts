@@ -3,7 +3,7 @@
 import type { Model } from '../../core/catalog/catalog.ts';
 
 export interface Offer {
-  /** Live rows: those that only the sandbox serves, and the others. */
+  /** Number of live rows that only the sandbox serves, and of all other live rows. */
   models: { sandbox: number; other: number };
   /** Outside services that serve live rows. */
   upstreams: string[];

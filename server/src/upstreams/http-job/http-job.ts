@@ -135,8 +135,8 @@ function idIn(json: unknown, paths: readonly Path[]): string | null {
 }
 
 /**
- * The poll address that the service gave; null if its origin is not that of `base`, because that
- * other server would get our key.
+ * The poll address that the service gave; null if its origin differs from that of `base`, because
+ * another server would get our key.
  */
 function addressIn(json: unknown, { poll_address }: Options, base: string): string | null {
   const text = poll_address === null ? undefined : valueAt(json, poll_address);

@@ -10,7 +10,7 @@ export interface SignatureData {
   timestamp_header?: string;
   /**
    * Form of the header's value, such as `v1,{signature}` or `t={timestamp},v1={signature}`. A
-   * header may contain several such values, separated by spaces.
+   * header may contain several values of this form, separated by spaces.
    */
   form?: string;
   /** The signed text, such as `{id}.{timestamp}.{body}`; `{handle}` is the job's id in the body. */

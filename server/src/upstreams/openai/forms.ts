@@ -10,7 +10,7 @@ import { errorIn } from './wire.ts';
 /** Ample: the last event of OpenAI's Responses repeats the whole reply, and the call's tools. */
 const eventCharsMax = 32 * 1024 * 1024;
 
-/** How a chat call and its reply are written at a server. */
+/** The form of chat calls and their replies at a server. */
 export interface ChatForm {
   /** Appended to the server's address. */
   path: string;

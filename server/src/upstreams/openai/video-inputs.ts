@@ -17,7 +17,7 @@ const dataMaxBytes = 8 * 1024 * 1024;
 /** Fields that a caller must not set. */
 const keptBack = new Set(['model', 'callback_url', 'stream', 'n']);
 
-/** The body of a start; the upstream calls `callback_url` back. Throws `InputRefused`. */
+/** The body of a start. `callback_url`: for callbacks; null: none. Throws `InputRefused`. */
 export function videoBody(
   job: StartJob,
   kind: Options['videos'],

@@ -17,7 +17,7 @@ import type { BearerApi } from '../bearer-api.ts';
 
 /** Replicate's recommended limit for files sent inside the input. */
 const inlineMaxBytes = 256 * 1024;
-/** Length of such a file as base64, with room for the `data:` prefix. */
+/** Length of a file of this size as base64, with room for the `data:` prefix. */
 const inlineMaxLength = Math.ceil(inlineMaxBytes / 3) * 4 + 200;
 const uploadMaxBytes = 100 * 1024 * 1024;
 const uploadMs = 300_000;

@@ -56,7 +56,7 @@ export async function auditWhenDue(
     if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
     await keepAudit(db, report, performance.now() - startedAt);
     show(metrics, (await verdicts.newest(db))!);
-    // Sums up past days, which makes the operator's overview fast.
+    // Sums up past days, so that the operator's overview is fast.
     await rollUpDays(db);
     return checkMs;
   } catch (err) {

@@ -8,8 +8,8 @@ import type { Media, Order } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * A separate process for all heavy work. It starts when there is work and ends when it has been
- * idle for a while, which frees the memory that image and video libraries keep. Because it opens
+ * A separate process for all heavy work. It starts when there is work. It ends when it has been
+ * idle for a while, to free the memory that image and video libraries keep. Because it opens
  * callers' files, it gets no environment variables and no secrets, and a file that crashes a
  * decoder harms nothing else. It runs at low priority, because answering calls comes first.
  */

@@ -213,7 +213,7 @@ function cutOf(task: Task, input: Input, prompt: string, media: Media[]): Order[
   };
 }
 
-/** Refuses a start beyond the video's end, which would cost money for only the last frame. */
+/** Refuses a start beyond the video's end, because the caller would pay for only the last frame. */
 function startOf(task: Task, input: Input, media: Media[]): number {
   const start = number(input.start_seconds, 'start_seconds', 0, 0, 600);
   if (task !== 'video-edit' && task !== 'video-to-video/edit') return start;

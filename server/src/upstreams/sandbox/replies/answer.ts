@@ -12,7 +12,7 @@ const imageTokens = 256;
 const echoMax = 240;
 
 /**
- * Tokens of a message list: those of its texts, plus four per message and 256 per image. Counting
+ * Tokens of a message list: tokens of its texts, plus four per message and 256 per image. Counting
  * stops at `enough`.
  */
 export function promptTokens(messages: unknown, enough: number = Infinity): number {

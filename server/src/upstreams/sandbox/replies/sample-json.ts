@@ -144,8 +144,8 @@ function textOf({ format, minLength, maxLength }: Json, { name, nth }: Place): s
 }
 
 /**
- * One choice of `anyOf` or `oneOf`: the first that is not null, or, deep inside, the one with the
- * fewest levels.
+ * One choice of `anyOf` or `oneOf`: the first that is not null; from `optionalDepthMax` on, the
+ * choice with the fewest levels.
  */
 function choiceOf(schema: Json, place: Place, depth: number): unknown {
   const { root } = place;
