@@ -5,9 +5,9 @@ import { RpcError, type Rpc } from './rpc.ts';
 import { decimalsCall, hexOf, topicOf, transferTopic, wordOf } from './wire.ts';
 
 /**
- * A blockchain inside the process, for the trial and for tests. It answers the calls that
- * `scan.ts` makes. A block's hash depends only on its height and its fork, so a restarted trial
- * goes on with the same blocks; only payments that were not final are lost.
+ * A blockchain inside the process, for the trial and for tests. It answers the calls that `scan.ts`
+ * makes. A block's hash depends only on its height and its fork, so a restarted trial goes on with
+ * the same blocks; only payments that were not final are lost.
  */
 
 interface Payment {
