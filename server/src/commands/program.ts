@@ -119,10 +119,10 @@ function addAccounts(program: Command, run: Run): void {
   verb(
     account,
     'keys-by-api',
-    'whether keys of the account may manage its keys, from the next call on',
+    'set whether keys of the account may manage its keys, from the next call on',
   )
     .argument('<email>')
-    .addArgument(new Argument('<on|off>', 'on for every new account').choices(['on', 'off']))
+    .addArgument(new Argument('<on|off>', 'new accounts have on').choices(['on', 'off']))
     .action(run(async () => (await import('./account.ts')).keysByApi));
   verb(account, 'statement', "list the movements of an account's money, newest first")
     .argument('<email>')
@@ -308,7 +308,7 @@ function addDeposits(program: Command, run: Run): void {
   verb(deposit, 'check', 'compare the keys that are set with the database, and derive each address')
     .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
     .action(run(async () => (await import('./chains/deposit-keys.ts')).check));
-  verb(deposit, 'addresses', 'list the addresses with their paths and what they got')
+  verb(deposit, 'addresses', 'list deposit addresses with their paths and credited amounts')
     .option('--since <time>', 'only addresses with deposits since this time, and those amounts')
     .option('--account <email>', 'of one account')
     .addHelpText(
@@ -372,7 +372,7 @@ function addEvents(program: Command, run: Run): void {
 function addRequests(program: Command, run: Run): void {
   const request = program.command('request').description('requests of all accounts');
   verb(request, 'list', 'list requests, newest first')
-    .option('--status <status>', 'only those in this state')
+    .option('--status <status>', 'only requests with this status')
     .option('--account <email>', 'of one account')
     .option('--model <id>', 'of one model')
     .option('--limit <n>', 'how many', count, 50)
@@ -407,10 +407,10 @@ function addUnknown(program: Command, run: Run): void {
   const unknown = program
     .command('unknown')
     .description('unknown outcomes of requests, and of starts left for the next route');
-  verb(unknown, 'list', 'count them by upstream, and list the newest')
+  verb(unknown, 'list', 'count unknown outcomes by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')
-    .option('--since <time>', 'that ended, or were left, since this time')
-    .option('--until <time>', 'and before this time')
+    .option('--since <time>', 'only outcomes since this time')
+    .option('--until <time>', 'only outcomes before this time')
     .option('--model <id>', 'of one model')
     .option('--limit <n>', 'how many', count, 50)
     .action(run(async () => (await import('./unknown.ts')).list));

@@ -24,7 +24,7 @@ export function fileReader(eachMaxBytes: number) {
   return async (file: InputFile, field: string, name: string, stem = name): Promise<FormPart> => {
     if (left <= 0)
       throw new InputRefused(
-        `${field} does not fit in: the files of the request are too large together.`,
+        `${field} does not fit: all files of the request together are too large.`,
       );
     const content = await bytesOf(file, field, Math.min(left, eachMaxBytes));
     left -= content.length;
