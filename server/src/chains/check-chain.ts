@@ -15,7 +15,7 @@ import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';
 /** Asks the endpoints of a chain whether they fit its file, with calls that change nothing. */
 
 export interface CheckLine {
-  /** 1 or 2; null: both compared. */
+  /** 1 or 2; null: a comparison of the two. */
   endpoint: number | null;
   ok: boolean;
   /** The finding, or the problem and what to do. */

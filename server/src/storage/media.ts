@@ -52,8 +52,8 @@ async function magicType(head: Uint8Array): Promise<string | null> {
 }
 
 /**
- * Recognises HTML by the WHATWG's rules for unknown types. The tag's name must end there, so that
- * `<b` does not match `<bang`.
+ * Recognises HTML by the WHATWG's rules for unknown types. The whole name of the tag must match, so
+ * `<bang` does not count as `<b`.
  */
 const htmlStart =
   /^<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>]|^<!--/i;

@@ -14,9 +14,7 @@ const probeBytes = 64 * 1024;
 /** Long, because some upstreams list thousands of models, page by page. */
 const checkMs = 300_000;
 
-/**
- * A row's use of the upstream: the model there, and the position in the row's list of upstreams.
- */
+/** A row's use of the upstream: the upstream's own name of the model, and the route's place. */
 interface Use {
   id: string;
   model: string;

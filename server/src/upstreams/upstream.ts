@@ -226,7 +226,7 @@ export interface Upstream {
    */
   origin?: string;
   class: UpstreamClass;
-  /** Maximum number of jobs that run there at the same time, for all our processes together. */
+  /** Maximum number of jobs at the upstream at the same time, for all our processes together. */
   concurrency: number;
   /**
    * Time limit of a start that takes longer than usual: it uploads files, or its answer is the

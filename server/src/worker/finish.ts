@@ -102,7 +102,7 @@ async function storeAll(
   }
 }
 
-/** The result as read from the spool; null if it could not be written there. */
+/** The result as read from the spool; null if the spool could not keep it. */
 async function spooled(
   row: ClaimedRequest,
   result: FinishedJob,

@@ -57,7 +57,7 @@ const leaseSeconds = 60;
 /** Time between two reads while a deposit is on its way, or somebody looks at an address. */
 const soonSeconds = 5;
 const failureMaxSeconds = 300;
-/** Blocks of so much time are read again together. */
+/** Blocks of this many seconds are read again together. */
 const secondReadingEverySeconds = 600;
 const readAgainBlocksMax = 2_000;
 /** Maximum number of unconfirmed deposits that one read asks for again. */

@@ -88,7 +88,7 @@ class ClaimingWorker implements Worker {
    * so that a receiver that does not answer cannot hold up jobs or other notifications.
    */
   readonly #notices: Budget;
-  /** Steps that call an upstream, by upstream, so that a hanging one leaves capacity to others. */
+  /** Steps that call upstreams, by upstream: a hanging upstream leaves capacity to the others. */
   readonly #calls: Budget;
   readonly #spooled: SpoolWatch;
   #running: Promise<void> | undefined;

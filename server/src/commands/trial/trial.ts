@@ -98,7 +98,10 @@ interface SignIns {
   password: string;
 }
 
-/** The password of both people, the same at every start; it is kept like the demo key. */
+/**
+ * The password of the demo account and the operator, the same at every start. It is kept like the
+ * demo key.
+ */
 async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
   const path = join(dataDir(config), 'demo-password');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;

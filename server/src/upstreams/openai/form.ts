@@ -33,7 +33,7 @@ export function fileReader(eachMaxBytes: number) {
   };
 }
 
-/** A content type for a header of the form; a caller's text must not begin a new line there. */
+/** A content type for a header of the form, in which a caller's text must not begin a new line. */
 function headerType(given: string): string {
   const type = usualType(given);
   return /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'application/octet-stream';

@@ -9,7 +9,7 @@ export interface Options {
   base_path: string;
   /** The server's name for the limit of completion tokens. */
   token_limit: 'max_tokens' | 'max_completion_tokens';
-  /** Ask for the usage of each stream; some servers report it only then. */
+  /** Ask for the usage of each stream; some servers report it only if asked. */
   include_usage: boolean;
   /** Download the addresses in chat calls ourselves, and send their contents as data. */
   inline_images: boolean;

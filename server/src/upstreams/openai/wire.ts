@@ -71,7 +71,7 @@ export function createWire(
         url: url + path,
         headers: { ...headers, ...call.headers },
       }),
-    /** Whether our key may be sent there. */
+    /** Whether our key may be sent to this address. */
     isOwn: (address: string): boolean =>
       URL.canParse(address) && new URL(address).origin === new URL(url).origin,
   };

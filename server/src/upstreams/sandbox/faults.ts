@@ -17,7 +17,7 @@ export interface Faults {
   slowSeconds: number | null;
   /** Chat only: the reply has this many words. */
   words: number | null;
-  /** Chat only: the usage says that so many prompt tokens were read from a cache. */
+  /** Chat only: the usage says that this many prompt tokens were read from a cache. */
   cachedTokens: number | null;
   /** Chat only: names of the tools to call. */
   tools: string[];
