@@ -332,7 +332,10 @@ function addDeposits(program: Command, run: Run): void {
     const added = verb(deposit, name, says).argument('<deposit-id>');
     if (name === 'assign') added.argument('<email>');
     else
-      added.option('--account <email>', 'needed if it has no account, or its token is not credited');
+      added.option(
+        '--account <email>',
+        'needed if it has no account, or its token is not credited',
+      );
     added
       .option('--allow-booked', 'credit it even if another booking names its transaction')
       .option('--reason <text>', "for the operator's log")

@@ -9,8 +9,8 @@ import { wait, type StepDeps } from './step.ts';
 
 /**
  * Goes on after a start whose answer is unknown, because its process died or the answer was lost.
- * What follows depends on the upstream's class. If the upstream cannot recognise a repeated start,
- * the next route is tried if the catalog allows it; otherwise the request ends.
+ * The upstream's class decides how. If the upstream cannot recognise a repeated start, the next
+ * route is tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
   row: ClaimedRequest,
