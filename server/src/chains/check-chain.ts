@@ -164,7 +164,7 @@ async function compare(
     );
   if (one!.places !== two!.places)
     return wrong(
-      `of the final block ${height}, one endpoint has ${one!.count} transfers and the other ${two!.count}. Replace the endpoint that leaves transfers out.`,
+      `of the final block ${height}, one endpoint has ${one!.count} transfers and the other ${two!.count}. The endpoint with fewer transfers leaves some out: replace it.`,
     );
   return `both endpoints have the same final block ${height}, with ${one!.count} transfers`;
 }

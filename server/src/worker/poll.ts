@@ -11,7 +11,7 @@ import { boundedSeconds, wait, type StepDeps } from './step.ts';
 const pollMaxSeconds = 60;
 /** A job is given up after this many polls in a row to which its upstream does not know it. */
 const missingMax = 3;
-/** Pause between polls while another machine has the result in its spool. It ends the request. */
+/** Pause between polls of a request that another machine will end: its spool has the result. */
 const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
