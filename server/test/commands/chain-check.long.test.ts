@@ -109,7 +109,7 @@ const wrong: [what: string, faults: Faults[], says: RegExp][] = [
   [
     'logs that the other has and it has not',
     [{}, { gap: 4_999n }],
-    /one endpoint has 1 transfers and the other 0\. The one with fewer leaves logs out/,
+    /one endpoint has 1 transfers and the other 0\. The endpoint with fewer transfers leaves some out/,
   ],
 ];
 for (const [what, faults, says] of wrong)
