@@ -68,8 +68,8 @@ export class FareboxError extends Error {
   /** The idempotency key of the call: a repeat under the same key does nothing twice. */
   idempotencyKey?: string;
   /**
-   * True for a submit or chat with an unknown outcome: the reply of this or an earlier attempt was
-   * lost. False: nothing was accepted, and nothing is charged.
+   * True for a submit or chat that the service may have accepted: the reply of some attempt was
+   * lost or broke off. If false, this submit or chat was not accepted and costs nothing.
    */
   mayHaveBeenAccepted = false;
 

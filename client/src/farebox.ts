@@ -50,7 +50,7 @@ export interface SubmitOptions extends Call {
   idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string | undefined;
-  /** Your own pairs of texts, at most 16; shown with the request and searched by. */
+  /** At most 16 names with texts of your own, shown with the request; lists can filter by them. */
   metadata?: Record<string, string> | undefined;
   /**
    * Progress of all files of the input together. The total is null until all uploads have begun.
@@ -61,7 +61,7 @@ export interface SubmitOptions extends Call {
 export interface RunOptions extends SubmitOptions {
   /** Refuses before submitting if the price is above this. */
   maxUsdMicro?: bigint | undefined;
-  /** Called with the id before any waiting. Keep the id: `attach` finds the request again. */
+  /** Called before any waiting. Keep `job.requestId`: `attach` finds the request again. */
   onSubmit?: ((job: Job) => void) | undefined;
   onStatus?: ((status: Status) => void) | undefined;
 }
@@ -284,8 +284,8 @@ export class Farebox {
   }
 
   /**
-   * Returns the current status. With `waitSeconds`, up to 60, the service answers when the status
-   * has changed or is final.
+   * Returns the current status. With `waitSeconds`, at most 60, the service waits up to that long
+   * for a change.
    */
   async status(
     requestId: string,

@@ -5,8 +5,8 @@ import type { Output, QueuedRequest, RequestCard, Status, UnknownInput } from '.
 export interface StatusOptions extends Call {
   waitSeconds?: number | undefined;
   /**
-   * `'final'`: the service answers at the end instead of at the next change. Services older than
-   * this client still answer at the next change.
+   * `'final'`: the service answers at the end instead of at the next change. A service that does
+   * not know this option answers at the next change.
    */
   until?: 'final' | undefined;
 }
@@ -67,7 +67,7 @@ export function createJob(calls: JobCalls, requestId: string, submitted?: Queued
   };
 }
 
-/** Attempts to fetch the output. It is paid for, so this outlasts a restart of the service. */
+/** Retries of the calls for a paid output: enough to outlast a restart of the service. */
 const patience = 10;
 
 /** Returns the result of a final request. Throws unless it is COMPLETED. */

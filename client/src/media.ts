@@ -146,7 +146,7 @@ function counting(
   );
 }
 
-/** The chunk of a stream, which may have another type than it says. */
+/** Returns a stream's chunk. Throws if it is not bytes, whatever the type of the stream says. */
 function bytesIn<T>(chunk: T): T {
   if (ArrayBuffer.isView(chunk)) return chunk;
   throw badArgument('A stream to upload must give Uint8Array, not strings.', 'file');

@@ -114,7 +114,7 @@ export async function* chunksOf(
     );
   } finally {
     scope.end();
-    // A reader who stops early stops the sender as well.
+    // If the caller stops reading early, this ends the connection.
     scope.abort();
   }
 }

@@ -253,7 +253,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
 /** The advice to the caller if the outcome is unknown. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
-    return `It is unknown whether it was accepted: send it again with idempotencyKey "${idempotencyKey}", and it will not run twice.`;
+    return `It is unknown whether the call was accepted: send it again with idempotencyKey "${idempotencyKey}", and it will not run twice.`;
   }
   return method === 'GET'
     ? 'Check the address and that the service runs, then try again.'

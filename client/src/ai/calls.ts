@@ -52,8 +52,8 @@ const usesOf = {
 };
 
 /**
- * Submits the request. The caller's signal does not stop this: without the reply the request's id
- * would be unknown, and it could not be cancelled.
+ * Uploads the files and submits the request. The caller's signal stops the uploads but not the
+ * submit: without its reply, the request's id is unknown and the request cannot be cancelled.
  */
 export function submit(
   client: Farebox,
@@ -78,8 +78,8 @@ export function submit(
 }
 
 /**
- * Waits for the end. If the caller stops waiting while the request is queued, it is cancelled and
- * costs nothing.
+ * Waits for the end. If the caller stops waiting while the request is queued, the request is
+ * cancelled and costs nothing.
  */
 export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<MadeFiles> {
   const signal = options.abortSignal;
@@ -116,7 +116,7 @@ function costOf({ quoted_usd_micro, charged_usd_micro }: RequestCard): JSONObjec
 }
 
 /**
- * Turns errors into the SDK's error types. None is marked as retryable: our own calls were already
+ * Turns errors into the SDK's error types. All are marked as not retryable: the client has already
  * retried where that was safe, and a retry by the SDK would be a new request.
  */
 export async function inWords<T>(

@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions, SharedV4ProviderMetadata } from '@ai-s
 import { idempotencyKeyOf } from './calls.ts';
 import { fieldOf } from '../unknown.ts';
 
-/** OpenAI's chat calls through the SDK's own adapter, with their cost. */
+/** Chat calls through the SDK's adapter for OpenAI-compatible APIs, with their cost. */
 export class ChatModel extends OpenAICompatibleChatLanguageModel {
   /**
    * Idempotency keys of failed calls, by their list of messages: the SDK retries with the same
@@ -65,7 +65,7 @@ export class ChatModel extends OpenAICompatibleChatLanguageModel {
 
 /**
  * Version of the SDK's model interface in the installed packages: v3 with `ai` 6, v4 with `ai` 7.
- * Images and videos use the part that both share.
+ * Images and videos use the part that v3 and v4 share.
  */
 export const specificationVersion: 'v4' = new ChatModel('', {
   baseUrl: '',

@@ -43,8 +43,8 @@ export class Settings {
   }
 
   /**
-   * Puts the files into a list field if the model has one, otherwise the first file into a single
-   * field.
+   * Puts one file into a single field and several files into a list field. If the model has only a
+   * single field, the first file is used and the caller gets a warning.
    */
   setFiles(feature: string, files: FilePart[], lists: string[], singles: string[]): void {
     if (files.length === 0) return;

@@ -74,8 +74,8 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
   // If a FareboxError was thrown, the module is already loaded.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);
-  // If the call may have been accepted, no exit code that invites a retry: that would be charged
-  // again.
+  // A call that may have been accepted gets no exit code that invites a retry, because the retry
+  // would be charged again.
   const exit = error.mayHaveBeenAccepted ? exits.failed : (exitOf[error.code] ?? exits.failed);
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;

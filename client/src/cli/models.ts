@@ -66,7 +66,7 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   }
 }
 
-/** The largest share of an id that may be mistyped. */
+/** The largest share of the typed text that may be wrong. */
 const slipMost = 0.34;
 
 export function nearest(wanted: string, ids: string[]): string[] {

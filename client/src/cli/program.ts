@@ -124,8 +124,8 @@ function addUsage(program: Command): void {
     ],
     examples: [
       ['fare usage', 'the last 30 days, by day'],
-      ['fare usage --by model,metadata.customer --from 2027-01-01 --to 2027-02-01', 'of a month'],
-      ['fare usage --metadata customer=42', 'of one of your customers'],
+      ['fare usage --by model,metadata.customer --from 2027-01-01 --to 2027-02-01', 'one month'],
+      ['fare usage --metadata customer=42', 'one of your customers'],
     ],
   });
 }
@@ -195,7 +195,7 @@ function addRuns(program: Command): void {
     .argument('[id]', 'its id; default: the newest request that has not ended')
     .option(
       '-o, --out <path>',
-      'file or folder for the outputs; default: that of the interrupted run',
+      'file or folder for the outputs; default: as in the interrupted run',
     )
     .option('-f, --force', 'replace existing files')
     .option('--no-preview', 'do not show images in the terminal')
@@ -296,13 +296,13 @@ function addRest(program: Command): void {
     .option('--secret-stdin', 'read the secret from stdin instead of FAREBOX_WEBHOOK_SECRET')
     .option(
       '--forward-to <url>',
-      'receive nothing: follow the requests of the account and post each that ends to this address',
+      'do not listen: follow the requests of the account and post each that ends to this address',
     )
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
       'The service sends to public addresses only (for the demo account of a trial also to this computer): put a tunnel of your choice in front of this port, and pass its address to `fare run --webhook`.',
-      'With --forward-to no tunnel is needed: the notifications of all media requests are made here, with the first secret, or with a new one that is shown. A chat has no notification.',
+      'With --forward-to no tunnel is needed: this command itself makes the notifications of all media requests. It signs them with the first secret, or with a new secret that it shows. A chat has no notification.',
       'A notification without a valid signature is shown as rejected and answered with 400. Calls from pages in a browser are refused with 403 and not shown.',
     ],
     examples: [

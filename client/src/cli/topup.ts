@@ -9,7 +9,7 @@ import { LiveLine, print, printFields, printJson, secondsText, tell } from './te
 import type { Context } from './verb.ts';
 
 const pollMs = 2_000;
-/** Deposits take minutes, so a service that is away for as long does not end the wait. */
+/** Deposits take minutes, so the wait outlasts a service that is away for some minutes. */
 const maxRetries = 20;
 /** Timers beyond this would end at once. */
 const timerMaxMs = 2_147_483_647;
@@ -92,9 +92,9 @@ interface Wanted {
 }
 
 /**
- * Follows deposits that are new or not final yet, until all are final and one is credited.
- * Returns the credited amount. Throws if nothing but ignored deposits arrived, after `timeout`
- * seconds, and at Ctrl-C.
+ * Follows deposits that are new or not final yet, until one is credited and no other waits for its
+ * block. Returns the credited amount. Throws if all were ignored, after `timeout` seconds, and at
+ * Ctrl-C.
  */
 async function waitForDeposit(
   list: (options: Call) => Promise<Deposit[]>,
@@ -113,7 +113,7 @@ async function waitForDeposit(
     timeout === undefined ? null : AbortSignal.timeout(Math.min(timeout * 1000, timerMaxMs));
   const work = async (leaving: AbortSignal) => {
     const signal = limit === null ? leaving : AbortSignal.any([leaving, limit]);
-    // Not sooner, because a signal may come as soon as the address is shown.
+    // Inside `leavable`, because a signal may come as soon as the address is shown.
     await reveal();
     if (!line.live && !quiet) tell(`${waiting}. Ctrl-C ends the waiting only.`);
     for (;;) {

@@ -51,7 +51,7 @@ function headingOf(group: string): string {
   return columns[group]?.[0] ?? group;
 }
 
-/** `-`: the requests without a value of this name. */
+/** The group's value; `-` for requests that have none. */
 function valueOf(line: UsageLine, group: string): string {
   const field = columns[group]?.[1];
   return (field ? line[field] : line.metadata[group.slice('metadata.'.length)]) ?? '-';

@@ -67,7 +67,7 @@ async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
   return secrets.length > 0 ? secrets : undefined;
 }
 
-/** A wrong one would only show when the first notification is refused, which is sent once. */
+/** Checked at the start, because each notification is sent once: a wrong secret would lose it. */
 function isSecret(text: string): boolean {
   return /^whsec_[\w+/=-]+$/.test(text) && Buffer.from(text.slice(6), 'base64').length >= 24;
 }

@@ -138,7 +138,7 @@ describe('a reply that breaks off', () => {
     assert.deepEqual([error.code, error.mayHaveBeenAccepted], ['rate_limited', true]);
     assert.match(
       error.message,
-      new RegExp(`unknown whether it was accepted.*${error.idempotencyKey!}`),
+      new RegExp(`unknown whether the call was accepted.*${error.idempotencyKey!}`),
     );
     faulty.meet('/queue/', later);
     const first = await errorOf(farebox.run(model, input));

@@ -7,20 +7,20 @@ import type { Context } from '../verb.ts';
 import { jsonOf, oneLine, paint, print, printJson, tell } from '../terminal/terminal.ts';
 
 /**
- * Sends to an address of this computer what a webhook would: for each request of the account that
- * ends, its card, signed. No tunnel is needed, because this command asks the service.
+ * Posts the signed card of each media request that ends to a given address, as a webhook would. No
+ * tunnel is needed, because this command polls the service.
  */
 
 const pollMs = 2_000;
-/** Lines of a list may appear a little later than newer ones. */
+/** A request may appear in the list a little later than a newer one. */
 const overlapMs = 10_000;
-/** As long as the service waits for an answer. */
+/** As long as the service waits for the answer to a notification. */
 const answerMs = 10_000;
-/** How many of the newest requests are looked at when this begins. */
+/** The number of newest requests that the first round reads. */
 const firstMost = 200;
-/** How many older open requests are looked at in each round. */
+/** The number of older open requests that each round reads. */
 const olderMost = 20;
-/** The service may be restarted meanwhile. */
+/** Enough to outlast a restart of the service. */
 const maxRetries = 20;
 
 export async function forward(
@@ -50,7 +50,7 @@ export async function forward(
   }
 }
 
-/** The cards of requests that end after this began, in the order in which this sees it. */
+/** Yields the cards of requests that end after the command began, in the order it notices. */
 async function* ended(
   client: Farebox,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ async function* ended(
 ): AsyncGenerator<RequestCard> {
   const call = { signal, maxRetries };
   const open = new Set<string>();
-  /** Ended requests whose lines may still be read again, with their time. */
+  /** Ended requests that the next round may read again, with the time of their creation. */
   const past = new Map<string, number>();
   let since = -Infinity;
   for (let round = 0; ; round++) {
@@ -85,7 +85,7 @@ async function* ended(
       const card = await client.requests.get(id, call);
       open.delete(id);
       if (isFinal(card)) yield card;
-      // The others get their turn first.
+      // Moves to the end of the set, so that the next round reads other requests first.
       else open.add(id);
     }
     since = newest;

@@ -118,8 +118,8 @@ export async function finish(
 }
 
 /**
- * The error after a submit. It says that the request runs on, because a user who ran it again would
- * pay twice.
+ * Returns the error for a failure after the submit. It says that the request goes on, because a
+ * user who ran it again would pay twice.
  */
 export async function goesOn(error: unknown, requestId: string): Promise<unknown> {
   const stop = error instanceof Stop ? null : await stopOf(error);
@@ -128,8 +128,8 @@ export async function goesOn(error: unknown, requestId: string): Promise<unknown
 }
 
 /**
- * The error if the outputs cannot be written (full disk, missing folder): they are paid for and can
- * still be saved.
+ * Returns the error if outputs cannot be saved (full disk, missing folder). It says that they are
+ * paid for and how to save them.
  */
 async function unsaved(error: unknown, card: RequestCard): Promise<unknown> {
   const stop = error instanceof Stop ? error : await stopOf(error);

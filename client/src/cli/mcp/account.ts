@@ -93,7 +93,7 @@ function addUpload(desk: Desk): void {
   );
 }
 
-/** The folders that the user allowed, or else those that the agent's program works in. */
+/** The folders that the user allowed; if there are none, the folders that the agent works in. */
 async function rootsOf({ roots, server }: Desk): Promise<string[]> {
   if (roots.length > 0 || !server.server.getClientCapabilities()?.roots) return roots;
   const named = await server.server.listRoots();
@@ -117,8 +117,7 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
     const file = await realpath(path.resolve(place, named)).catch(() => null);
     if (file !== null && isWithin(place, file) && (await stat(file)).isFile()) return file;
   }
-  // Missing and forbidden files get the same answer, so that it does not reveal what is on the
-  // disk.
+  // Missing and forbidden files get the same answer, so that it reveals nothing about the disk.
   throw new ToolError(
     'not_allowed',
     `There is no such file in ${roots.join(', ')}, or its name begins with a dot.`,

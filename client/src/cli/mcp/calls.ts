@@ -11,7 +11,7 @@ export interface Desk {
   budget: Budget;
   /** Whether to ask the user before money is spent, if the agent's program supports that. */
   ask: boolean;
-  /** Folders that files may be read from. If empty: those that the agent's program names. */
+  /** Folders that files may be read from. If empty, the agent's program names the folders. */
   roots: string[];
   server: McpServer;
   /** Outputs of this session, newest last, for the list of resources. */
@@ -66,7 +66,7 @@ function grown(before: number, part: number): number {
   return Math.max(Math.min(part, 0.99), before + (1 - before) / 1000);
 }
 
-/** Waits for the end of a request, at most this long, and reports its progress. */
+/** Waits up to `seconds` for the end of a request, and reports its progress. */
 export async function waitFor(
   { client }: Desk,
   requestId: string,

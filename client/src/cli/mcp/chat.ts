@@ -74,8 +74,8 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
 }
 
 /**
- * The price for an upper bound of the tokens: each has at least one byte. The service reserves no
- * more.
+ * The price of the largest possible number of tokens: a token has at least one byte. The service
+ * reserves no more.
  */
 async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<Estimate> {
   const bytes = wish.messages.reduce(

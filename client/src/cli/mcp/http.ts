@@ -13,7 +13,7 @@ export interface HttpOptions {
 }
 
 /**
- * Maximum number of open sessions. Beyond this, the one idle for longest is closed, because
+ * Maximum number of open sessions. Beyond it, the session that was idle longest is closed, because
  * programs seldom end their sessions.
  */
 const sessionsAtOnce = 32;

@@ -21,7 +21,7 @@ export interface McpOptions {
   token?: string;
 }
 
-/** Low, because an agent spends without asking: enough for a dozen images or a few short videos. */
+/** Enough for a dozen images or a few short videos: an agent may spend it without asking. */
 export const defaultMaxUsd = '1';
 
 /**

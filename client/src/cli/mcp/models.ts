@@ -23,7 +23,7 @@ const modelLine = z.object({
   unit: z
     .string()
     .describe(
-      'The unit that `price` is for. `price` is in USD, and the highest if there are several.',
+      'The unit of `price`. `price` is in USD; if the model has several prices, it is the highest.',
     ),
   resolutions: z.array(z.string()),
 });

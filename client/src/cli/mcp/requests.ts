@@ -110,9 +110,7 @@ function addListRequests({ server, client }: Desk): void {
   );
 }
 
-/**
- * Outputs as resources. Those of this session are listed; all outputs of the account can be read.
- */
+/** Offers outputs as resources: lists this session's, and reads any output of the account. */
 export function addOutputs(desk: Desk): void {
   const list = () => ({ resources: [...desk.made].reverse() });
   desk.server.registerResource(

@@ -1,6 +1,6 @@
 /**
- * A QR code of two rows a line, with its own colours: scanners need dark on light, whatever the
- * colours of the terminal are.
+ * A QR code with two of its rows in each line of text. It sets its colours itself, because scanners
+ * need dark on light.
  */
 export async function qrText(text: string): Promise<string> {
   const { encodeQR } = await import('qr');
@@ -15,7 +15,7 @@ export async function qrText(text: string): Promise<string> {
   return lines.join('\n');
 }
 
-/** By the upper and the lower row: 1 is dark. */
+/** The sign for an upper and a lower cell: `signs[upper][lower]`, where 1 is dark. */
 const signs = [
   [' ', '▄'],
   ['▀', '█'],

@@ -224,7 +224,7 @@ export class LiveLine {
   }
 }
 
-/** A bar such as `████▌   ` for a share from 0 to 1. */
+/** A bar such as `████▌░░░` for a share from 0 to 1. */
 export function bar(share: number, columns = 16): string {
   const parts = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * columns * 8);
