@@ -48,8 +48,8 @@ export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault
 }
 
 /**
- * Thrown if no complete reply arrived. The message is ours, because browsers have their own, in
- * English.
+ * Thrown if no complete reply arrived. It replaces the browser's error, whose text differs between
+ * browsers and is not translated.
  */
 export class Unreachable extends Error {
   readonly code = 'unreachable';

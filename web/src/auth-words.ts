@@ -56,7 +56,7 @@ addWords('auth', {
     state_not_found: 'That took too long, or started in another browser. Try again.',
     please_restart_the_process: 'That took too long, or started in another browser. Try again.',
     unable_to_get_user_info: 'The identity provider did not share your profile. Try again later.',
-    unable_to_create_user: 'That did not work. Try again later.',
+    unable_to_create_user: 'Your account could not be created. Try again later.',
     invalid_code: 'The identity provider did not confirm the sign-in. Try again.',
   },
   ru: {
@@ -75,9 +75,9 @@ addWords('auth', {
     TOTP_ALREADY_ENABLED: 'Приложение-аутентификатор уже подключено.',
     SESSION_NOT_FRESH: 'Для этого нужно было войти не больше часа назад. Выйдите и войдите снова.',
     INVALID_TOKEN: 'Ссылка использована или устарела. Запросите другую.',
-    TOKEN_EXPIRED: 'Ссылка устарела. Войдите, и можно будет отправить другую.',
+    TOKEN_EXPIRED: 'Ссылка устарела. Войдите, чтобы получить новую.',
     HOLDER_NOT_VERIFIED:
-      'Ключ доступа не проверил, кто его держит. Настройте на устройстве PIN или отпечаток.',
+      'Ключ доступа не подтвердил, что это вы. Настройте на устройстве PIN или отпечаток.',
     PASSKEY_NOT_FOUND: 'Этот ключ доступа здесь неизвестен. Войдите с паролем.',
     AUTHENTICATION_FAILED: 'Войти с ключом доступа не удалось. Повторите или введите пароль.',
     CHALLENGE_NOT_FOUND: 'Прошло слишком много времени. Повторите.',
@@ -87,16 +87,16 @@ addWords('auth', {
       'Браузер не получил ключ доступа: запрос остановлен или ключа для этого сайта нет.',
     passkey_known: 'На этом устройстве уже есть ваш ключ доступа для этого сайта.',
     account_not_linked:
-      'С этим адресом уже входят другим способом. Войдите как обычно; служба входа должна сначала подтвердить адрес.',
+      'С этим адресом уже входят другим способом. Войдите так же; единый вход заработает, только когда служба входа подтвердит адрес.',
     sign_up_closed: 'Для вас здесь нет аккаунта. Попросите приглашение.',
     email_not_found: 'Служба входа не сообщает ваш адрес почты.',
-    access_denied: 'Служба входа вас не пропустила.',
+    access_denied: 'Служба входа отказала во входе.',
     state_mismatch: 'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
     state_not_found: 'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
     please_restart_the_process:
       'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
     unable_to_get_user_info: 'Служба входа не сообщила, кто вы. Повторите позже.',
-    unable_to_create_user: 'Не получилось. Повторите позже.',
+    unable_to_create_user: 'Не удалось создать аккаунт. Повторите позже.',
     invalid_code: 'Служба входа не подтвердила вход. Повторите.',
   },
 });

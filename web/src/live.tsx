@@ -8,12 +8,12 @@ import { createStore } from './store.ts';
 import type { AccountCalls } from './api.ts';
 
 /**
- * Each tab has one event stream that reports changes of the account, so that no page has to poll.
+ * Each tab has one event stream that reports changes of the account, so that lists need no polling.
  */
 
 export type LiveState = 'on' | 'waiting' | 'paused';
 
-/** A hidden tab closes its connection: a browser has few of them. */
+/** A hidden tab closes its connection after this time, because a browser allows only a few. */
 const hiddenMs = 15_000;
 const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 /** Lists are loaded again at most this often, however much changes. */
@@ -42,7 +42,7 @@ const afterGap: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
 const state = createStore<LiveState>('waiting');
 export const useLiveState = state.use;
 
-/** Mounted once, around all pages of an account. */
+/** Keeps the cached data of the shown account up to date. Used once, around all its pages. */
 export function useLive(): void {
   const queries = useQueryClient();
   const { account_id } = useAccount();
@@ -63,7 +63,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     listen('balance', (balance) => {
       queries.setQueryData(['account', account_id, 'GET /balance', {}], balance);
       if (!first) return;
-      // From here on no change is missed, but data loaded earlier may be out of date.
+      // The stream reports every change from now on, but data loaded earlier may be out of date.
       first = false;
       tries = 0;
       state.set('on');

@@ -6,7 +6,7 @@ export function ownPath(to: string | undefined): string {
   // /a/..//host once normalised.
   const { origin, pathname, search, hash } = new URL(to, location.origin);
   const isOwn = origin === location.origin && to.startsWith('/') && !pathname.startsWith('//');
-  // Addresses of sign-in that were saved may name the dashboard's former path.
+  // Saved addresses of the sign-in page may contain the dashboard's former path.
   const path = pathname.replace(/^\/cabinet(?=\/|$)/, '/dashboard');
   return isOwn ? path + search + hash : home;
 }

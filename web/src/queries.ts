@@ -92,7 +92,7 @@ interface PageOptions {
 /** The cursor of the first page. */
 export const firstPage: string | undefined = undefined;
 
-/** Keeps showing the present rows until those of a new query are loaded. */
+/** Keeps showing the present rows until the rows of a new query are loaded. */
 export const previous = { placeholderData: keepPreviousData };
 
 interface Page {
@@ -113,7 +113,7 @@ export function useAccountPages<R extends PageRoute<AccountCalls>>(
   return usePages(useAccountKey()(route, given), useAccountApi(), route, given, options);
 }
 
-/** The same for the operator console. `everyMs`: how often the list is loaded again. */
+/** A paginated list of the operator console. `everyMs`: how often the list is loaded again. */
 export function useOperatorPages<R extends PageRoute<OperatorCalls>>(
   route: R,
   given: CallArguments<OperatorCalls, R>,

@@ -131,7 +131,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
     const address = page.locator('[data-address]');
     const before = await address.innerText();
     await page.getByRole('button', { name: 'New address' }).click();
-    await page.getByText('what comes to it is still credited').waitFor();
+    await page.getByText('deposits to it are still credited').waitFor();
     await assertClear(page, 'deposit-renew');
     await page.getByRole('dialog').getByRole('button', { name: 'New address' }).click();
     await page.locator(`[data-address]:not([data-address="${before}"])`).waitFor();

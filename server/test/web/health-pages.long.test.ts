@@ -249,7 +249,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       await service.work();
       await at(`/operator/requests/${late}`, options, async (page) => {
         const link = page.getByRole('link', {
-          name: say('Resolve', 'Указать, чем он кончился'),
+          name: say('Resolve', 'Записать исход'),
         });
         await link.click();
         const card = page.getByRole('listitem').filter({ hasText: late });

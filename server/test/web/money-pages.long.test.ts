@@ -228,7 +228,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'top-up-ru-dark');
     await page.goto(`${base}/dashboard/money/alerts`);
-    await page.getByText('Никому не сообщается').waitFor();
+    await page.getByText('Оповещения выключены').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Сохранить' }).count(), 0);
     assert.deepEqual(await barriers(page), []);
     for (const path of ['/dashboard/money', '/dashboard']) {

@@ -40,7 +40,7 @@ document.addEventListener('focusin', ({ target }) => {
 const open = new Set<number>();
 let openings = 0;
 
-/** For dialogs that are composed of parts. */
+/** Returns focus when a dialog closes. Called directly by dialogs that are composed of parts. */
 export function useFocusBack(opened: boolean): void {
   useLayoutEffect(() => {
     if (!opened) return;
@@ -50,7 +50,7 @@ export function useFocusBack(opened: boolean): void {
     return () => {
       open.delete(opening);
       const inside = document.activeElement;
-      // By then the dialog has closed, and another one may have opened and taken focus.
+      // After the dialog has closed. Another dialog may have opened and taken focus.
       setTimeout(() => {
         if (opening < Math.max(...open)) return;
         const { activeElement, body } = document;

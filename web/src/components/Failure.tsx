@@ -36,7 +36,7 @@ export function Failure(props: {
   );
 }
 
-/** The time of day; with the date if that is not today. */
+/** The time of `at`, with the date unless it is today. */
 function useTimeOf(at: number): string {
   const moment = new Date(at);
   const isToday = moment.toDateString() === new Date().toDateString();

@@ -41,7 +41,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
   costs_exceed_charges: { to: '/operator/catalog' },
 };
 
-/** Problems that always list all their names, although the count may be of something else. */
+/** Problems whose names are always complete: `count` may count something else, such as jobs. */
 const namesAll = new Set<AttentionLine['what']>([
   'catalog_problems',
   'deposits_held',

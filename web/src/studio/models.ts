@@ -21,7 +21,7 @@ export function usd(price: number): string {
   return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
 }
 
-/** The unit price: one amount, or the lowest and the highest if resolutions differ. */
+/** The unit price: one amount, the range of the resolutions, or a text model's two prices. */
 export function rates(model: Model): string[] {
   if (typeof model.price === 'object') return [usd(model.price.input), usd(model.price.output)];
   const all = Object.values(model.price_by_resolution ?? {});
@@ -56,7 +56,7 @@ export function firstChoice(models: Model[]): Model | undefined {
   return first;
 }
 
-/** Images, videos, texts; generating before editing; cheap before expensive. */
+/** `suggested`: images, videos, texts; generating before editing; cheap before expensive. */
 const orders: Record<Sort, (a: Model, b: Model) => number> = {
   suggested: (a, b) =>
     kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||

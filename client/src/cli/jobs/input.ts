@@ -87,7 +87,8 @@ function readText(file: string): string {
 
 /** All of stdin. Throws on a terminal, because a pipe is expected. */
 export async function stdinText(): Promise<string> {
-  if (process.stdin.isTTY) throw usage('Nothing can be read from stdin: it is the terminal.');
+  if (process.stdin.isTTY)
+    throw usage('Nothing can be read, because stdin is a terminal.', 'Pipe the text in.');
   return readStdin();
 }
 

@@ -13,7 +13,7 @@ export function NotFound() {
   );
 }
 
-/** The same text inside the frame of the pages. */
+/** The text for a missing page, inside the frame of the pages. */
 export function NothingHere() {
   const { t } = useTranslation('common');
   return (

@@ -22,7 +22,7 @@ import {
 import type { ComponentType } from 'react';
 import type { Me } from '../../api-types.ts';
 
-/** The sections of the web pages with their pages; the menu and the palette are built from it. */
+/** A section of the web pages. The menu and the palette are built from the sections. */
 export interface Section {
   path: '/dashboard' | '/studio' | '/operator';
   /** Translation key of the section's name. */

@@ -5,7 +5,7 @@ import { useIsNarrow } from '../narrow.ts';
 import { Dimmed } from '../styles.ts';
 import { Usd, When } from '../text.tsx';
 
-/** A column of a list. The first one names the row. */
+/** A column of a list. The first column names the row. */
 export interface Column<Row> {
   /** Null for the column of actions. */
   label: string | null;

@@ -21,7 +21,8 @@ export interface OfferGroup {
 }
 
 /**
- * The entries that contain every word of the text. Those whose label begins with one come first.
+ * The entries that contain every word of the text. Entries whose label begins with the first word
+ * come first.
  */
 export function fitting(offers: Offer[], typed: string, most: number): Offer[] {
   const words = fold(typed).split(/\s+/).filter(Boolean);

@@ -72,7 +72,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   );
 }
 
-/** The list of keys, asked for with a key that manages them. */
+/** A call that lists the keys, with the new key filled in. */
 function TryManaging({ made }: { made: NewKey }) {
   const { t } = useTranslation('keys');
   const settings = useSettings();

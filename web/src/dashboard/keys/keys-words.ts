@@ -46,7 +46,7 @@ addWords('keys', {
     manager_text:
       'For a platform that gives each customer a key. It spends nothing itself, but its holder can create keys without a limit and spend the whole balance with them. Keep it on one server, with an expiry.',
     manager_more: 'Read about its rights',
-    manager_row: 'Manages keys by the API and spends nothing itself',
+    manager_row: 'Manages keys through the API and spends nothing itself',
     created_by: 'Created by “{{name}}”',
     limit: 'Monthly limit',
     limit_hint: 'In USD, by calendar month in UTC. Reserved amounts count too.',
@@ -126,7 +126,7 @@ addWords('keys', {
       'Создайте по ключу для каждой программы или человека: у каждого свой лимит и срок, и каждый можно отозвать, не задев остальных. Ключ стоит в заголовке каждого вызова:',
     studio_name: 'Ключ студии',
     studio_text:
-      'Этим ключом оплачивается всё, что люди аккаунта запускают в студии. Его текста нет ни у кого; лимиты действуют как у любого другого.',
+      'Этим ключом оплачиваются запуски в студии. Через API он не работает; лимиты действуют как у любого другого ключа.',
     models_count_one: '{{count}} модель',
     models_count_few: '{{count}} модели',
     models_count_many: '{{count}} моделей',

@@ -175,7 +175,7 @@ function useTiming(): (of: DepositAddress) => string {
   };
 }
 
-/** Pays play money in the trial. */
+/** A button that sends test USDT to the account, in the trial. */
 function Play() {
   const { t } = useTranslation('deposit');
   const api = useAccountApi();

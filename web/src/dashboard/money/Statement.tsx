@@ -204,8 +204,8 @@ function Sums({ search }: { search: StatementSearch }) {
     ['out', totals && <Usd micro={-BigInt(totals.out_usd_micro)} />],
     ['net', totals && <Usd micro={totals.net_usd_micro} signed />],
   ];
-  // The books show no movement for the amount paid, only the returned rest of the reservation, so
-  // the charges are totalled separately.
+  // A charge changes the available balance only by the rest of the reservation that it releases, so
+  // the charged amounts have their own total.
   if (totals && totals.charged_usd_micro !== '0')
     sums.push(['charged', <Usd micro={totals.charged_usd_micro} />]);
   return (
@@ -261,7 +261,7 @@ function Rows({ rows }: { rows: Movement[] }) {
   );
 }
 
-/** The same as cards, on narrow screens. */
+/** The movements as cards, on narrow screens. */
 function Cards({ rows }: { rows: Movement[] }) {
   const { t } = useTranslation('money');
   return (

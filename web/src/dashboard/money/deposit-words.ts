@@ -48,7 +48,7 @@ addWords('deposit', {
     renew: 'New address',
     renew_title: 'A new address on {{network}}?',
     renew_text:
-      'The page shows a new address from then on, also on networks of the same kind. The present address stays yours, and what comes to it is still credited.',
+      'From then on the page shows a new address, also on networks of the same kind. The present address stays yours: deposits to it are still credited.',
   },
   ru: {
     title: 'Отправить USDT',

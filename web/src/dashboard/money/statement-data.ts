@@ -6,7 +6,7 @@ import { useAccountPages, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the statement. */
 
-/** The query in the service's form: from the first midnight to the one after the last day. */
+/** The query in the service's form: from the first day's midnight to the last day's end. */
 export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
   return { kind, from: from && midnight(from), to: to && midnight(to, 1) };
 }

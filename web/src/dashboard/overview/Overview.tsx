@@ -235,7 +235,7 @@ function Job({ job }: { job: RunningRequest }) {
   );
 }
 
-/** The time since then as `3:05`, computed at each render. */
+/** The time since a moment, such as `3:05`, computed at each render. */
 function elapsed(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1000));
   const [hours, rest] = [Math.floor(seconds / 3600), seconds % 3600];

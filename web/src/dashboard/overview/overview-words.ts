@@ -55,7 +55,7 @@ addWords('overview', {
   ru: {
     title: 'Обзор',
     top_up: 'Пополнить',
-    available_text: 'столько могут стоить запросы',
+    available_text: 'можно потратить',
     debt_text: 'ваш долг {{amount}}: его сначала вернёт ближайшее пополнение',
     reserved_text: 'на запросы, которые ещё не завершены',
     month: 'Этот месяц',

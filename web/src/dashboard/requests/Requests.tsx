@@ -304,7 +304,7 @@ function KeyName({ id }: { id: string }) {
 
 function Took({ entry, size = 'sm' }: { entry: RequestEntry; size?: 'xs' | 'sm' }) {
   const { created_at, started_at, completed_at } = entry;
-  // A request cancelled in the queue never started: this is then the time it waited.
+  // A request cancelled in the queue never started, so this is the time it waited.
   const to = isFinal(entry) ? completed_at : null;
   return (
     <Text size={size} span c={isFinal(entry) ? undefined : 'dimmed'}>

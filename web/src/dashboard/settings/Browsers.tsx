@@ -13,7 +13,7 @@ import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { useEarly } from '../../queries.ts';
 
-/** The sessions of the user; unknown ones can be signed out. */
+/** The user's sessions. All except this browser's can be signed out. */
 export function Browsers({ sessions }: { sessions: Session[] }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();

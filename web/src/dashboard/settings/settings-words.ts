@@ -54,7 +54,8 @@ addWords('settings', {
     passkeys: 'Passkeys',
     passkeys_text:
       "Sign in with your device's fingerprint, face or PIN. A passkey replaces the password and the authenticator app, and only works on this site.",
-    passkeys_impossible: 'Passkeys need HTTPS and a supported browser.',
+    passkeys_impossible:
+      'Passkeys need HTTPS, a host name (not an IP address) and a browser that supports them.',
     synced: 'Synced',
     added: 'Added',
     add_passkey: 'Add a passkey',
@@ -125,7 +126,8 @@ addWords('settings', {
     passkeys: 'Ключи доступа',
     passkeys_text:
       'Входите по отпечатку пальца, лицу или PIN-коду устройства. Ключ доступа заменяет пароль и приложение, и его нельзя отдать поддельному сайту.',
-    passkeys_impossible: 'Ключам доступа нужен сайт с именем и браузер, который их знает.',
+    passkeys_impossible:
+      'Ключам доступа нужны HTTPS, имя сайта (не IP-адрес) и браузер, который их поддерживает.',
     synced: 'Синхронизируется',
     added: 'Добавлен',
     add_passkey: 'Добавить ключ доступа',

@@ -203,7 +203,7 @@ function TestSend() {
 const checks = {
   JavaScript: `import { Webhook } from 'standardwebhooks';
 
-// Throws where the signature is not ours. The body must be the text as it came.
+// Throws if the signature is not ours. The body must be the text as received.
 const event = new Webhook(process.env.FAREBOX_WEBHOOK_SECRET).verify(body, headers);
 // event.request_id, event.status: fetch event.response_url with your key.`,
   Python: `from standardwebhooks.webhooks import Webhook

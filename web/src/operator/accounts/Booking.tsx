@@ -130,7 +130,7 @@ export function Booking(props: {
   );
 }
 
-/** The end of a bonus's last day; null: it has no end. */
+/** The end of a bonus's last day; null if the bonus has no end. */
 function endOf(source: Source, lastDay: string): string | null {
   return source === 'bonus' && lastDay !== '' ? `${lastDay}T23:59:59.999Z` : null;
 }

@@ -23,7 +23,7 @@ addWords('operator_account', {
     amount: 'Amount in USD',
     source: 'Source',
     expires: 'Last day, UTC',
-    expires_hint: 'The unspent part then goes back. Empty: the bonus stays.',
+    expires_hint: 'After this day the unspent part goes back. If empty, the bonus has no end.',
     deposits: 'Money in, by source',
     reference: 'Reference',
     reference_hint:
@@ -71,7 +71,7 @@ addWords('operator_account', {
     allow_keys: 'Allow keys by API',
     allow_keys_title: 'Allow keys by API for this account?',
     allow_keys_text:
-      'Its keys that manage keys work again from the next call. Revoke first what must not work again.',
+      'Its keys that manage keys work again from the next call. First revoke the keys that must not work again.',
     keys_allowed: 'Allowed. Its keys that manage keys work again.',
     own: 'You are an operator through this account. Ask another operator to suspend it or revoke its access.',
     invite_title: 'Invite somebody to this account',
@@ -175,18 +175,18 @@ addWords('operator_account', {
     amount: 'Сумма в USD',
     source: 'Откуда деньги',
     expires: 'Последний день, UTC',
-    expires_hint: 'Что не потрачено, уйдёт обратно. Пусто: бонус остаётся.',
+    expires_hint: 'После этого дня непотраченное уйдёт обратно. Если пусто, бонус бессрочный.',
     deposits: 'Поступления по источникам',
     reference: 'Номер платежа',
     reference_hint:
       'Внешнее имя платежа, например хеш транзакции. Один и тот же проводится один раз.',
-    reference_free: 'С ним ещё ничего не проводили.',
+    reference_free: 'Этот номер новый.',
     reference_same: 'Именно это пополнение проведено {{when}}. Повтор ничего не изменит.',
-    reference_taken: 'С ним уже проведено {{when}} для {{email}}: {{amount}}. Нужен другой номер.',
+    reference_taken: 'Номер использован {{when}} для {{email}}: {{amount}}. Нужен другой номер.',
     reason: 'Причина',
     reason_hint: 'Попадёт в выписку, её читает клиент.',
     correct_title: 'Исправить баланс',
-    correct_text: 'Минус списывает. Баланс не опускается ниже нуля.',
+    correct_text: 'Отрицательная сумма списывает. Баланс не опускается ниже нуля.',
     allows_debt: 'Разрешить долг',
     allows_debt_hint:
       'Для отозванного платежа: чего не хватит на балансе, сначала вернёт ближайшее пополнение.',
@@ -200,7 +200,7 @@ addWords('operator_account', {
     price_hint:
       '1 — цена каталога, 0.8 — на пятую часть меньше, 0 — бесплатно. Не больше 100, до 6 знаков.',
     price_text:
-      'Действует со следующего вызова. Что в очереди, выполняется или завершено, сохраняет цену.',
+      'Действует со следующего вызова. Существующие запросы сохраняют цену.',
     price_set: 'Цены действуют со следующего вызова.',
     suspend_title: 'Приостановить аккаунт?',
     suspend_text:

@@ -116,7 +116,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
   const { stopped_why, refused_why, key_differs, failures, last_error, state } = chain;
   const { rescan_from, rescan_to, rescan_late, rescanned_height } = chain;
   const height = new Intl.NumberFormat(useLocale());
-  // While the chain is stopped or refused, the newest error is that of the stop or the refusal.
+  // While the chain is stopped or refused, the last error only repeats the reason for this.
   const error = stopped_why === null && refused_why === null ? last_error : null;
   const problems: [what: string, said: string][] = [
     ...(stopped_why === null ? [] : [problem('stopped', stopped_why)]),

@@ -35,7 +35,7 @@ export function Chains() {
   );
 }
 
-/** The credited deposits of each chain, beside the same in the ledger. */
+/** The credited deposits of each chain, beside the deposits from that chain in the ledger. */
 function Sums() {
   const { t } = useTranslation('operator_chains');
   const { data, error, refetch } = useOperatorQuery('GET /chain-sums', {});

@@ -23,7 +23,8 @@ export function CreditDialog({ deposit, onClose }: Of) {
   const { t } = useTranslation('operator_deposits');
   const act = useAction();
   const { account_id, why } = deposit;
-  // Otherwise nothing has confirmed the deposit, so the operator names the account on purpose.
+  // For the other reasons no account has the deposit or nothing has confirmed it, so the operator
+  // names the account.
   const isOwners = account_id !== null && (why === 'review' || why === 'dust');
   const [account, setAccount] = useState('');
   const [reason, setReason] = useState('');

@@ -30,7 +30,7 @@ const whysOf: Record<State | 'all', readonly Why[]> = {
   all: offered.whys,
 };
 
-/** Deposits from blockchains, of all accounts. Those that are held come first. */
+/** Deposits of all accounts: the held ones, unless the address names another state. */
 export function Deposits() {
   const { t } = useTranslation('operator_deposits');
   return (

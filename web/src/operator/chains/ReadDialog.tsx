@@ -12,7 +12,7 @@ interface Of {
   onClose: () => void;
 }
 
-/** Reads a chain on that was stopped: where it was, or from a lower block on. */
+/** Resumes the reading of a stopped chain, where it stopped or from a lower block. */
 export function ResumeDialog({ chain, onClose }: Of) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
@@ -39,7 +39,7 @@ export function ResumeDialog({ chain, onClose }: Of) {
   );
 }
 
-/** Reads blocks again, while new ones are read. */
+/** Reads earlier blocks again, while the reading of new blocks continues. */
 export function RescanDialog({ chain, onClose }: Of) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
@@ -89,7 +89,7 @@ function Height(props: {
   );
 }
 
-/** A block's height; undefined: it is none. */
+/** A typed block height as a number; undefined if it is not a height. */
 function heightOf(text: string): number | undefined {
   const digits = text.replaceAll(/[\s,.’]/g, '');
   return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;

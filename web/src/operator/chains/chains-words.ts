@@ -31,11 +31,11 @@ addWords('operator_chains', {
         'Stopped, because a final block was replaced: {{said}}. Compare that block with an explorer. Then resume the reading from its height.',
       refused: 'No address is shown until this is corrected: {{said}}',
       key_differs:
-        'The configured xpub differs from the stored one, so no address is shown. Restore the former xpub; after a change on purpose, run farebox deposit rotate. If nobody of you changed it, somebody else may have.',
+        'The configured xpub differs from the stored one, so no address is shown. Restore the former xpub; after a change on purpose, run farebox deposit rotate. If none of you changed it, somebody else may have.',
       not_set_up: 'This chain was read before, but no endpoint is set for it now.',
       rescan: 'Read again: blocks {{from}} to {{to}} are left.',
       rescan_late:
-        'Each block is read a second time after an hour, to find deposits that were missed. That has come only to block {{rescanned}}. The log says why it fails.',
+        'Each block is read a second time after an hour, to find deposits that were missed. The second reading has reached only block {{rescanned}}. The log says why it fails.',
       failures_one: '{{count}} read failed: {{said}}',
       failures_other: '{{count}} reads in a row failed: {{said}}',
     },
@@ -43,20 +43,20 @@ addWords('operator_chains', {
     resume_title: 'Resume {{title}}?',
     resume_text:
       'Compare the block with an explorer first. Deposits that were credited stay credited, and none is credited twice.',
-    resume_from: 'The height of the replaced block. Without it, reading goes on where it was.',
+    resume_from: 'The height of the replaced block. If empty, reading continues where it stopped.',
     resume_now: 'The chain is read again.',
     rescan: 'Read again',
     rescan_title: 'Read {{title}} again?',
     rescan_text:
       'This finds deposits that an endpoint left out, and those from before the chain was set up. New blocks are read as well, and no deposit is credited twice.',
-    rescan_to: 'Without it, up to the newest block that was read.',
+    rescan_to: 'If empty, the newest block that was read.',
     rescan_now: 'The blocks are read again.',
     to: 'To block',
     from: 'From block',
     bad_height: 'A whole number',
     sums: 'Credited so far',
     sums_text:
-      'The credited deposits of each chain, beside the deposits in the ledger that name it.',
+      'The credited deposits of each chain, beside the deposits from that chain in the ledger.',
     no_sums: 'Nothing was credited from a chain yet.',
     chain: 'Chain',
     deposits_one: '{{count}} deposit',
@@ -106,7 +106,7 @@ addWords('operator_chains', {
       not_set_up: 'Эту сеть читали раньше, но сейчас для неё не задан ни один узел.',
       rescan: 'Читаются заново: осталось с {{from}} по {{to}}.',
       rescan_late:
-        'Через час каждый блок читается второй раз, чтобы найти пропущенные поступления. Это дошло только до блока {{rescanned}}. Причина ошибок указана в логе.',
+        'Через час каждый блок читается второй раз, чтобы найти пропущенные поступления. Второе чтение дошло только до блока {{rescanned}}. Причина ошибок указана в логе.',
       failures_one: 'Не удалось {{count}} чтение: {{said}}',
       failures_few: 'Не удались {{count}} чтения подряд: {{said}}',
       failures_many: 'Не удались {{count}} чтений подряд: {{said}}',

@@ -20,7 +20,7 @@ addWords('operator_deposits', {
       unmatched: 'No account has this address',
       review: 'Large, or perhaps credited by hand',
       dust: 'Below the minimum',
-      token: 'Not a token that is credited',
+      token: 'This token is not credited',
       operator: 'An operator ignored it',
     },
     chain: 'Chain',

@@ -197,7 +197,7 @@ function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_up
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }
 
-/** The 95th percentile and its period. If that is the last hour, also the median of the day. */
+/** The 95th percentile of the last hour, with the day's median; or else of the last day. */
 function Spread({
   hour,
   day,

@@ -9,7 +9,7 @@ import { useAction } from '../action.ts';
 import './unknown-words.ts';
 
 interface Of {
-  /** One unknown outcome, or all those of one upstream since a given time. */
+  /** One unknown outcome, or all unknown outcomes of one upstream. */
   of: UnknownOutcome | UnknownOutcomes;
   onClose: () => void;
 }
@@ -21,8 +21,8 @@ export function ResolveDialog({ of, onClose }: Of) {
   const [cost, setCost] = useState('');
   const [note, setNote] = useState('');
   const many = 'oldest_at' in of ? of : null;
-  // Outcomes are selected by when they ended. The oldest ended after it was created, so this time
-  // selects all.
+  // Outcomes are selected by the time of their end. The oldest was created before it ended, so the
+  // time of its creation selects all.
   const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
   const start = new Date(`${since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());

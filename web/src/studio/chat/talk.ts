@@ -252,7 +252,7 @@ export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
   return cost_usd_micro === undefined && request_id !== undefined;
 }
 
-/** Asks for the cost of an ended reply until it is known. */
+/** Looks up the cost of an ended reply, unless the cost is known. Gives up after some minutes. */
 export async function settle(ask: Ask, message: Message): Promise<void> {
   if (!isUnsettled(message) || settling.has(message.id)) return;
   settling.add(message.id);
@@ -309,7 +309,7 @@ async function open(
   }
 }
 
-/** The cost of an interrupted reply, once it is charged. */
+/** The cost of an interrupted reply; null if it is not charged within some minutes. */
 async function charged(address: string): Promise<string | null> {
   for (const ms of settleTries) {
     await new Promise((resolve) => setTimeout(resolve, ms));

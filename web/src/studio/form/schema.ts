@@ -141,7 +141,7 @@ function typeOf({ type, anyOf, oneOf }: Schema): string | undefined {
   return branches.length === 1 ? typeOf(branches[0]!) : undefined;
 }
 
-/** Resolves references within the schema, and a single branch. */
+/** Resolves references and `allOf`, and an `anyOf` or `oneOf` that has a single branch. */
 function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   if (depth > 8) return schema;
   const { $ref, allOf, ...own } = schema;
@@ -188,8 +188,8 @@ function isEmptyList(value: unknown): boolean {
 }
 
 /**
- * Fields that are not folded: required ones, media, prompt and size, and those that decide the
- * price.
+ * Whether a field is shown unfolded: if it is required, affects the price, or is a media field, the
+ * prompt, the aspect ratio or the image size.
  */
 export function isInFront({ name, required, control }: Field, priced: Set<string>): boolean {
   if (required || priced.has(name)) return true;

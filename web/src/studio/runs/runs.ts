@@ -37,7 +37,7 @@ const pollMs = 1_500;
  * are polled.
  */
 const streamsMax = 2;
-/** Delays before the user is asked to retry, in milliseconds. */
+/** The pause before each attempt to submit, in milliseconds. */
 const tries = [0, 700, 2_000, 5_000];
 
 function useRunsKey(model_id: string) {
@@ -152,7 +152,7 @@ export function usePresses(
   };
 }
 
-/** Submits again until there is a reply: the Idempotency-Key makes repeats harmless. */
+/** Submits, and again if the reply was lost: the Idempotency-Key makes repeats harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs);
