@@ -28,7 +28,7 @@ export const meQuery = {
   staleTime: 60_000,
 };
 
-/** The start page: an operator without an account begins in the console. */
+/** The start page: the console, for an operator who has no account of a customer. */
 export function homeOf({ is_operator, accounts }: Me): '/dashboard' | '/operator' {
   return is_operator && accounts.every((account) => account.is_operator)
     ? '/operator'

@@ -49,7 +49,7 @@ export function Percent({ ppm }: { ppm: number }) {
   return <span className="number">{usePercent()(ppm)}</span>;
 }
 
-/** As text, rounded down to a tenth of a percent. */
+/** Formats a share given in millionths, cut after a tenth of a percent. */
 export function usePercent(): (ppm: number) => string {
   const format = new Intl.NumberFormat(useLocale(), {
     style: 'percent',

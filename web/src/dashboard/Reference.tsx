@@ -256,7 +256,7 @@ const shownHeaders = /^(x-request-id|x-ignored-fields|retry-after|(x-)?ratelimit
 
 const shownMax = 20_000;
 
-/** Makes the call as the signed-in user and shows the reply as it arrives. */
+/** Makes the call as the signed-in user. Returns its reply as text, cut after `shownMax`. */
 async function perform(
   operation: Operation,
   { values, body, file }: Filled,

@@ -4,7 +4,7 @@ import { api, authCall } from '../api.ts';
 import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
-/** The ways to sign in that this service offers; undefined while loading. */
+/** The service's settings for its pages, such as the ways to sign in; undefined while loading. */
 export function useSettings() {
   const queryFn = () => api('GET /api/web');
   return useQuery({ queryKey: ['web'], queryFn, staleTime: 60_000 }).data;

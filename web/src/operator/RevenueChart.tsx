@@ -6,7 +6,7 @@ import { useLocale } from '../components/text.tsx';
 import { formatUsd } from '../money.ts';
 import './overview-words.ts';
 
-/** Revenue and cost by day. A table holds the same numbers for screen readers. */
+/** Revenue and cost by day. Hidden from screen readers, which have the table view instead. */
 export default function RevenueChart({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();

@@ -34,7 +34,7 @@ export function useQuote(model_id: string, input: Input, fields: Field[], priced
   return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
 }
 
-/** The fields that affect the price. Free texts do not, so typing a prompt requests no quote. */
+/** The input without free texts, which do not affect the price: typing them requests no quote. */
 function pricingInput(input: Input, fields: Field[], priced: Set<string>): Input {
   const free = new Set(
     fields.filter(({ name, control }) => control.as === 'text' && !priced.has(name)).map(nameOf),
@@ -50,7 +50,7 @@ export function useAllowance() {
   return useAccountQuery('GET /studio/allowance', {}, { refetchInterval: 20_000 }).data;
 }
 
-/** Reloads everything that shows money, after money was reserved, charged or released. */
+/** Reloads the allowance and the balance, after money was reserved, charged or released. */
 export function useMoneyMoved(): () => void {
   const reload = useReload();
   return () => void reload('GET /studio/allowance', 'GET /balance');
@@ -63,7 +63,7 @@ export function lacking({ available_usd_micro }: Allowance, price: string): stri
 
 export type Shortage = 'balance' | 'limit' | 'jobs';
 
-/** The reason why the allowance does not cover the price; null if it does. */
+/** The reason why the allowance does not permit a run at this price; null if it does. */
 export function shortage(allowance: Allowance, price: string, opensJob = true): Shortage | null {
   const { available_usd_micro, limit_usd_micro, spent_usd_micro } = allowance;
   const amount = BigInt(price);

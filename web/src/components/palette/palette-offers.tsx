@@ -140,7 +140,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
         icon: drawn(IconSwitchHorizontal),
         run: () => {
           switchAccount(account_id);
-          // The open page belongs to the other account.
+          // The open page may show something that only the previous account has.
           void navigate({ to: '/dashboard' });
         },
       })),

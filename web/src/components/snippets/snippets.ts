@@ -1,6 +1,6 @@
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 
-/** Code that makes one call of the API, with a placeholder for the key. */
+/** Code that makes one call of the API. It takes the key from FAREBOX_API_KEY. */
 
 export interface SnippetCall {
   base_url: string;

@@ -203,7 +203,7 @@ function KeyActions({ shown, onOpen }: { shown: Key; onOpen: (what: KeyAction) =
   );
 }
 
-/** After a rotation: whether the previous secret is still valid, and a button to end it. */
+/** After a rotation: until when the previous secret works, its last use, and a button to end it. */
 function Overlap({ shown, may }: { shown: Key; may: boolean }) {
   const { t } = useTranslation('keys');
   const end = useKeyChange(({ key_id }: Key, api) =>

@@ -126,7 +126,7 @@ function usePrice(model: Model | null): string | null {
   return data?.price_usd_micro ?? null;
 }
 
-/** An image model if there is one, else any model whose example needs no file. */
+/** A text-to-image model, or else a text model, or else any model that the key may use. */
 function exampleOf(models: Model[], allowed: string[] | null): Model | undefined {
   const usable = models.filter(({ id }) => allowed === null || allowed.includes(id));
   return (

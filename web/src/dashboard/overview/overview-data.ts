@@ -32,7 +32,7 @@ export interface Day {
   requests: number;
 }
 
-/** Days with their segments, the series with the highest cost first. */
+/** Days with their segments. Series are sorted by cost, highest first; the other models are last. */
 export function breakDown(
   { days, data }: Spend,
   by: 'kind' | 'model',

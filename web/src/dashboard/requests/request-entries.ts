@@ -57,7 +57,7 @@ export function queryOf({ model, key, from, to, ...rest }: Search) {
   };
 }
 
-/** Updates changed entries in place and puts new ones on top, if this page shows the newest. */
+/** Updates or removes changed entries, and adds new ones if this page shows the newest. */
 export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
   let { data, older } = page;
   for (const entry of changed) {

@@ -66,7 +66,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** Idle upstreams are left out; one line names them. */
+/** Upstreams with work or a pause. Idle upstreams are left out. */
 function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
   const { t } = useTranslation('operator_queue');
   const busy = upstreams?.filter(
@@ -125,7 +125,7 @@ function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
   );
 }
 
-/** Null, which shows nothing, if no request is waiting. */
+/** Null, which shows nothing, if there is no request to show the age of. */
 function age(seconds: number | null) {
   return seconds === null ? null : <Took ms={seconds * 1000} />;
 }

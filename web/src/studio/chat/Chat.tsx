@@ -87,7 +87,7 @@ function Talking({ models }: { models: Model[] }) {
     settled: moneyMoved,
   });
   useEffect(() => {
-    // Settles replies that were cut off before this page loaded.
+    // Looks up the costs of replies that were cut off before this page loaded.
     if (kept && !isWriting)
       for (const message of kept.messages) void settle(askIn(kept.id), message);
   }, [kept?.id, isWriting]);

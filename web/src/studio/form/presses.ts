@@ -4,9 +4,9 @@ import { ApiFailure } from '../../api.ts';
 import type { Input } from './draft.ts';
 import { createStore, type Store } from '../../store.ts';
 
-/** Submits that the service has not answered. They outlast the page, but not the tab. */
+/** Submits that have not become a request. Unanswered ones outlast the page, but not the tab. */
 
-/** One submit, until the service answers it. */
+/** One submit, until the service accepts it or the user drops it. */
 export interface Press {
   /** The Idempotency-Key: sent several times, it is still one request. */
   key: string;

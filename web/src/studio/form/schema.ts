@@ -54,7 +54,7 @@ export interface Field {
 
 const usualRatios = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9'];
 const seedMax = 2_147_483_647;
-/** Texts that may be longer than this get a textarea. */
+/** A text that cannot be longer than this gets no textarea, whatever its name. */
 const shortText = 120;
 
 /** The fields of a model's input schema; required ones first. */
@@ -118,7 +118,7 @@ function number(name: string, schema: Schema, whole: boolean): Control {
   return { as: 'number', whole, min, max, step: schema.multipleOf ?? (whole ? 1 : fine) };
 }
 
-/** A random seed, with few digits if the model allows that. */
+/** A random seed: if the model allows that, not negative and at most `seedMax`. */
 export function anotherSeed(min: number, max: number): number {
   const low = min < 0 && max > 0 ? 0 : min;
   const high = Math.max(low, Math.min(max, seedMax));

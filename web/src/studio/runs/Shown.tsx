@@ -7,7 +7,7 @@ import { useAccountPath } from '../../session.tsx';
 import classes from './Runs.module.css';
 import { shownAs, type Medium } from './runs.ts';
 
-/** An output by its kind. Images are thumbnails, which open in full if `onView` is given. */
+/** An output by its kind. An image is shown in full, or with `onView` as a thumbnail to click. */
 export function Shown({ medium, onView }: { medium: Medium; onView?: () => void }) {
   const { t } = useTranslation('studio');
   const kind = shownAs(medium);
