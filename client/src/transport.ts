@@ -10,8 +10,8 @@ export interface Call {
   /** Aborts the call, its retries and its waits. */
   signal?: AbortSignal | undefined;
   /**
-   * Milliseconds. For a single call: the limit of each attempt, default 60,000. For `run`, `wait`
-   * and `watch`: the limit of the whole, default none.
+   * Milliseconds. For a single call: the limit of each attempt, default 60,000, longer for chats and
+   * uploads. For `run`, `wait` and `watch`: the limit of the whole, default none.
    */
   timeoutMs?: number | undefined;
   /** Retries of a call that may be sent again; default 3. */
@@ -27,7 +27,7 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
 
 export interface Wanted {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** A path below the base address, or a full URL of another host. */
+  /** A path below the base address, or a full URL. */
   path: string;
   query?: Record<string, string | number | Date | undefined | null>;
   headers?: Record<string, string>;

@@ -22,7 +22,7 @@ const firstEventMs = 10_000;
 /** The service sends something every 15 seconds. */
 const silenceMs = 45_000;
 const pollSeconds = 25;
-/** After this many failed streams in a row it only polls. */
+/** After this many streams that failed without an event, `watch` only polls. */
 const streamTries = 3;
 /** Gives up once the service has been unreachable for this long. */
 const lostMs = 15 * 60_000;

@@ -35,7 +35,7 @@ export function configFolder(): string {
   return folderOf('XDG_CONFIG_HOME', '.config', 'APPDATA');
 }
 
-/** The folder of state that may be lost without harm. */
+/** The folder of jobs and cached ids, which need no backup. */
 export function stateFolder(): string {
   return folderOf('XDG_STATE_HOME', path.join('.local', 'state'), 'LOCALAPPDATA');
 }

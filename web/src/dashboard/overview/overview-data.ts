@@ -32,7 +32,7 @@ export interface Day {
   requests: number;
 }
 
-/** Days with their segments. Series are sorted by cost, highest first; the other models are last. */
+/** Days with their segments. Series are sorted by cost, highest first, other models last. */
 export function breakDown(
   { days, data }: Spend,
   by: 'kind' | 'model',
