@@ -142,8 +142,8 @@ describe('GET /llms.txt', () => {
       [
         'fake/image | image | text-to-image | $0.01 per image | 4 images | no choice | prompt',
         'fake/film/text-to-video | video | text-to-video | $0.05 at 480p, $0.1 at 720p per sec | 10 seconds | 480p, 720p | prompt',
-        'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 100000 tokens in, 8192 tokens out | no choice | messages',
-        'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 100000 tokens in, 8192 tokens out | no choice | messages',
+        'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 100,000 tokens in, 8,192 tokens out | no choice | messages',
+        'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 100,000 tokens in, 8,192 tokens out | no choice | messages',
       ],
     );
   });

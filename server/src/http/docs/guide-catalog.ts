@@ -31,8 +31,12 @@ function catalogLine(entry: Entry): string {
 
 export function maxWords({ max, max_unit, context_tokens, max_output_tokens }: Entry): string {
   if (context_tokens !== undefined)
-    return `${context_tokens} tokens in, ${max_output_tokens} tokens out`;
-  return max === 0 ? 'none stated' : `${max} ${max_unit}`;
+    return `${grouped(context_tokens)} tokens in, ${grouped(max_output_tokens ?? 0)} tokens out`;
+  return max === 0 ? 'none stated' : `${grouped(max)} ${max_unit}`;
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 export function priceWords({ price, unit, price_by_resolution: rates, extras }: Entry): string {
