@@ -65,7 +65,7 @@ export class FareboxError extends Error {
   readonly param: string | null;
   readonly details: ErrorDetails;
   readonly retryAfterSeconds?: number;
-  /** The idempotency key of the call: a repeat under the same key does nothing twice. */
+  /** The idempotency key of the call: repeating the call under the same key is safe. */
   idempotencyKey?: string;
   /**
    * True for a submit or chat that the service may have accepted: the reply of some attempt was

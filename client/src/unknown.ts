@@ -37,7 +37,7 @@ export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
 
-/** The errno of an error, or an empty string. */
+/** The code of an error, such as `ENOENT`; an empty string if it has none. */
 export function codeOf(error: unknown): string {
   const code = fieldOf(error, 'code');
   // The code of a DOMException is a number.

@@ -52,7 +52,7 @@ export async function beat(
         or timeline is distinct from coalesce(${timeline}::int, timeline))`);
 }
 
-/** Puts the database on hold: from now on no process starts or sends anything. */
+/** Puts the database on hold: from now on, no process starts jobs or sends anything. */
 export async function hold(db: Connection, why: RestoredWhy): Promise<void> {
   await db.run(sql`
     update installation set held_since = now(), held_why = ${why} where held_since is null`);

@@ -33,9 +33,9 @@ import * as api from './operator/api/index.ts';
 import { at, type At, type PathParams } from './path.ts';
 
 /**
- * `who` may make the call: anyone, the holder of a key or operator key of this scope, of a key or a
- * signed link, or of a signed address only. The handler checks signatures itself. `prefixed` paths
- * are below /v1.
+ * `who` may make the call. `key` and `operator`: the holder of such a key with this scope.
+ * `key_or_signature`: the holder of any key, or of a signed address. `signature`: only the holder
+ * of a signed address. The handler checks signatures itself. `prefixed` paths are below /v1.
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }

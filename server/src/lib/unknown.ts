@@ -14,7 +14,7 @@ export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
 }
 
-/** SQLSTATE or errno of an error, or an empty string. */
+/** The code of an error: an SQLSTATE or a name such as `ENOENT`. Empty if it has none. */
 export function codeOf(error: unknown): string {
   const code = fieldOf(error, 'code');
   // The code of a DOMException is a number.

@@ -43,7 +43,10 @@ export async function recover(
   return wait(row, later, { outcome: 'unknown' });
 }
 
-/** Goes to the next route if the process died during the call; otherwise ends the request. */
+/**
+ * If the process died during the call, and the catalog allows it, goes to the next route; otherwise
+ * ends the request.
+ */
 async function giveOn(
   row: ClaimedRequest,
   upstream: Upstream,

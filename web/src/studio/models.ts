@@ -79,7 +79,7 @@ function leastPrice({ price, price_by_resolution }: Model): number {
   return Math.min(price, ...Object.values(price_by_resolution ?? {}));
 }
 
-/** A match in the name counts more than one in the description. */
+/** How many of the words occur in the name or id; matches elsewhere do not count. */
 function score(model: Model, words: string[]): number {
   const name = fold(`${model.name} ${model.id}`);
   return words.filter((word) => name.includes(word)).length;

@@ -14,7 +14,7 @@ import { jsonOf, oneLine, paint, print, printJson, tell } from '../terminal/term
 const pollMs = 2_000;
 /** A request may appear in the list a little later than a newer one. */
 const overlapMs = 10_000;
-/** As long as the service waits for the answer to a notification. */
+/** The same limit as the service has for the answer to a notification. */
 const answerMs = 10_000;
 /** The number of newest requests that the first round reads. */
 const firstMost = 200;

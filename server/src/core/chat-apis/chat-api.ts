@@ -16,7 +16,7 @@ export interface ChatApi {
   /** Fields of `optional-fields.ts` that the API can express. */
   optional: ReadonlySet<string>;
   /**
-   * Given fields that the call cannot express, so that they do not reach the model. Fields of
+   * The fields of `body` that this API cannot express. They do not reach the model. Fields of
    * `optional-fields.ts` that are not in `optional` are not listed.
    */
   ignored(body: Json): string[];

@@ -1,7 +1,7 @@
 /** Prepares texts of upstreams for the log: short, and without the caller's input. */
 
 const textMax = 300;
-/** If this many characters in succession also occur in the input, the upstream has repeated it. */
+/** This many successive characters that also occur in the input count as copied from it. */
 const windowLength = 12;
 /** A shorter text of the input, such as a size or a name, does not reveal anything. */
 const textMin = 4;

@@ -107,7 +107,7 @@ export async function authenticateMany(
   return found;
 }
 
-/** One entry for each secret, because no statement may count a key twice. */
+/** One entry for each secret, with all its calls: one upsert cannot change a row twice. */
 function grouped(all: PresentedKey[]): PresentedKey[] {
   const groups = new Map<string, PresentedKey>();
   for (const { hash, members, previous } of all) {

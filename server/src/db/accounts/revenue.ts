@@ -58,8 +58,8 @@ const rollUpLock = 770_219_011;
 /** Sums up past days that are not summed up yet. Returns their number. */
 export async function rollUp(tx: Transaction): Promise<number> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
-  // The bounds are known only when this runs, and the best plan depends on how much is between
-  // them.
+  // The best plan of the insert below depends on how many rows its days have, and a generic plan
+  // does not know the days.
   await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
   const missing = await tx.run<{ day: string }>(
     rawSql(`select to_char(d, 'YYYY-MM-DD') as day

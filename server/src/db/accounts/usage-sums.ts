@@ -77,7 +77,7 @@ interface Parts {
   totals: readonly string[];
 }
 
-/** Adds up the parts. $3 is the limit; further values are added. */
+/** The SQL of one page of the summed parts. $3 is the limit; appends `above` to `values`. */
 function pageSql(
   { parts, by, totals: added }: Parts,
   all: Column[],

@@ -272,7 +272,7 @@ export interface ClaimedRequest {
   started_upstream: string | null;
   /** The name of the key that the start used, if its upstream has several. */
   started_key: string | null;
-  /** Keys of the request's upstream that were refused at its starts of the last minute. */
+  /** Keys of the upstream that were refused in the last minute, when this request was started. */
   refused_keys: string[] | null;
   /** The number of starts, and the age of the newest start. */
   starts: number;

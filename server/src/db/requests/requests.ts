@@ -144,8 +144,9 @@ export async function forgetKeys(
 
 /**
  * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output,
- * deliveries and attempts. The row, its quote, its metadata, the measures of its result and its
- * left starts stay, for the books. Requests that are still due for a step keep everything.
+ * deliveries and attempts. Kept for the books: the row, its quote, its metadata, the measures of
+ * its result, and attempts whose answer was lost before the next route was tried. Requests that are
+ * still due for a step keep everything.
  */
 export async function clearPayloads(
   db: Connection,

@@ -8,7 +8,7 @@ import type { ActionResult, Author } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 import { demandName } from './key.ts';
 
-/** More than any operator has programs that need a key. */
+/** No operator has this many programs that need a key. */
 export const operatorKeysMax = 100;
 
 /** Creates an operator key; its secret is returned here and never again. Throws `Refused`. */

@@ -178,8 +178,8 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
-  // nothing. The last route has no limit, because no other route could be faster, and the operator
-  // alone would pay for a left call.
+  // nothing. The last route has no limit: there is no other route to try, and the operator alone
+  // would pay for a call that is given up.
   const isLast = route === run.routes.at(-1);
   // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;

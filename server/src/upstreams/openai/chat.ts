@@ -179,7 +179,7 @@ async function begun(
   return wire.inBand(error, headers, model);
 }
 
-/** Turns the whole reply of a server that does not stream into one chunk and its usage. */
+/** For a server that does not stream: its whole reply, as the chunks of a stream. */
 function atOnce(outcome: ChatOutcome): ChatOutcome {
   if (outcome.outcome !== 'reply') return outcome;
   const { error, ...completion } = outcome.reply;

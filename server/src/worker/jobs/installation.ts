@@ -170,7 +170,7 @@ class Watch implements InstallationWatch {
 const restoredSentence =
   'this database is a restored copy: run "farebox resume-after-restore" to start work';
 
-/** An unreadable file counts as missing: only this process writes it. */
+/** Null if the file is missing or unreadable; this process writes it again. */
 function readRemembered(path: string): RememberedInstallation | null {
   try {
     const { id, beat } = objectOf(JSON.parse(readFileSync(path, 'utf8')));

@@ -260,7 +260,10 @@ async function send(
   return reply;
 }
 
-/** False once the reader is gone. Waits for the reader at each event: the last ones may be long. */
+/**
+ * False once the reader is gone. Waits for the reader after each event, because the last events of
+ * a stream may be long.
+ */
 async function sendAll(
   events: EventStream,
   told: readonly SentEvent[],

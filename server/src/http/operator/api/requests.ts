@@ -20,7 +20,7 @@ const AnyRequest = named(
   object({ ...RequestMargin.properties, account_id: id(), key_id: id() }),
 );
 
-/** GET /operator/requests: of all accounts. */
+/** GET /operator/requests: requests of all accounts. */
 export const list = read(
   {
     query: form({

@@ -1,6 +1,6 @@
 /**
- * A small stroke alphabet, so that letters can be drawn on machines without fonts. A line contains
- * a character, its width and an SVG path. The unit is a seventh of a capital's height; y grows
+ * A small stroke alphabet, so that letters can be drawn on machines without fonts. Each entry is a
+ * character, its width and an SVG path; indented lines continue the path. The unit is a seventh of a capital's height; y grows
  * downwards from 0 at a capital's top to 7 at the baseline.
  */
 const strokes = String.raw`
