@@ -2,7 +2,7 @@ import { badArgument } from './error.ts';
 import { writable } from './writable.ts';
 import { isObject } from './unknown.ts';
 
-/** Fields with content of models and callers: amounts in them are not the service's. */
+/** Fields with content of the catalog or the caller: amounts inside them stay as they are. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions', 'metadata']);
 
 /** Makes each `*_usd_micro` inside the value a bigint, in place, and returns the value. */

@@ -253,7 +253,7 @@ const settings = {
     says: 'Web origins whose pages may call the API with a key, comma-separated, such as `https://app.example.com`.',
   },
   FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
-    'Host or host:port of your network from which outputs may come, comma-separated; not the hosts of upstreams.',
+    'Private hosts (host or host:port, comma-separated) from which outputs may be downloaded. The hosts of the upstreams themselves need not be listed.',
   ),
   FAREBOX_TEST_PUBLIC_HOSTS: hosts('For tests: host:port that counts as public.'),
   FAREBOX_NOTIFY: flag(

@@ -296,7 +296,7 @@ export interface Calls {
   'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts': {
     query: {
-      /** The start of a word of a name or address, an id, a payment reference, or the hint of a key or voucher. */
+      /** The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; a payment reference; a key as shown; or a voucher's code, last characters or note. */
       q?: string;
       /** Only accounts of this kind. */
       only?: 'active' | 'suspended' | 'operators';

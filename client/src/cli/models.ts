@@ -114,7 +114,7 @@ export async function model(context: Context, id: string): Promise<void> {
   print(paint(process.stdout, 'dim', 'Example:'));
   print(plain(exampleCall(found)));
   if (found.kind !== 'text') return;
-  print(paint(process.stdout, 'dim', 'The price of a number of tokens in and out:'));
+  print(paint(process.stdout, 'dim', 'To get the price of a number of input and output tokens:'));
   print(plain(priceCall(found)));
 }
 

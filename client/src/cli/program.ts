@@ -90,7 +90,10 @@ function addAccount(program: Command): void {
     examples: [
       ['fare topup', 'shows the address and its QR code, and waits'],
       ['fare topup --chain bsc --no-wait --json', 'the address, for a script'],
-      ['fare topup --since 2027-01-31T12:00Z', 'counts what you have sent before'],
+      [
+        'fare topup --since 2027-01-31T12:00Z',
+        'also counts deposits that came before this command',
+      ],
       ['fare topup --chain bsc --timeout 600', 'exit 5 if none was credited in time'],
     ],
   });

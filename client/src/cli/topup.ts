@@ -73,10 +73,7 @@ async function show(of: DepositAddress): Promise<void> {
         ? `credited once the network calls the block final${usually}`
         : `credited after ${confirmations} blocks${usually}`,
     ],
-    [
-      'warning',
-      `Send only ${token.symbol} on ${title}. Other tokens and other networks may be lost.`,
-    ],
+    ['warning', `Send only ${token.symbol}, and only on ${title}. Anything else may be lost.`],
   ]);
   if (process.stdout.isTTY) print(`\n${await qrText(address)}\n`);
 }

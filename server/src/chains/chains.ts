@@ -46,7 +46,10 @@ export interface EndpointOptions {
   /** A setting by its name; null: not set. */
   variable: (name: string) => string | null;
   fetch: Fetch;
-  /** Keeps a secret out of the log, and parts of a URL that may be keys: endpoints repeat them. */
+  /**
+   * Keeps a secret, and the parts of a URL that may be keys, out of the log. Endpoints repeat them
+   * in their errors.
+   */
   hide: (secret: string) => void;
 }
 

@@ -32,5 +32,9 @@ export async function resend(context: Context, given: string): Promise<void> {
       resendEvent(inside, isUuid(id) ? id : null),
     ),
   );
-  print(context, done, `${id} is sent again by a process that runs with a webhook.`);
+  print(
+    context,
+    done,
+    `${id} is due again. The next process that runs with FAREBOX_OPERATOR_WEBHOOK_URL sends it.`,
+  );
 }

@@ -207,7 +207,8 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
     wrong.push('PostgreSQL has synchronous_commit = off; Farebox needs on (or a stricter value).');
   }
   if (Number(settings.server_version_num) < 150_000) {
-    wrong.push(`PostgreSQL is version ${settings.server_version_num}; Farebox needs 15 or later.`);
+    const version = Math.floor(Number(settings.server_version_num) / 10_000);
+    wrong.push(`PostgreSQL is version ${version}; Farebox needs 15 or later.`);
   }
   if (settings.server_encoding !== 'UTF8') {
     wrong.push(`The database's encoding is ${settings.server_encoding}; Farebox needs UTF8.`);

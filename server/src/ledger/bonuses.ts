@@ -17,7 +17,7 @@ export interface LiveBonus {
 }
 
 /**
- * The bonuses of an account that have not ended, the first to end first. The account's balance must
+ * An account's bonuses that were not ended yet, by their time of expiry. The account's balance must
  * be locked.
  */
 export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonus[]> {
@@ -29,7 +29,7 @@ export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonu
 }
 
 /**
- * The bonuses of an account that have not ended, the first to end first, without locks. `spent`:
+ * An account's bonuses that were not ended yet, by their time of expiry, without locks. `spent`:
  * what was taken from the account since `left` was stored; it is the same for all of them.
  */
 export function shownBonuses(

@@ -283,7 +283,7 @@ export function isWithinDepth(value: unknown, depth: number): boolean {
  */
 export function storableJson(value: unknown): string {
   if (!isWithinDepth(value, depthCeiling))
-    throw new RangeError(`JSON to be kept is nested at most ${depthCeiling} levels deep`);
+    throw new RangeError(`JSON to be stored is nested more than ${depthCeiling} levels deep`);
   const text = JSON.stringify(value);
   if (!text.includes('\\u')) return text;
   // Matches one escape after the other, so that an escaped backslash does not begin another escape.

@@ -86,7 +86,7 @@ export function openEvents(
     failureNotRecorded(upstream: string, err: unknown): void {
       const failed = throttle.due(upstream);
       if (failed !== null)
-        log.warn({ upstream, failed, err }, 'a failed start could not be recorded');
+        log.warn({ upstream, failed, err }, 'a failed start of a job could not be recorded');
     },
 
     pollRefused(failure: UpstreamFailure): void {

@@ -81,7 +81,7 @@ describe('fare topup', () => {
         `address\t${address}`,
         'minimum\t$1.00 of USDT',
         'timing\tcredited after 3 blocks, usually after 3 s',
-        'warning\tSend only USDT on Play chain. Other tokens and other networks may be lost.',
+        'warning\tSend only USDT, and only on Play chain. Anything else may be lost.',
         'credited\t$25.00',
         'available\t$33.00\n',
       ].join('\n'),

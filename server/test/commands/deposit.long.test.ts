@@ -146,7 +146,7 @@ test('a check finds another key, a missing one and a changed address', async (t)
   const fine = await check(set);
   assert.deepEqual(
     [fine.code, fine.stdout],
-    [0, '1 key and 1 addresses: all as they were issued.\n'],
+    [0, '1 key and 1 address: all as they were issued.\n'],
   );
   const findings: [env: Record<string, string>, says: RegExp][] = [
     [{ FAREBOX_XPUB_EVM: newer.xpub }, /FAREBOX_XPUB_EVM is not the key in the database/],

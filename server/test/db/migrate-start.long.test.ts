@@ -211,7 +211,7 @@ describe('settings that lose what was committed', () => {
     ['fsync', 'off', /fsync = off; Farebox needs on/],
     ['full_page_writes', 'off', /full_page_writes = off; Farebox needs on/],
     ['synchronous_commit', 'off', /synchronous_commit = off; Farebox needs on/],
-    ['server_version_num', '140012', /version 140012; Farebox needs 15 or later/],
+    ['server_version_num', '140012', /PostgreSQL is version 14; Farebox needs 15 or later/],
     ['server_encoding', 'SQL_ASCII', /encoding is SQL_ASCII; Farebox needs UTF8/],
   ];
   for (const [setting, value, says] of wrong) {

@@ -34,7 +34,7 @@ export interface KeptJob {
   save: boolean;
   /** The outputs saved so far, if others are still to be saved. */
   saved?: SavedFile[];
-  /** True if all outputs are saved, or there are none. */
+  /** True once there is nothing to resume: the outputs are saved or unwanted, or there are none. */
   ended: boolean;
 }
 

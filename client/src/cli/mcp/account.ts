@@ -108,7 +108,7 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
   if (roots.length === 0) {
     throw new ToolError(
       'not_allowed',
-      'No folder is allowed. The user can start this server with --root FOLDER.',
+      'This server may not read files from any folder. The user can allow one: --root FOLDER.',
     );
   }
   const places = await Promise.all(roots.map((root) => realpath(root).catch(() => null)));

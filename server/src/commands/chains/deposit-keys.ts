@@ -56,7 +56,7 @@ export async function check(context: Context): Promise<number> {
   ];
   const said =
     problems.length === 0
-      ? `${counted(keys.length, 'key')} and ${rows.length} addresses: all as they were issued.`
+      ? `${counted(keys.length, 'key')} and ${rows.length} ${rows.length === 1 ? 'address' : 'addresses'}: all as they were issued.`
       : problems.map((each) => `wrong: ${each}`).join('\n');
   const ok = problems.length === 0;
   print(context, { ok, keys: keys.length, addresses: rows.length, problems }, said);

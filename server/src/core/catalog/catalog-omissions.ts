@@ -1,7 +1,7 @@
 /**
  * Checks that a request with omitted fields runs as it was priced. An omitted field is sent with
- * the value that the quote assumed, or with the schema's default. So a default must equal the
- * assumed value, and the model must accept that value. Pure.
+ * the value that the quote assumed, or with the schema's default. So a default must not ask for
+ * more than the price covers, and the model must accept the assumed values. Pure.
  */
 
 import { isObject, itemsOf, objectOf } from '../../lib/json.ts';

@@ -53,7 +53,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
   }
 }
 
-/** Called after each reference, because `noteMedia` searches the list for every file. */
+/** Checked after each reference: `noteMedia` searches the whole list, so it must stay short. */
 export function isTooMuch({ files, urls }: MediaInputs): boolean {
   const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
   return mentions + urls.length > mediaInputsMax;

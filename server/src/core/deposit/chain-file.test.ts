@@ -48,7 +48,7 @@ describe('a chain file is refused with a sentence', () => {
     ],
     'nothing to credit': [
       { tokens: [{ ...usdt, credit: false }] },
-      /^tokens needs one with credit: true\.$/,
+      /^At least one entry of tokens must have credit: true\.$/,
     ],
     'a minimum of nothing': [{ minimum_usd: '0' }, /^minimum_usd must be an amount above 0/],
     'a minimum in words': [{ minimum_usd: 'one' }, /^minimum_usd must be an amount above 0/],

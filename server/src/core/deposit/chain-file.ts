@@ -49,7 +49,10 @@ export function parseChainFile(content: unknown): { chain: Chain | null; faults:
   if (new Set(tokens.map(({ address }) => address)).size < tokens.length)
     faults.push({ path: '/tokens', message: 'tokens names one contract twice.' });
   if (creditedTokens({ tokens }).length === 0)
-    faults.push({ path: '/tokens', message: 'tokens needs one with credit: true.' });
+    faults.push({
+      path: '/tokens',
+      message: 'At least one entry of tokens must have credit: true.',
+    });
   const minimum_usd_micro = usdOf(minimum_usd);
   if (minimum_usd_micro === null)
     faults.push({

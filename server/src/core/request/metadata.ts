@@ -35,7 +35,8 @@ function isText(value: unknown, max: number): boolean {
 }
 
 /**
- * The metadata in a field of a body or in its header, or null if there is none.
+ * The metadata in `value`, or null if there is none. `field`: the body's field or the header that
+ * it comes from, for errors.
  *
  * @throws ApiError `bad_request`
  */

@@ -30,7 +30,7 @@ export interface DueRequest {
   kind: 'video' | 'image' | 'text';
   past_deadline: boolean;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** True if outputs are kept and have expired. */
+  /** True if outputs are still stored but have expired, so that they are due to be deleted. */
   outputs_due: boolean;
   /** The newest start, if any. `left`: its outcome is unknown, and another start is due. */
   started: { has_handle: boolean; outcome: AttemptOutcome; left?: boolean } | null;

@@ -45,7 +45,7 @@ export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]>
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
-/** All of one request except its input and output. */
+/** One request in detail, for the operator; without its input, metadata, attempts and output. */
 export interface FullRow extends MarginRow {
   email: string;
   key_name: string;

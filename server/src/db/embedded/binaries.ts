@@ -80,7 +80,8 @@ function makeCopy(root: string, copy: string, links: Links): void {
   fs.mkdirSync(draft);
   copyTree(path.join(root, 'native'), path.join(draft, 'native'));
   hydrate(draft, links);
-  // Replaces an incomplete or broken copy. If another process is faster, its copy is kept.
+  // Replaces the present copy, which may be incomplete or broken. A copy that another process makes
+  // between these two steps is kept.
   try {
     fs.renameSync(copy, `${draft}.old`);
   } catch {}

@@ -82,7 +82,7 @@ export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
     order by r.id desc limit ${filter.limit}`);
 }
 
-/** One call that started a request at an upstream, with fields that only the operator may see. */
+/** One attempt to start a request at an upstream, with fields that only the operator may see. */
 export interface AttemptRow {
   attempt: number;
   upstream: string;

@@ -46,7 +46,10 @@ export interface UnknownRow {
   resolved_at: Date | null;
 }
 
-/** Outcomes of an upstream that ended or were left in a period. Null: no restriction. */
+/**
+ * Selects unknown outcomes by upstream, and by the time at which the request ended or the start was
+ * given up for another route. Null: no restriction.
+ */
 export interface Selection {
   upstream: string | null;
   since: Date | null;

@@ -47,7 +47,7 @@ export const SourceSum = named(
 
 const webhookState = nullable(choice(['pending', 'delivered', 'failed']));
 
-/** The caller's own pairs of texts. */
+/** Metadata: names and values that the caller gave the request. */
 const Pairs = record(text());
 
 const facts = {

@@ -66,7 +66,7 @@ export const FoundAccount = named(
 export const AccountQuery = object({
   q: optional(
     text(
-      'The start of a word of a name or address, an id, a payment reference, or the hint of a key or voucher.',
+      "The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; a payment reference; a key as shown; or a voucher's code, last characters or note.",
       { maxLength: 300 },
     ),
   ),

@@ -28,7 +28,7 @@ const rendered = new Map<string, Promise<ManualPage>>();
 export async function manualPage(name: string, baseUrl: string): Promise<ManualPage | null> {
   const entry = entries.find((each) => each.name === name);
   if (!entry) return null;
-  // A file changes only with a new service, so each is read once.
+  // The files change only with a new version of the service.
   const key = `${name} ${baseUrl}`;
   const page = rendered.get(key) ?? render(entry, baseUrl);
   rendered.set(key, page);

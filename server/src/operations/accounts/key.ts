@@ -190,8 +190,8 @@ export function limitKey(
 
 /**
  * Changes the given fields of a key. The account's people can always lower a limit. They can raise
- * it to the service's own limit, or to the operator's ceiling for this key, which they cannot
- * remove. Throws `Refused`.
+ * it up to the operator's ceiling for this key, or without one up to the service's own limit. They
+ * cannot remove a ceiling. Throws `Refused`.
  */
 export function changeKey(
   db: Database,

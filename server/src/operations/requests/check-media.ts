@@ -104,7 +104,7 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
 
 /** Maximum number of host names in one input. */
 const hostsMax = 8;
-const tooManyHosts = `is on one more host than the ${hostsMax} that an input may use`;
+const tooManyHosts = `is on another host, but the addresses of one input may be on at most ${hostsMax} hosts; upload some of the files instead`;
 
 /** Throws unless every address is public and every file exists and belongs to the account. */
 export async function checkMedia(

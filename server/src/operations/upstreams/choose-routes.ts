@@ -17,7 +17,7 @@ export interface RouteDeps {
   circuit: Pick<Circuit, 'isLast'>;
   /** Fires when the process begins to shut down. */
   draining: AbortSignal;
-  /** Why this process accepts nothing new; null if it does. Chat needs no storage. */
+  /** Why this process accepts nothing new; null if it accepts work. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
 }
 

@@ -9,7 +9,7 @@ import { readOptions } from '../openai/options.ts';
 import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 
-/** The differences between services of Anthropic's Messages, from the definition's `options`. */
+/** How services that offer Anthropic's Messages API differ; from the definition's `options`. */
 interface Options extends Capabilities {
   /** Appended to the address unless the address already ends with it. */
   base_path: string;

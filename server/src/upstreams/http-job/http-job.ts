@@ -91,7 +91,7 @@ async function submit(
   const values = { input, model, request_id, idempotency_key, callback_url };
   const sent = orNull(() => sentOf(wire, options.submit, values));
   if (sent === null) {
-    const message = 'the name of the model does not give a valid address';
+    const message = "the address of options.submit is not valid with this model's name";
     return { outcome: 'not_accepted', why: 'model', message };
   }
   const { idempotency_header } = options;

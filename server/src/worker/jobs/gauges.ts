@@ -155,7 +155,7 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
     {
       name: of.again,
       labels,
-      help: 'Time between the first and the second reading of a block; usually about an hour.',
+      help: 'How far the second reading of blocks, which finds missed deposits, is behind the first; usually about an hour.',
     },
     {
       name: of.stopped,

@@ -12,7 +12,7 @@ import { sendNotification } from '../../operations/requests/notification.ts';
 /** Sends events to the operator: each to the webhook, in order per account, and some in letters. */
 
 const checkMs = 1_000;
-/** How often letters and unknown outcomes are due, and the channels are noted. */
+/** How often letters are sent, unknown outcomes become events, and the channels are stored. */
 const roundMs = 30_000;
 /** Longer than a delivery may take. After this time another process sends the event. */
 const leaseSeconds = 60;

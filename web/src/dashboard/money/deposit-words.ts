@@ -7,7 +7,7 @@ addWords('deposit', {
     network_text: 'Choose the same network in your wallet or at your exchange.',
     address: 'Your address on {{network}}',
     yours: 'It is yours for ever: send any amount at any time.',
-    warning: 'Send only {{token}} on {{network}}. Other tokens and other networks may be lost.',
+    warning: 'Send only {{token}}, and only on {{network}}. Anything else may be lost.',
     qr: 'QR code of the address',
     minimum: 'Minimum',
     credited: 'Credited',
@@ -48,7 +48,7 @@ addWords('deposit', {
     renew: 'New address',
     renew_title: 'A new address on {{network}}?',
     renew_text:
-      'From then on the page shows a new address, also on networks of the same kind. The present address stays yours: deposits to it are still credited.',
+      'This page will show a new address, also for the other networks that use the same address. The present address stays yours: deposits to it are still credited.',
   },
   ru: {
     title: 'Отправить USDT',

@@ -56,7 +56,8 @@ export function readFormCall(parts: FormPart[], { catalog }: Pick<HttpDeps, 'cat
     texts.set(name, bytes.toString('utf8'));
   }
   const twice = images.find(({ field }) => texts.has(field));
-  if (twice) throw badPart(twice.field, 'must be files or texts, not both.');
+  if (twice)
+    throw badPart(twice.field, 'must be sent either as files or as text fields, not as both.');
   const model = catalog().models.get(texts.get('model') ?? '');
   const values = [...texts].map(([name, text]) => [name, formValue(name, text, model)]);
   const ids = (wanted: FormImage['field']) =>

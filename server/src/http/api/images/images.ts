@@ -141,7 +141,7 @@ async function submitImages(
   const { input, from, metadata: inBody } = imagesInput(call, model);
   const metadata = eitherMetadata(inBody, inHeader);
   const stored = images.length === 0 ? null : await storeImages(images, caller.account_id, deps);
-  // The queue compares the webhook itself, because a repeat may name it in the query instead.
+  // Without the webhook, which `submitJob` compares: a repeat may name it in the query instead.
   const {
     response_format: _format,
     webhook_url: _webhook,

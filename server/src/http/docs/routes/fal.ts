@@ -13,7 +13,7 @@ export const falRun: RouteDocs = {
       "fal's `run` is. If the request still runs after 120 seconds, the reply is 400 " +
       '`request_not_ready` with its addresses in `details`; the request goes on and is charged ' +
       'when it completes. Without a free slot for waiting calls, nothing is submitted.',
-    "Refusals have fal's statuses, and its `message` and `detail` beside `error`.",
+    "Error replies have fal's statuses and, beside `error`, fal's fields `message` and `detail`.",
   ].join('\n\n'),
   headers: [idempotencyKey, metadata],
   body: {

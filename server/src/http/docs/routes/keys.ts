@@ -79,8 +79,8 @@ export const changeOwnKey: RouteDocs = {
   tag,
   summary: 'Change a key',
   description:
-    'Also changes keys that people made in the dashboard. Null removes a limit, and a field that ' +
-    'is left out stays. A change applies from the next call of the key on. A limit that the ' +
+    'The key may also be one that a person made in the dashboard. Null removes a limit, and a ' +
+    'field that is left out stays. A change applies from the next call of the key on. A limit that the ' +
     'operator has set can only be lowered. Keys of scope `keys` cannot be changed: 403.',
   body: {
     description: 'The fields to change.',
@@ -100,8 +100,8 @@ export const revokeOwnKey: RouteDocs = {
   tag,
   summary: 'Revoke a key',
   description:
-    'Refuses the key for good, from its next call on; its open jobs continue. Keys that ' +
-    'people made in the dashboard are revoked too. A repeat changes nothing. The call has no body. Keys of scope `keys` cannot be revoked here: 403.',
+    'Refuses the key for good, from its next call on; its open jobs continue. The key may also be ' +
+    'one that a person made in the dashboard. A repeat changes nothing. The call has no body. Keys of scope `keys` cannot be revoked here: 403.',
   replies: {
     200: {
       description: 'The key.',

@@ -380,7 +380,7 @@ export const readUsage: RouteDocs = {
 export const listEvents: RouteDocs = {
   operationId: 'listEvents',
   tag,
-  summary: 'List events to the operator',
+  summary: "List the operator's events",
   description:
     'The events of the last 30 days, newest first, delivered or not: a receiver that lost some ' +
     'catches up here.',

@@ -1,7 +1,7 @@
 /**
  * A small stroke alphabet, so that letters can be drawn on machines without fonts. Each entry is a
- * character, its width and an SVG path; indented lines continue the path. The unit is a seventh of a capital's height; y grows
- * downwards from 0 at a capital's top to 7 at the baseline.
+ * character, its width and an SVG path; indented lines continue the path. The unit is a seventh of
+ * a capital's height; y grows downwards from 0 at a capital's top to 7 at the baseline.
  */
 const strokes = String.raw`
 A 5 M0 7L2.5 0L5 7M.9 4.6L4.1 4.6
