@@ -6,7 +6,7 @@ import type { Bench, ProcessOptions } from './service.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
-/** A hot path: which process serves it, and the calls to it, once that process runs. */
+/** A hot path: the process that serves it, and its calls, which are made once the process runs. */
 interface HotPath {
   what: string;
   options?: Partial<ProcessOptions>;
@@ -44,7 +44,7 @@ const question: Question = {
             databasePid: each.databasePid,
           });
         }
-        // Statuses ask for requests that a reset would remove.
+        // A reset would remove the requests whose status is asked for.
         const reset = what === 'status' ? undefined : () => resetAll(Object.values(benches));
         rows.push(...(await compare(bench, contenders, effort, reset)));
       }
@@ -65,7 +65,7 @@ async function chats(bench: Bench): Promise<Buffer[]> {
   return keys.map((key) => httpRequest('POST', '/v1/chat/completions', headers(key), body));
 }
 
-/** Asks for some thousand waiting requests in turn. */
+/** Asks for the status of some thousand waiting requests in turn. */
 async function statuses(bench: Bench): Promise<Buffer[]> {
   const [key] = await bench.keys(1);
   const ids: string[] = [];

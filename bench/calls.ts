@@ -48,7 +48,7 @@ interface Effort {
   rounds: number;
 }
 
-/** A running contender, and what it did so far. */
+/** A running contender, and its results so far. */
 interface Line extends Contender {
   process: Process;
   slices: Slice[];
@@ -77,8 +77,8 @@ interface Measured {
 /**
  * Measures all contenders and prints the medians of the rounds; the first contender is the
  * reference. All run at the same time and are loaded in turn for half a second each, in rotating
- * order, so that each ratio covers the same period. Each round starts them again: two processes of
- * the same code differ by a tenth and more, and each keeps its speed for its life.
+ * order, so that each ratio covers the same period. Each round starts new processes: two processes
+ * of the same code differ by a tenth and more, and a process keeps its speed for its life.
  * `beforeRound` removes leftovers.
  */
 export async function compare(

@@ -19,7 +19,7 @@ const behind = 2_000;
 const deposits = 200;
 
 setFlagsFromString('--expose-gc');
-/** Frees what is no longer used, so that the heap shows what is kept. */
+/** Collects garbage, so that the heap shows only what is kept. */
 const collect = runInNewContext('gc') as () => void;
 
 const question: Question = {
@@ -81,7 +81,7 @@ async function progressOf(db: Bench['db'], name: string): Promise<Row> {
   };
 }
 
-/** Accounts with an address each. Returns one of the addresses. */
+/** Makes accounts with one address each. Returns one of the addresses. */
 async function fill({ db }: Bench): Promise<string> {
   const key = keyOf('evm');
   const { id } = await createAccount(db, { email: 'payer@example.com', is_operator: false });

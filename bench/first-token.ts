@@ -118,7 +118,7 @@ async function firstTokens(
   return found;
 }
 
-/** Transactions of one call, and the time of each kind of them while nothing else runs. */
+/** Transactions of one call, and the time of each kind of transaction while nothing else runs. */
 async function parts({ db }: Bench, farebox: Contender): Promise<Row[]> {
   const earlier = await transactions(db);
   const calls = (await firstTokens(farebox, 1, 3)).length;

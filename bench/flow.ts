@@ -4,7 +4,7 @@ import { round, submitRequest } from './calls.ts';
 import { load, within } from './load.ts';
 import type { Question, Row } from './run.ts';
 
-/** Submits per second, as from a caller with steady work, while the backlog is measured. */
+/** Submits per second of a steady load, during which the backlog is measured. */
 const offeredPerSecond = 2_400;
 const connections = 64;
 const lookMs = 5_000;

@@ -10,7 +10,7 @@ import type { Bench, Process } from './service.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const pages = 1_000;
-/** One person's pages, opened together. More at a time would measure the listen queue. */
+/** Pages of one person that are opened together. More would measure the listen queue. */
 const stride = openMax;
 const busyPerSecond = 300;
 

@@ -89,7 +89,7 @@ async function ask(name: string, effort: Effort): Promise<void> {
   }
 }
 
-/** Needs only what the bench of every commit has: its folder, its keys and its processes. */
+/** A bench of any commit: only the parts that every commit has. */
 async function openBeside(folder: string): Promise<Bench> {
   const other = (await import(
     resolve(folder, 'bench/service.ts')

@@ -14,7 +14,7 @@ import { fromJson } from '../server/src/lib/json.ts';
 const keyCount = 1_000;
 /** How many calls the attacker tries to keep open. Refused and ended calls are repeated. */
 const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
-/** By then every call was tried at least once, and most calls twice. */
+/** Within this time every call is tried at least once, and most calls twice. */
 const settleSeconds = 25;
 /** Calls per second of the other account. */
 const perSecond = 100;

@@ -43,7 +43,7 @@ try {
   leave();
 }
 
-/** The record of a finished install: the lock file's hash, and the machine it was for. */
+/** The record of a finished install: the hash of the lock file, and the platform. */
 function wantedState() {
   const lock = fs.readFileSync(path.join(root, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex');

@@ -15,7 +15,7 @@ reply=$(mktemp)
 trap 'rm -f "$reply" "$file.part"' EXIT
 
 # call PATH [curl's options]: prints the reply's body, and ends the script if the call fails.
-# Passing failures (429, 503, a lost connection) are retried after Retry-After. The key is given on
+# Temporary failures (429, 503, a lost connection) are retried after Retry-After. The key is given on
 # standard input, because every user of the machine can see arguments.
 call() {
   path=$1
@@ -46,7 +46,7 @@ priced=$(call /estimate -H 'Content-Type: application/json' \
 price=$(printf '%s' "$priced" | field price_usd_micro)
 echo "price: $price millionths of a dollar"
 if [ "$price" -gt "$most" ]; then
-  echo "That is above $most. Nothing was submitted." >&2
+  echo "The price is above $most. Nothing was submitted." >&2
   exit 1
 fi
 

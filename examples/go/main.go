@@ -41,7 +41,7 @@ type client struct {
 	http *http.Client
 }
 
-// call sends the body as JSON and reads the reply into result. Passing failures are retried, which
+// call sends the body as JSON and reads the reply into result. Temporary failures are retried, which
 // is safe: every POST here has an Idempotency-Key or changes nothing.
 func (c *client) call(ctx context.Context, method, path, job string, body, result any) error {
 	var text []byte
@@ -134,9 +134,9 @@ func (c *client) wait(ctx context.Context, request string) error {
 		case "COMPLETED":
 			return nil
 		case "FAILED":
-			return fmt.Errorf("it failed: %s", told.Error.Message)
+			return fmt.Errorf("the request failed: %s", told.Error.Message)
 		case "CANCELLED":
-			return errors.New("it was cancelled")
+			return errors.New("the request was cancelled")
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (c *client) picture(ctx context.Context, o options) error {
 		return err
 	}
 	if price > o.mostUsdMicro {
-		return fmt.Errorf("that is above %d; nothing was submitted", o.mostUsdMicro)
+		return fmt.Errorf("the price is above %d; nothing was submitted", o.mostUsdMicro)
 	}
 
 	var queued struct {
@@ -221,7 +221,7 @@ func (c *client) picture(ctx context.Context, o options) error {
 		return err
 	}
 	if len(output.Images) == 0 {
-		return errors.New("the model made no picture")
+		return errors.New("the model made no image")
 	}
 	if err := c.download(ctx, output.Images[0].URL, o.file); err != nil {
 		return err
@@ -240,9 +240,9 @@ func (c *client) picture(ctx context.Context, o options) error {
 func main() {
 	var o options
 	flag.StringVar(&o.model, "model", "sandbox/canvas/text-to-image", "id of the model")
-	flag.StringVar(&o.file, "file", "picture.png", "where to write the picture")
-	flag.StringVar(&o.job, "idempotency-key", newKey(), "the same one again is the same job")
-	flag.Int64Var(&o.mostUsdMicro, "max-usd-micro", 1_000_000, "the most it may cost")
+	flag.StringVar(&o.file, "file", "picture.png", "where to write the image")
+	flag.StringVar(&o.job, "idempotency-key", newKey(), "a name for the job: the same key again finds the same job")
+	flag.Int64Var(&o.mostUsdMicro, "max-usd-micro", 1_000_000, "the most that the job may cost")
 	flag.Parse()
 	o.prompt = flag.Arg(0)
 	c := &client{

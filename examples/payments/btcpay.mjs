@@ -1,11 +1,11 @@
 import { credit, isSigned, need, Refusal, serve } from './credit.mjs';
 
-/** Credits what was paid with BTCPay Server, which takes bitcoin and other coins. */
+/** Credits payments made with BTCPay Server, which takes bitcoin and other coins. */
 
 const secret = need('BTCPAY_WEBHOOK_SECRET');
 const store = `${need('BTCPAY_URL')}/api/v1/stores/${need('BTCPAY_STORE_ID')}`;
 const key = need('BTCPAY_API_KEY');
-/** BTCPay repeats a webhook for more than an hour, with the time of the first. */
+/** BTCPay repeats a webhook for more than an hour, with the time of the first delivery. */
 const toleranceSeconds = 24 * 3600;
 
 serve(async (body, headers) => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 const bodyMaxBytes = 256 * 1024;
 const { FAREBOX_BASE_URL = 'http://localhost:8080/v1', PORT = '8091' } = process.env;
 
-/** A reply that credits nothing. Payment services repeat a webhook until the reply is a 2xx. */
+/** A refused webhook, which credits nothing. Payment services repeat it until the reply is 2xx. */
 export class Refusal extends Error {
   constructor(status, message) {
     super(message);
@@ -14,14 +14,14 @@ export class Refusal extends Error {
   }
 }
 
-/** A variable that has to be set. */
+/** The value of a variable. Throws if it is not set. */
 export function need(name) {
   const value = process.env[name];
   if (!value) throw new Error(`set ${name}`);
   return value;
 }
 
-/** `handle` gets the bytes as they were signed, and returns a line for the log. */
+/** Serves webhooks. `handle` gets the signed bytes and returns a line for the log. */
 export function serve(handle) {
   const server = createServer(async (req, res) => {
     const reply = (status, text) => {
@@ -57,7 +57,7 @@ export function isSigned(secret, parts, signature) {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Only these amounts are credited; anything else was not sold here. */
+/** Only these amounts are credited. */
 const sold = need('AMOUNTS_USD').split(' ');
 const soldCents = new Set(sold.map((usd) => Math.round(Number(usd) * 100)));
 const operatorKey = need('FAREBOX_OPERATOR_KEY');

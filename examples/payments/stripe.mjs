@@ -1,10 +1,10 @@
 import { credit, isSigned, need, Refusal, serve } from './credit.mjs';
 
-/** Credits what was paid with Stripe Checkout. */
+/** Credits payments made with Stripe Checkout. */
 
 const secret = need('STRIPE_WEBHOOK_SECRET');
 const toleranceSeconds = 300;
-/** With a slow way of paying, a session is completed first and paid days later. */
+/** With a slow payment method, a session is completed first and paid days later. */
 const types = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
 
 serve(async (body, headers) => {

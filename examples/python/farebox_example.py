@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 def connect():
-    """A session that retries passing failures after the time in Retry-After.
+    """A session that retries temporary failures after the time in Retry-After.
 
     Retrying a POST is safe here: each has an Idempotency-Key or changes nothing.
     """
@@ -60,7 +60,7 @@ def picture(session, args):
     price = int(call(session, "POST", "/estimate", json=estimate).json()["price_usd_micro"])
     print(f"price: ${price / 1_000_000:f}")
     if price > args.max_usd_micro:
-        sys.exit(f"That is above {args.max_usd_micro} millionths of a dollar. Nothing was submitted.")
+        sys.exit(f"The price is above {args.max_usd_micro} millionths of a dollar. Nothing was submitted.")
 
     job = {"Idempotency-Key": args.idempotency_key or str(uuid.uuid4())}
     queued = call(session, "POST", f"/queue/{args.model}", json=given, headers=job).json()
@@ -73,7 +73,7 @@ def picture(session, args):
         status = told["status"]
         print(f"status: {status}")
     if status != "COMPLETED":
-        sys.exit(f"It ended {status}: {told.get('error', {}).get('message', '')}")
+        sys.exit(f"The request is {status}: {told.get('error', {}).get('message', '')}")
 
     output = call(session, "GET", f"{request}/response").json()
     download(output["images"][0]["url"], args.file)
@@ -113,7 +113,7 @@ def chat(session, args):
                 continue
             chunk = json.loads(line[len(b"data: ") :])
             if "error" in chunk:
-                sys.exit(f"\nIt broke off: {chunk['error']['message']}")
+                sys.exit(f"\nThe reply broke off: {chunk['error']['message']}")
             for choice in chunk["choices"]:
                 print(choice["delta"].get("content") or "", end="", flush=True)
             if chunk.get("usage"):
@@ -124,19 +124,19 @@ def chat(session, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
-    drawing = commands.add_parser("picture", help="a picture from words")
+    drawing = commands.add_parser("picture", help="make an image from a prompt")
     drawing.add_argument("prompt")
     drawing.add_argument("file")
     drawing.add_argument("--model", default="sandbox/canvas/text-to-image")
-    drawing.add_argument("--max-usd-micro", type=int, default=1_000_000, help="the most it may cost")
+    drawing.add_argument("--max-usd-micro", type=int, default=1_000_000, help="the most that the job may cost")
     drawing.set_defaults(run=picture)
-    talking = commands.add_parser("chat", help="a reply as it is written")
+    talking = commands.add_parser("chat", help="print a reply while it is written")
     talking.add_argument("prompt")
     talking.add_argument("--model", default="sandbox/chat")
     talking.add_argument("--max-tokens", type=int, default=500)
     talking.set_defaults(run=chat)
     for command in (drawing, talking):
-        command.add_argument("--idempotency-key", help="the same one again is the same job")
+        command.add_argument("--idempotency-key", help="a name for the job: the same key again finds the same job")
     args = parser.parse_args()
     if "FAREBOX_API_KEY" not in os.environ:
         sys.exit("Set FAREBOX_API_KEY to your key.")

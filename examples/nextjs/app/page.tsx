@@ -11,8 +11,8 @@ interface Told {
 const words: Record<string, string> = {
   IN_QUEUE: 'Waiting for its turn',
   IN_PROGRESS: 'Being made',
-  FAILED: 'It could not be made. It costs nothing.',
-  CANCELLED: 'Cancelled. It costs nothing.',
+  FAILED: 'The image could not be made. You pay nothing.',
+  CANCELLED: 'Cancelled. You pay nothing.',
 };
 
 export default function Page() {
@@ -26,7 +26,7 @@ export default function Page() {
     events.addEventListener('message', ({ data }) => {
       const now = JSON.parse(data) as Told;
       setTold(now);
-      // Otherwise it would reconnect after the server has ended the stream.
+      // Otherwise the browser would reconnect after the server has ended the stream.
       if (!['IN_QUEUE', 'IN_PROGRESS'].includes(now.status)) events.close();
     });
     return () => events.close();

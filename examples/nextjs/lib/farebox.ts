@@ -7,10 +7,10 @@ export function farebox(): Farebox {
   return (known ??= new Farebox());
 }
 
-/** The most that one picture may cost, in millionths of a dollar. */
+/** The most that one image may cost, in millionths of a dollar. */
 export const mostUsdMicro = 200_000n;
 
-/** The address of this application for the service; without it there are no notifications. */
+/** Where the service sends notifications; undefined if this application has no public address. */
 export function webhookUrl(): string | undefined {
   const origin = process.env.PUBLIC_ORIGIN;
   return origin && `${origin}/api/farebox`;

@@ -1,5 +1,5 @@
 /**
- * The pictures of this application. Use a table of your database instead: memory is lost with the
+ * The images of this application. Use a table of your database instead: memory is lost with the
  * process, and other processes do not share it.
  */
 export interface Picture {
@@ -8,6 +8,6 @@ export interface Picture {
   charged_usd_micro?: string;
 }
 
-// Routes are bundled separately, and all of them need the same map.
+// On globalThis, because routes are bundled separately and all of them need the same map.
 const store = globalThis as { pictures?: Map<string, Picture> };
 export const pictures = (store.pictures ??= new Map<string, Picture>());

@@ -5,7 +5,7 @@ import { pictures } from '../../../lib/pictures.ts';
 const model = 'sandbox/canvas/text-to-image';
 const promptMax = 1_000;
 
-/** POST {prompt}: submits a picture. This spends money, so put your own sign-in before it. */
+/** POST {prompt}: submits an image. This spends money, so put your own sign-in before it. */
 export async function POST(request: Request): Promise<Response> {
   const { prompt } = (await request.json().catch(() => ({}))) as { prompt?: unknown };
   if (typeof prompt !== 'string' || prompt.trim() === '' || prompt.length > promptMax)
@@ -18,10 +18,10 @@ export async function POST(request: Request): Promise<Response> {
   try {
     const { price_usd_micro } = await farebox().estimate(model, input);
     if (price_usd_micro > mostUsdMicro)
-      return Response.json({ error: 'That would cost too much.' }, { status: 400 });
+      return Response.json({ error: 'This image would cost too much.' }, { status: 400 });
     const job = await farebox().submit(model, input, {
       webhookUrl: webhookUrl(),
-      // The page sends one key for each press of its button, so a repeated call is one job.
+      // The page sends a new key for each press of its button, so a repeated call is one job.
       idempotencyKey: request.headers.get('idempotency-key') ?? undefined,
     });
     if (!pictures.has(job.requestId)) pictures.set(job.requestId, { prompt, status: 'IN_QUEUE' });
@@ -29,7 +29,7 @@ export async function POST(request: Request): Promise<Response> {
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
     console.error('farebox refused', error.code, error.message);
-    // Other messages are for you: visitors need not know that the balance is used up.
+    // Visitors need not know other messages, for example that your balance is used up.
     const isTheirs = error.code === 'invalid_input';
     const text = isTheirs ? error.message : 'No picture can be made at the moment.';
     return Response.json({ error: text }, { status: isTheirs ? 400 : 503 });

@@ -6,7 +6,7 @@ interface Context {
   params: Promise<{ id: string }>;
 }
 
-/** GET: server-sent events, one for each change of the picture, the last one with its address. */
+/** GET: server-sent events, one for each change of the status; the last has the image's address. */
 export async function GET(request: Request, { params }: Context): Promise<Response> {
   const { id } = await params;
   // The key could read every request of the account; visitors may see only those of this
@@ -41,7 +41,7 @@ export async function GET(request: Request, { params }: Context): Promise<Respon
 }
 
 /**
- * The link is signed and valid for 24 hours: store the picture itself if you need it for longer.
+ * The link is signed and valid for 24 hours: store the image itself if you need it for longer.
  */
 async function urlOf(id: string): Promise<string> {
   const { images } = await farebox().response<{ images: { url: string }[] }>(id);
