@@ -9,7 +9,7 @@
 import path from 'node:path';
 import { describe } from 'node:test';
 
-// Before the files, so that its hook belongs to the whole process.
+// Imported before the files, so that its hook belongs to the whole process.
 await import('./kit/at-end.ts');
 
 for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))

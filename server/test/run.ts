@@ -30,16 +30,16 @@ const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
 
-/** Two cores, and most files wait half of the time for a database or a process; browsers do not. */
+/** Twice the two cores, because most files wait half of the time for a database or a process. */
 const processesAtOnce = 4;
 const browsersAtOnce = 2;
 /** Loading the service takes longer than the tests of most files. */
 const filesOfProcess = 40;
-/** A small young generation is collected all the time: a tenth of the processor's time. */
+/** With a small young generation, garbage collection takes a tenth of the processor's time. */
 const nodeFlags = ['--max-semi-space-size=32'];
-/** Few, so that two browsers work side by side until the end. */
+/** Few, so that two browsers are busy until the end. */
 const pagesOfProcess = 4;
-/** They are long, or change what a process has only one of. */
+/** Files that are long, or that change something global of the process. */
 const oneFileEach = new RegExp(
   [
     '^server/test/[^/]+$',
@@ -49,18 +49,18 @@ const oneFileEach = new RegExp(
     '^server/test/(client|commands|db)/.*\\.long\\.test\\.ts$',
   ].join('|'),
 );
-/** Databases live for seconds: to clean up or compress them costs more than it saves. */
+/** Databases live for seconds, so vacuuming and compressing cost more than they save. */
 const serverSettings = {
   max_connections: '200',
   max_wal_size: '256MB',
   autovacuum: 'off',
   wal_compression: 'off',
 };
-/** Several times the longest process: machines differ, and share their cores with others. */
+/** Several times the longest process, because machines differ and may be busy. */
 const defaultTimeoutSeconds = '900';
-/** Kills, packaging, other runtimes, and every width, fault and state of what a short file tests. */
+/** Files of the long form only; CONTRIBUTING.md says which tests they have. */
 const onlyLong = /\.long\.test\.ts$/;
-/** `npm run check` runs them. */
+/** Files that `npm run check` runs. */
 const ofCheck = /^server\/test\/(layout|rows)\.test\.ts$/;
 /** Laws of one process must also hold across several, so these files run again with --fleet. */
 const fleetToo = [
@@ -195,7 +195,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
     process.env.TMPDIR = temp;
     process.env.FAREBOX_TEST_DISK = onDisk;
     if (options.values.full) process.env.FAREBOX_TEST_LONG = 'on';
-    // Otherwise two hundred processes would strip and compile the same files.
+    // One cache, because two hundred processes would strip and compile the same files.
     process.env.NODE_COMPILE_CACHE = path.join(temp, 'compiled');
     if (!process.env.FAREBOX_TEST_DATABASE) {
       postgres = await startEmbedded({
@@ -217,7 +217,7 @@ function cleanEnvironment(): void {
     const ours = name.startsWith('FAREBOX_') && !name.startsWith('FAREBOX_TEST_');
     if (ours || /^(PG[A-Z]+|DATABASE_URL|PORT|HOST)$/.test(name)) delete process.env[name];
   }
-  // Node warns in every process that has both.
+  // Node warns in every process that has both variables.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
 }
 
@@ -307,7 +307,7 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
       const outcome = await runTask(task, timeoutMs);
       browsers -= Number(hasBrowser(task));
       outcomes.push(outcome);
-      // One whole process at a time, or lines of two files would mix.
+      // Prints one process at a time, so that lines of two files do not mix.
       for (const event of outcome.events) events.write(event);
     }
   };

@@ -11,21 +11,21 @@ import { addedValue, billOrNull } from './bill.ts';
 export type Input = Record<string, unknown>;
 type Schema = Record<string, any>;
 
-/** Files of a caller's, by the name that stands for each until it is uploaded. */
+/** The caller's files, by the placeholder that an input has for each until it is uploaded. */
 export interface Wares {
   png: string[];
   mp4: string[];
   wav: string[];
 }
 
-/** The course of a request after its submit. */
+/** What happens to a request after its submit. */
 export type Course = 'left alone' | 'cancelled' | 'timed out';
 
 export interface Abuse {
   name: string;
   input: (row: Model, wares: Wares, biller: Biller, files: Map<string, Buffer>) => Input;
   course: Course;
-  /** The service may refuse it, which costs nobody anything. */
+  /** The service may refuse the input, which costs nobody anything. */
   refusable?: true;
 }
 
@@ -56,7 +56,10 @@ export const abuses: readonly Abuse[] = [
   { name: 'lets it time out', input: worstInput, course: 'timed out' },
 ];
 
-/** Fields by which vendors make more, or by other means; a row that does not know one must not send it. */
+/**
+ * Fields with which vendors make more, or in another way. A row without such a field must not send
+ * it.
+ */
 const costly = (
   'n num_outputs num_images num_samples batch_size batch_count max_images image_count samples ' +
   'quality size image_size resolution megapixels width height target_resolution upscale_mode ' +
@@ -71,14 +74,14 @@ const costly = (
 function added(row: Model): Input {
   const known = propertiesOf(row);
   const fields = costly.filter((field) => !Object.hasOwn(known, field));
-  // Those by which the service itself prices must be of their type to be taken at all.
+  // The service refuses these fields in a wrong type, because it prices by them.
   const own = new Set(['num_images', 'image_size', 'resolution', 'width', 'height']);
   return Object.fromEntries(
     fields.filter((each) => !own.has(each)).map((each) => [each, addedValue]),
   );
 }
 
-/** Four bytes and as many tokens a character. */
+/** A character of four bytes, each a token. */
 const rare = '\u{13000}';
 const wordy = 'x';
 
@@ -86,7 +89,7 @@ function propertiesOf({ input_schema }: Model): Record<string, Schema> {
   return (input_schema.properties ?? {}) as Record<string, Schema>;
 }
 
-/** The possible values of a field; the last of each is the largest. */
+/** Values to try for a field, the largest one last. */
 function candidates(field: string, schema: Schema, wares: Wares): unknown[] {
   if (schema.const !== undefined) return [schema.const];
   if (schema.enum) return schema.enum;
@@ -118,7 +121,7 @@ function objects({ properties = {} }: Schema, wares: Wares): Input[] {
   return [at(0), at(-1)];
 }
 
-/** Halved until it may be taken: a row may bound a text by more than its characters. */
+/** Texts of growing length, because a row may limit a text by more than its characters. */
 function texts({ minLength = 1, maxLength = 4_000 }: Schema): string[] {
   const lengths = Array.from({ length: 8 }, (_, i) => Math.floor(maxLength / 2 ** i)).reverse();
   const long = lengths.filter((length) => length >= minLength).map((length) => rare.repeat(length));
@@ -145,14 +148,14 @@ function leastInput(row: Model, wares: Wares): Input {
   return Object.fromEntries(known.filter(([field]) => required.includes(field)));
 }
 
-/** Whatever else limits it, the prompt has as many characters as its schema allows. */
+/** The prompt has as many characters as its schema allows, even if another limit is lower. */
 function wordyInput(row: Model, wares: Wares): Input {
   const { prompt } = propertiesOf(row);
   const input = withWares(row.example, wares);
   return prompt ? { ...input, prompt: rare.repeat(prompt.maxLength ?? 4_000) } : input;
 }
 
-/** The largest of each field that the row takes beside the others, and its vendor too. */
+/** The largest value of each field with which row and vendor take the whole input. */
 function fullInput(row: Model, wares: Wares, biller: Biller, files: Map<string, Buffer>): Input {
   let input = leastInput(row, wares);
   for (const [field, schema] of Object.entries(propertiesOf(row))) {
@@ -164,7 +167,7 @@ function fullInput(row: Model, wares: Wares, biller: Biller, files: Map<string, 
   return input;
 }
 
-/** The one at which the vendor takes most for each dollar that the caller pays. */
+/** The input at which the vendor takes most for each dollar that the caller pays. */
 function worstInput(row: Model, wares: Wares, biller: Biller, files: Map<string, Buffer>): Input {
   const ratio = (input: Input) => ratioOf(row, input, biller, files);
   let worst = leastInput(row, wares);
@@ -188,7 +191,7 @@ function isTaken(row: Model, input: Input): boolean {
   return validateInput(row, input) === null;
 }
 
-/** The charge for each dollar of cost, worked out without a service: it only chooses. */
+/** The charge for each dollar of cost, without a service: it only chooses an input. */
 function ratioOf(row: Model, input: Input, biller: Biller, files: Map<string, Buffer>): number {
   const quote = price(row, input);
   const [route] = row.upstreams as [Model['upstreams'][0]];

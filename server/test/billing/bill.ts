@@ -2,17 +2,19 @@ import type { Bill, Biller, Made } from '../upstreams/fakes/kit.ts';
 import { secondsOf, sizeOf } from '../upstreams/fakes/made.ts';
 import { vendorRules, type VendorRule } from './rules.ts';
 
-/** Works out a vendor's bill for a job by the table of rules. */
+/** Computes a vendor's bill for a job from the table of rules. */
 
 type Input = Record<string, unknown>;
 type Files = ReadonlyMap<string, Buffer>;
 
-/** The value of an unknown field that a caller added; one that reaches a vendor costs a dollar. */
+/** The value of unknown fields that a caller adds. If it reaches a vendor, it costs a dollar. */
 export const addedValue = 97;
-/** The longest side that the formats hold in which large pictures come. */
+/** The longest side that the formats of large images can hold. */
 const sideMax = 65_535;
 const usual = { width: 1024, height: 1024 };
-/** fal counts 1024 × 1024 as one, other vendors a million; rows are judged by the dearer. */
+/**
+ * Pixels of a megapixel: 1024 × 1024 at fal, a million elsewhere. Rows are judged by the dearer.
+ */
 const megapixel = { begun: 1024 * 1024, output: 1_000_000 };
 const named: Record<string, { width: number; height: number }> = {
   square_hd: usual,
@@ -29,10 +31,10 @@ export function ruleOf(upstream: string, model: string): VendorRule | undefined 
   return rules.get(`${upstream}: ${model}`);
 }
 
-/** The vendor does not take the input, and so bills nothing. */
+/** The vendor refuses the input and bills nothing. */
 export class NotTaken extends Error {}
 
-/** Null where the vendor would not take such an input. */
+/** The bill; null if the vendor refuses the input. */
 export function billOrNull<B>(bill: () => B): B | null {
   try {
     return bill();
@@ -42,7 +44,7 @@ export function billOrNull<B>(bill: () => B): B | null {
   }
 }
 
-/** Throws for a model that the table does not have. */
+/** The biller of an upstream. It throws for a model that the table does not have. */
 export function billerOf(upstream: string): Biller {
   return ({ model, input }, files) => {
     const rule = ruleOf(upstream, model);
@@ -108,7 +110,7 @@ const outputTokens: Record<string, Record<string, number>> = {
   high: { '1024x1024': 1756 },
 };
 
-/** OpenAI's price of the words that an image is made from. */
+/** OpenAI's price of an image's prompt. */
 function extraUsd({ bills }: VendorRule, input: Input): number {
   return bills === 'image token' ? wordTokens(String(input.prompt ?? '')) * 5e-6 : 0;
 }
@@ -150,7 +152,7 @@ function lengthOf(value: unknown, files: Files): number {
   return secondsOf(bytesOf(nameOf(value), files));
 }
 
-/** A media value as it reached the vendor: an address that ends in a name, or the part of a form. */
+/** The file's name in a media value that reached the vendor: an address, or a part of a form. */
 function nameOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return (value as { file_name: string }).file_name;

@@ -8,11 +8,11 @@ type Json = Record<string, unknown>;
 export interface ChatAbuse {
   name: string;
   body: (row: Model) => Json;
-  /** After so many events of the reply the caller goes; null: reads it to its end. */
+  /** The caller leaves after so many events of the reply; null: it reads to the end. */
   leaves: number | 'never reads' | null;
-  /** The vendor ends without telling its usage. */
+  /** The vendor ends without a usage. */
   silent?: true;
-  /** The service may refuse it, which costs nobody anything. */
+  /** The service may refuse the call, which costs nobody anything. */
   refusable?: true;
 }
 
@@ -35,7 +35,7 @@ const withPart = (type: string, own: Json) =>
   ]);
 const pages = `%PDF-1.4\n${'<< /Type /Page >>\n'.repeat(1_000)}%%EOF`;
 const pdf = `data:application/pdf;base64,${Buffer.from(pages).toString('base64')}`;
-/** Kept at the vendor for an hour, which costs twice the input. */
+/** Asks the vendor to keep the cache for an hour, which costs twice the input. */
 const kept = { cache_control: { type: 'ephemeral', ttl: '1h' } };
 const tool = {
   ...kept,
@@ -43,10 +43,10 @@ const tool = {
   function: { ...kept, name: 'f', description: 'does it '.repeat(400), parameters: {} },
 };
 
-/** The same with digits, each of which is billed as a token. */
+/** The same tool described in digits, each of which is billed as a token. */
 const digits = { ...tool, function: { ...tool.function, description: '7'.repeat(40_000) } };
 
-/** Fields by which vendors do more, or by other means. */
+/** Fields with which vendors do more, or in another way. */
 const costly = (
   'plugins web_search_options web_search models provider route transforms service_tier ' +
   'prediction modalities audio store background best_of num_completions ' +

@@ -1,7 +1,7 @@
 import { addedValue, NotTaken, wordTokens } from './bill.ts';
 import { chatRules } from './chat-rules.ts';
 
-/** Works out a vendor's price of a chat, for any reader of the reply. */
+/** Computes a vendor's price of a chat from its call and its reply. */
 
 type Json = Record<string, any>;
 
@@ -13,13 +13,13 @@ export interface ChatBill {
   usd: number;
 }
 
-/** Tokens of one picture in full detail, and in the detail that only the newest models know. */
+/** Tokens of an image: in full detail, and in a detail that only the newest models know. */
 const pictureTokens = { high: 2_500, original: 10_000 };
 
 /**
- * The most that a vendor may take for a reply in which `said` can be seen: a model that can thinks
- * until the tokens asked for are used up. A server of one's own is billed by nobody. Throws
- * `NotTaken` for a prompt that is longer than the vendor takes.
+ * The most that a vendor may take for a reply that shows `said`: a model that can think uses up all
+ * requested tokens for it. Nobody bills a server of the operator's own. Throws `NotTaken` for a
+ * prompt that is longer than the vendor takes.
  */
 export function chatBillOf(upstream: string, body: Json, said: string): ChatBill {
   const rule = chatRules.find(({ of }) => of === upstream);
@@ -57,7 +57,7 @@ function partsOf({ messages }: Json): Json[] {
   return messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []));
 }
 
-/** Words at a token a byte beyond Latin letters, pictures at their detail; the rest as JSON. */
+/** Tokens of a prompt: its texts, its images by their detail, everything else as JSON. */
 function promptOf({ messages, tools }: Json, parts: Json[]): number {
   const words = messages.map(({ content }: Json) => (typeof content === 'string' ? content : ''));
   for (const part of parts) if (part.type === 'text') words.push(part.text);

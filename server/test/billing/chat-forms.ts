@@ -3,7 +3,7 @@ import { eventOf } from '../upstreams/fakes/said.ts';
 import type { ChatBill } from './chat-bill.ts';
 import { visible } from './chat-abuses.ts';
 
-/** How the vendors of chats write: what they are asked, and what they answer and tell. */
+/** The wire forms of the vendors' chat APIs: calls, replies and usage. */
 
 type Json = Record<string, any>;
 
@@ -13,11 +13,11 @@ export interface ChatForm {
   /** The call as the body of a chat completion. Its first message is the mark of the call. */
   asked(body: Json): Json;
   whole(bill: ChatBill): Json;
-  /** Events before the visible words. Null: no usage is told. */
+  /** Events before the visible words. Null: no usage is reported. */
   begin(told: ChatBill | null): string;
   /** The events of one visible word. */
   word(content: string): string;
-  /** Events after them; null as above. */
+  /** Events after the visible words. Null: no usage is reported. */
   end(told: ChatBill | null): string;
 }
 

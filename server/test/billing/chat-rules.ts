@@ -1,6 +1,7 @@
 /**
- * Each vendor's price of the tokens of a chat, by its own price list, with where and when it was
- * read. Kept apart from the catalog's costs, as `rules.ts` is.
+ * Each vendor's price of chat tokens from its own price list, with the list's address and the day
+ * on which it was read. Independent of the catalog's costs, like `rules.ts`, so that a wrong row
+ * shows.
  */
 
 export type ModelRule = readonly [
@@ -11,27 +12,27 @@ export type ModelRule = readonly [
 ];
 
 export interface ChatRule {
-  /** The upstream's name, and its model's names. */
+  /** The name of the upstream. */
   of: string;
   /**
-   * US dollars for a million tokens, by model: prompt, completion; the longest prompt that it takes,
-   * and the longest that costs no more; and whether it thinks unseen.
+   * By model: US dollars for a million tokens of prompt and completion, the longest prompt, from
+   * which length on a prompt costs more, and whether the model thinks unseen.
    */
   models: Readonly<Record<string, ModelRule>>;
   /** Factor on the prompt's price for what is written to the vendor's cache for five minutes. */
   cache_write?: number;
-  /** The same for an hour; left out: as for five minutes. */
+  /** The same for an hour; default: as for five minutes. */
   cache_write_hour?: number;
-  /** US dollars for a million tokens of sound; left out: as the prompt. */
+  /** US dollars for a million tokens of audio; default: the price of the prompt. */
   audio?: number;
-  /** Tokens of an empty page of a PDF that the model itself reads, at least. */
+  /** The fewest tokens (an empty page) of a PDF page that the model itself reads. */
   page_tokens?: number;
-  /** US dollars for a page of a PDF that the vendor has read by another service. */
+  /** US dollars for a page of a PDF that another service reads for the vendor. */
   page?: number;
   read: string;
 }
 
-/** OpenAI's of 1,050,000 tokens: above 272,000 a prompt costs twice as much. */
+/** OpenAI's window of 1,050,000 tokens: above 272,000 a prompt costs twice as much. */
 const million = [1_050_000, 272_000, 2] as const;
 
 export const chatRules: readonly ChatRule[] = [
@@ -41,7 +42,7 @@ export const chatRules: readonly ChatRule[] = [
       'gpt-5.4': [2.5, 15, million, 'thinks'],
       'gpt-5.4-mini': [0.75, 4.5, 272_000, 'thinks'],
       'gpt-5.2': [1.75, 14, 272_000, 'thinks'],
-      // With 1.25 times the listed price of a prompt, since its cache is written unasked.
+      // 1.25 times the listed price of a prompt, because OpenAI caches it unasked.
       'gpt-6.1-sol': [2.5, 10, million, 'thinks'],
       'gpt-6.1-terra': [1.25, 5, million, 'thinks'],
       'gpt-6-luna': [0.125, 0.5, million, 'thinks'],
@@ -59,24 +60,24 @@ export const chatRules: readonly ChatRule[] = [
       'anthropic/claude-sonnet-4.6': [3, 15, [1_000_000, 200_000, 2], 'thinks'],
       'anthropic/claude-haiku-4.5': [1, 5, 200_000, 'thinks'],
       'openai/gpt-5.2': [1.75, 14, 272_000, 'thinks'],
-      // With the writing to OpenAI's cache, as above.
+      // 1.25 times the listed price of a prompt, because OpenAI caches it unasked.
       'openai/gpt-6.1-terra': [1.25, 5, million, 'thinks'],
       'openai/gpt-6-luna': [0.125, 0.5, million, 'thinks'],
-      // Half of that until the end of 2026.
+      // Until the end of 2026 half as much.
       'google/gemini-3.8-flash': [1.5, 7.5, 1_048_576, 'thinks'],
-      // At DeepSeek's own peak hours.
+      // The price at DeepSeek's own peak hours.
       'deepseek/deepseek-v4.1-flash': [0.3, 1.2, 1_048_576, 'thinks'],
       'qwen/qwen3.6-plus': [0.325, 1.95, [1_000_000, 256_000, 2], 'thinks'],
-      // By the hour of the day 0.43 to 0.50, and 1.74 to 2.00.
+      // 0.43 to 0.50 and 1.74 to 2.00, by the hour of the day.
       'z-ai/glm-4.6': [0.5, 2, 202_800, 'thinks'],
       'z-ai/glm-5.3': [1.4, 4.4, 1_048_576, 'thinks'],
     },
-    // Anthropic's.
+    // Of Anthropic's models.
     cache_write: 1.25,
     cache_write_hour: 2,
-    // Google's.
+    // Of Google's models.
     audio: 1,
-    // mistral-ocr, the default of its file parser.
+    // mistral-ocr, the default of OpenRouter's file parser.
     page: 0.002,
     read:
       'openrouter.ai/models, /docs/guides/overview/multimodal/pdfs, ' +

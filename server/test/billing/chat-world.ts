@@ -19,7 +19,7 @@ import type { Outcome } from './world.ts';
 
 /**
  * The chat rows of the real catalog against upstreams that bill: a vendor thinks unseen, works on
- * when its caller has gone, and tells its usage at the very end, or not at all.
+ * after its caller has left, and reports its usage at the very end, or not at all.
  */
 
 const catalogDir = join(import.meta.dirname, '../../../catalog');
@@ -30,7 +30,7 @@ export interface ChatWorld {
   close(): Promise<void>;
 }
 
-/** The calls to one vendor, by the mark in its prompt. */
+/** A vendor: the form of its API, and its stand-in. */
 interface Vendor {
   upstream: string;
   form: ChatForm;
@@ -70,7 +70,7 @@ export async function openChatWorld(
   let gate = Promise.withResolvers<void>();
   /** Requests that have been judged. */
   const seen = new Set<string>();
-  /** By the mark of the call. */
+  /** The vendor's bill of each call, by the call's mark. */
   const journal = new Map<string, ChatBill>();
   for (const vendor of vendors)
     setFront(vendor.fake.url, async (call, answer) => {
@@ -93,7 +93,7 @@ export async function openChatWorld(
     yield text;
   }
 
-  /** Up to where the caller leaves, and when it has, the rest. */
+  /** The stream up to the event at which the caller leaves; once it has left, the rest. */
   async function* streamed(form: ChatForm, bill: ChatBill): AsyncGenerator<string> {
     const { leaves, silent } = abusing;
     const stop = typeof leaves === 'number' ? leaves : Infinity;
@@ -133,7 +133,7 @@ export async function openChatWorld(
     return Promise.all(rows.map((row, i) => judged(row, abuse, calls[i]!)));
   }
 
-  /** The first message names the call: journal and books are compared by it. */
+  /** A call whose first message has a mark, by which journal and books are compared. */
   async function callFor(row: Model, abuse: ChatAbuse) {
     const mark = `${abuse.name} ${row.id}`;
     const body = abuse.body(row) as { messages: unknown[]; stream?: boolean };
@@ -194,7 +194,7 @@ export async function openChatWorld(
         [row.id],
       ),
     );
-    // One that was refused has no request: the newest is that of the abuse before.
+    // A refused call has no request: then the newest request is that of an earlier abuse.
     const end = found && !seen.has(found.id) ? found : undefined;
     if (end) seen.add(end.id);
     return {

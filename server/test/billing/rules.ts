@@ -1,15 +1,15 @@
 /**
- * Each vendor's price of a job, by its own pages: the rule, its numbers, and where and when they
- * were read. Kept apart from the catalog's costs, so that a wrong row shows. A model that the
- * catalog names and this table does not fails the suite.
+ * Each vendor's price of a job from its own pages: the rule, its numbers, and where and when they
+ * were read. Independent of the catalog's costs, so that a wrong row shows. If this table lacks a
+ * model of the catalog, the tests fail.
  */
 
-/** A rule and its figures. Fields are the vendor's own names. */
+/** A rule and its numbers. Fields have the vendor's own names. */
 export interface VendorRule {
-  /** Routes of the catalog: the upstream's name and its model's. */
+  /** Routes of the catalog: the upstream's name, and the model's name there. */
   of: readonly `${string}: ${string}`[];
   bills: 'image' | 'begun megapixel' | 'output megapixel' | 'second' | 'request' | 'image token';
-  /** US dollars for one of them: the first rate whose fields have these values. */
+  /** US dollars for one unit: the first rate whose `when` fits the input. */
   rates: readonly { when?: Readonly<Record<string, unknown>>; usd: number }[];
   /** The vendor's price of a field that is not sent. */
   defaults?: Readonly<Record<string, unknown>>;
@@ -17,20 +17,20 @@ export interface VendorRule {
   counts?: readonly string[];
   /** Where the length comes from: a field, or the file that a field names. */
   seconds?: { field: string } | { file: string } | number;
-  /** Seconds are billed in blocks of so many, each that has begun. */
+  /** Seconds are billed in begun blocks of this length. */
   block?: number;
-  /** Lengths that the vendor takes, in seconds; others it refuses, at no cost. */
+  /** Lengths in seconds that the vendor takes; it refuses others at no cost. */
   takes?: readonly [least: number, most: number];
-  /** The output is no longer than this file, whatever was billed. */
+  /** The field with the file that limits the output's length, whatever was billed. */
   cut_to?: string;
-  /** Pixels of one output. Left out: 1024 × 1024. */
+  /** Pixels of one output. Default: 1024 × 1024. */
   size?:
     | { field: string }
     | { sides: readonly [string, string] }
     | { shorter_side: number; of: string }
     | { times: number; of: string };
   makes: 'png' | 'mp4' | 'svg';
-  /** Where and when. */
+  /** Where and when the price was read. */
   read: string;
 }
 
@@ -72,7 +72,7 @@ export const vendorRules: readonly VendorRule[] = [
     read: falPage,
   },
   {
-    // Each further megapixel is half of that, which no row here asks for.
+    // Each further megapixel costs half as much; no row asks for one.
     of: ['fal: fal-ai/flux-2-pro'],
     bills: 'begun megapixel',
     rates: [{ usd: 0.03 }],
@@ -84,7 +84,7 @@ export const vendorRules: readonly VendorRule[] = [
   {
     of: ['fal: fal-ai/nano-banana-2', 'fal: fal-ai/nano-banana-2/edit'],
     ...image,
-    // A search of the web adds 0.015 to each.
+    // A web search adds 0.015 to each image.
     rates: [
       { when: { enable_web_search: 'true' }, usd: 0.175 },
       ...byField('resolution', { '0.5K': 0.06, '1K': 0.08, '2K': 0.12, '4K': 0.16 }),
@@ -198,7 +198,7 @@ export const vendorRules: readonly VendorRule[] = [
     of: ['fal: fal-ai/minimax/hailuo-02/pro/text-to-video'],
     bills: 'request',
     makes: 'mp4',
-    // 0.08 a second, always six.
+    // 0.08 a second, always six seconds.
     rates: [{ usd: 0.48 }],
     seconds: 6,
     read: falPage,
@@ -241,7 +241,8 @@ export const vendorRules: readonly VendorRule[] = [
       'of the input video, rounded up to the next 5 seconds: one of 3 seconds is billed as 5',
   },
   {
-    // The page says per second and not of what: of what was asked for, which is never less.
+    // The page says "per second" and not of which length. Here, the requested length, which is
+    // never shorter.
     of: ['fal: fal-ai/mmaudio-v2'],
     ...film,
     rates: [{ usd: 0.001 }],
@@ -334,7 +335,7 @@ export const vendorRules: readonly VendorRule[] = [
   {
     of: ['replicate: bytedance/seedance-1.5-pro'],
     ...film,
-    // Twice as much with sound.
+    // Twice as much with audio.
     rates: [
       { when: { resolution: '480p', generate_audio: 'false' }, usd: 0.013 },
       { when: { resolution: '720p', generate_audio: 'false' }, usd: 0.026 },
@@ -452,7 +453,7 @@ export const vendorRules: readonly VendorRule[] = [
   {
     of: ['openai: gpt-image-2.5-flare'],
     bills: 'image token',
-    // For a token of the picture; tokens of the prompt: bill.ts.
+    // For a token of the image; bill.ts adds the tokens of the prompt.
     rates: [{ usd: 30e-6 }],
     defaults: { quality: 'high', size: '1024x1024', n: 1 },
     counts: ['n'],
@@ -462,7 +463,7 @@ export const vendorRules: readonly VendorRule[] = [
       'output 30 USD, words in 5 USD per 1M tokens; tokens of a picture: sanand0/blog, 2026-09-26',
   },
 
-  // ── A card of one's own: what an hour of a rented one costs, 0.36 USD, at a megapixel a second ───
+  // ── ComfyUI: a rented graphics card at 0.36 USD an hour makes a megapixel a second ───
   ...(['5.', ''] as const).flatMap((node): VendorRule[] => {
     const card = {
       bills: 'output megapixel',
@@ -470,7 +471,7 @@ export const vendorRules: readonly VendorRule[] = [
       makes: 'png',
       read: 'a rented card of 24 GB, 2026',
     } as const;
-    // Named by the workflow where a row is judged, and by its most costly node in the journal.
+    // A row names its workflow, the journal the workflow's most costly node.
     const isRow = node === '';
     const count = isRow ? 'num_images' : '5.batch_size';
     return [

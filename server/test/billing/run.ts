@@ -6,9 +6,9 @@ import { faultsIn, tableOf } from './table.ts';
 import { openWorld } from './world.ts';
 
 /**
- * `npm run billing [-- --only TEXT]`: every row of the catalog against every abuse, as a table of
- * charges and of what its vendor takes. Exits 1 where a charge is below the cost. TEXT is a part of
- * a model id.
+ * `npm run billing [-- --only TEXT]`: tries every abuse on every row of the catalog
+ * and prints the charge beside the vendor's bill. Exits 1 if a charge is below the cost. TEXT is a
+ * part of a model id.
  */
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 const wanted = ({ id }: { id: string }) => id.includes(values.only);

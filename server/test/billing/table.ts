@@ -2,13 +2,14 @@ import { formatUsd } from '../../src/core/price/money.ts';
 import type { Outcome } from './world.ts';
 
 /**
- * The outcomes that may not be: the vendor takes more than the caller is charged, and the row does
- * not say so; or an end that the abuse does not lead to.
+ * The outcomes that are faults: the vendor takes more than the caller is charged, and the row does
+ * not say so; or the request ended in a way to which the abuse does not lead.
  */
 export function faultsIn(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.filter(({ row, abuse, status, charged, billed, cancelled }) => {
     if (abuse.course === 'timed out' && status === 'FAILED')
-      // Released by contract, with what it costs; so the job has to be stopped where that can be.
+      // The reservation is released although the job costs money, so the job must be cancelled if
+      // it can be.
       return charged > 0n || cancelled === false;
     if (status === 'refused') return !abuse.refusable;
     if (row.cost_may_exceed !== null) return false;
@@ -17,7 +18,7 @@ export function faultsIn(outcomes: readonly Outcome[]): Outcome[] {
 }
 
 /**
- * The results of the suite as a table: row × abuse, charge, told cost, and the one by the other.
+ * The results as a table: row and abuse, charge, the vendor's bill, and their ratio.
  */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map(({ row, abuse, status, charged, billed, booked }) => [

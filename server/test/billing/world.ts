@@ -20,18 +20,18 @@ import { billerOf } from './bill.ts';
 
 /**
  * The whole real catalog against upstreams that bill: each abuse of each media row is submitted,
- * worked on and settled by the service itself; then its charge is set against the journal.
+ * worked on and settled by the service itself; then its charge is compared with the journal.
  */
 
 const catalogDir = join(import.meta.dirname, '../../../catalog');
 
-/** Addresses beside the upstream's own that its stand-in answers for. */
+/** Further addresses, beside the upstream's own, that its stand-in serves. */
 const otherHosts: Record<string, string[]> = { kie: ['https://kieai.redpandaai.co'] };
 
-/** They have no call that stops a job, or answer when it is done. */
+/** Upstreams without a call that stops a job, or whose answer comes only when the job is done. */
 const deaf = new Set(['kie', 'wavespeed', 'openai']);
 
-/** By the name of an upstream, or by its adapter. */
+/** Stand-ins by the name of an upstream, or of its adapter. */
 const fakes: Record<string, (biller: Biller) => Promise<FakeUpstream>> = {
   fal: fakeFal,
   replicate: fakeReplicate,
@@ -56,16 +56,16 @@ interface Definition {
 export interface Outcome {
   row: Model;
   abuse: Pick<Abuse, 'name' | 'refusable'> & { course?: Course };
-  /** How it ended, in the service's word; `refused` where it was not taken. */
+  /** The request's final status; `refused` if it was not accepted. */
   status: string;
   /** Micro-USD. */
   charged: bigint;
-  /** The vendor's bill by the journal, and our books; null: no job was made. */
+  /** The vendor's bill by the journal; null: no job was made. */
   billed: bigint | null;
   booked: bigint | null;
-  /** Whether its upstream was told to stop; null: it has no job, or cannot be told. */
+  /** Whether the upstream was told to cancel; null: there is no job, or it cannot be cancelled. */
   cancelled: boolean | null;
-  /** Why it was refused or failed. */
+  /** Why the request was refused or failed. */
   message: string;
 }
 
@@ -118,7 +118,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     return outcomes;
   }
 
-  /** Names the inputs of one world apart: the journal finds its entries by them. */
+  /** Counts the inputs, so that each prompt is unique: the journal finds its entries by prompts. */
   let made = 0;
 
   async function runAll(some: readonly Abuse[]): Promise<Outcome[]> {
@@ -150,7 +150,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     return { row, abuse, input: tagged, request_id, message: body.error?.message ?? '' };
   }
 
-  /** A cancel is answered that the request runs; a request whose time is over is given up. */
+  /** Cancels running requests, which is refused, or ends their time, so that they are given up. */
   async function disturb(tries: Try[]): Promise<void> {
     for (const { abuse, request_id } of tries) {
       if (request_id === null) continue;
@@ -226,20 +226,20 @@ function none(): never {
   );
 }
 
-/** A job is found by the name that its upstream gave it; one without a name by its prompt. */
+/** Whether the job belongs to the request: by the upstream's id of the job, else by the prompt. */
 function isOf(job: Accepted, handles: string, input: Input): boolean {
   if (job.id.startsWith('img_')) return job.input.prompt === input.prompt;
   return handles.includes(`"${job.id}"`);
 }
 
-/** A picture that comes with the answer to its start leaves no name: its prompt has to be its own. */
+/** An image in the answer to its start has no job id, so its prompt has to be unique. */
 function named(input: Input, number: number): Input {
   const mark = String.fromCodePoint(0x13000 + number);
   const prompt = [...(input.prompt as string)];
   return { ...input, prompt: mark + prompt.slice(1).join('') };
 }
 
-/** The definition at its stand-in's address. */
+/** The definition with the address of its stand-in. */
 function pointed(definition: Definition, { url }: FakeUpstream, key_from: string): Definition {
   const { name, adapter, options } = definition;
   const rest = adapter === 'fal' ? { rest_url: url, api_url: `${url}/v1` } : {};
@@ -252,7 +252,7 @@ function pointed(definition: Definition, { url }: FakeUpstream, key_from: string
   return { ...kept, url, key_from, concurrency: 500, options: JSON.parse(moved) };
 }
 
-/** Pictures of odd shapes, films and sounds of odd lengths; each is uploaded once. */
+/** Uploads images of odd shapes, and videos and audio of odd lengths, each once. */
 async function uploaded(
   service: Service,
   { key }: TestAccount,

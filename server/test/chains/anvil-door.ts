@@ -12,8 +12,8 @@ import type { ChainWorld, Door, Payment } from './doors.ts';
 import { withFaults } from './play-kit.ts';
 
 /**
- * A real node, if its program is there: `FAREBOX_TEST_ANVIL`, or the package `@foundry-rs/anvil`. Its
- * tokens are those of `PlayTokens.sol`.
+ * The path of a real node's program: `FAREBOX_TEST_ANVIL`, or the package `@foundry-rs/anvil`; null
+ * if there is none. The node's tokens are those of `PlayTokens.sol`.
  */
 export function findAnvil(): string | null {
   const { FAREBOX_TEST_ANVIL: given } = process.env;
@@ -34,7 +34,7 @@ export const call = {
   transfer: (to: string, units: bigint) => `0xa9059cbb${word(to)}${word(units)}`,
   /** The token takes `points` hundredths of a percent of each later transfer, at most `max`. */
   setFee: (points: bigint, max: bigint) => `0xc0324c77${word(points)}${word(max)}`,
-  /** Pays, and undoes it inside of a transaction that succeeds. */
+  /** Pays and undoes the payment within a transaction that succeeds. */
   undone: (token: string, to: string, units: bigint) =>
     `0x05c9a3b9${word(token)}${word(to)}${word(units)}`,
   lie: (from: string, to: string, units: bigint) =>
@@ -52,7 +52,7 @@ function word(value: string | bigint): string {
   return (typeof value === 'string' ? topicOf(value) : wordOf(value)).slice(2);
 }
 
-/** Where the contracts without a token lie. */
+/** The addresses of the contracts that are not tokens. */
 export const contracts = { batch: `0x${'b1'.repeat(20)}`, liar: `0x${'b2'.repeat(20)}` };
 
 const usdt6 = { symbol: 'USDT', address: usdt, decimals: 6, credit: true };
@@ -67,7 +67,7 @@ export const anvilDoor: Door = {
     finality: 'finalized',
     tokens: [usdt6, ...chain.tokens.slice(1)],
   },
-  // With one slot an epoch.
+  // The node runs with one slot an epoch.
   finalAfter: 2,
   words: {
     blocks: (most) => refusal(-32602, `range ${most + 1} exceeds limit of ${most}`),
@@ -80,7 +80,7 @@ export const anvilDoor: Door = {
 
 /** A chain that runs contracts. */
 export interface ContractWorld extends ChainWorld {
-  /** The next block has the transaction, which succeeds or fails. Returns its hash. */
+  /** Puts a transaction, which may fail, into the next block. Returns its hash. */
   send(to: string, data: string): Promise<string>;
 }
 
@@ -94,10 +94,10 @@ async function openAnvil(program: string, file: Chain): Promise<ContractWorld> {
   const { PlayBatch, PlayLiar } = playTokens.deployed_bytecode;
   await rpc('anvil_setCode', [contracts.batch, PlayBatch]);
   await rpc('anvil_setCode', [contracts.liar, PlayLiar]);
-  // The newest block is 100, as on the other chains, and there is a final one.
+  // The newest block is 100, as on the other chains, and a final block exists.
   await rpc('anvil_mine', ['0x4']);
   let sent = 0;
-  // Each has another sender, so that no transaction waits for the one before it.
+  // Each transaction has another sender, so that none waits for an earlier one.
   const send = async (to: string, data: string) => {
     const from = senders[sent++ % senders.length];
     return (await rpc('eth_sendTransaction', [
@@ -140,7 +140,7 @@ async function openAnvil(program: string, file: Chain): Promise<ContractWorld> {
   };
 }
 
-/** Puts a token at an address, instead of wherever a deployment would put it. */
+/** Puts a token's contract at a given address, which a deployment could not choose. */
 async function install(rpc: Rpc, address: string, decimals: number): Promise<void> {
   const { PlayUSDT, PlayToken } = playTokens.deployed_bytecode;
   await rpc('anvil_setCode', [address, address === usdt ? PlayUSDT : PlayToken]);

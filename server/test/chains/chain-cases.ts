@@ -7,7 +7,7 @@ import type { DepositCase } from './deposit-cases.ts';
 import { crashAt, meanwhileAt, steppedDatabase, steppedRpc, type Step } from './interrupt.ts';
 import { liveChain, readerOf, wakeChains, type Scene } from './scene.ts';
 
-/** Chains that replace blocks, and processes that die, sleep or meet. */
+/** Chains that replace blocks, and processes that die, sleep or read at the same time. */
 export const chainCases: Record<string, DepositCase> = {
   'is seen at once, and credited once it is final': {
     async history(scene) {
@@ -33,7 +33,7 @@ export const chainCases: Record<string, DepositCase> = {
       await scene.world.pay({ token, to: `0x${'cc'.repeat(20)}`, units: 1n });
       await scene.world.mine();
       await scene.read(job);
-      // The other payment is before it now, so its log has another number in the block.
+      // The other payment now comes before it, so its log has another position in the block.
       await scene.world.reorg(1, 'paid later');
       await scene.world.mine();
       await scene.read(job);
@@ -161,7 +161,9 @@ export const chainCases: Record<string, DepositCase> = {
   },
 };
 
-/** Pays, and lets a read be interrupted at its first call, its second one …, until it has none. */
+/**
+ * Pays and interrupts a read at its first call, then at its second, until a read has no such call.
+ */
 async function everyCall(
   scene: Scene,
   interrupted: (call: number) => Promise<boolean>,

@@ -37,7 +37,7 @@ export const contractCases: Record<string, DepositCase> = {
       const world = worldOf(scene);
       const rpc = await world.endpoint();
       const [payer] = (await rpc('eth_accounts')) as [string];
-      // The owner of the token is the address 0, as nobody has deployed it.
+      // The owner of the token is the address 0, because the token was not deployed.
       const from = `0x${'0'.repeat(40)}`;
       await rpc('anvil_impersonateAccount', [from]);
       await rpc('anvil_setBalance', [from, wordOf(10n ** 18n)]);

@@ -4,17 +4,17 @@ import { lyingCases } from './lying-cases.ts';
 import { payerCases } from './payer-cases.ts';
 import type { Scene } from './scene.ts';
 
-/** A history of a chain, and what becomes of the deposits. */
+/** A history of a chain, and the deposits at its end. */
 export interface DepositCase {
-  /** Says on the way what must not have happened yet. */
+  /** Plays the history; asserts on the way what must not have happened yet. */
   history(scene: Scene): Promise<void>;
-  /** The deposits at the end. Usually each payment is one that is credited. */
+  /** States of the deposits at the end. Default: each payment is credited. */
   deposits?: string[];
-  /** Something that a node cannot do, or not within a test. */
+  /** Something that a real node cannot do, or not within a test. */
   needs?: 'many blocks' | 'hashes of choice';
 }
 
-/** A transfer inside of an exchange is on no chain, so there is no case of it. */
+/** All cases. Transfers inside an exchange are on no chain, so none tests them. */
 export const depositCases: Readonly<Record<string, DepositCase>> = {
   ...chainCases,
   ...endpointCases,

@@ -6,7 +6,7 @@ import { playWorld, withFaults, type Faults } from './play-kit.ts';
 import { serveRpc } from './rpc-server.ts';
 import { solidAfter, tronDoor } from './tron-door.ts';
 
-/** The kinds of endpoints that a chain may have. Every case of a deposit runs over each. */
+/** A kind of endpoint of a chain. Every deposit case runs with every door. */
 export interface Door {
   name: string;
   chain: Chain;
@@ -16,7 +16,7 @@ export interface Door {
   open(file: Chain): Promise<ChainWorld>;
 }
 
-/** Refusals as the services behind such a door word them. */
+/** Texts with which real services of this kind refuse a call. */
 interface Words {
   blocks: (most: number) => RpcError;
   addresses: (most: number) => RpcError;
@@ -26,13 +26,13 @@ interface Words {
 
 /** A chain whose blocks the test makes. */
 export interface ChainWorld {
-  /** The next block has one transaction with these transfers. Returns its hash. */
+  /** Makes a block with one transaction of these transfers. Returns the transaction's hash. */
   pay(...payments: Payment[]): Promise<string>;
   mine(count?: number): Promise<void>;
   /** Replaces the newest blocks. */
   reorg(depth: number, payments: 'paid later' | 'dropped'): Promise<void>;
   head(): Promise<bigint>;
-  /** An endpoint with these faults, which may be changed later. */
+  /** Opens an endpoint with these faults, which may be changed later. */
   endpoint(faults?: Faults): Promise<Rpc>;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface Payment {
   token: string;
   to: string;
   units: bigint;
-  /** The hash of its transaction, where a chain can be told one. */
+  /** The hash of its transaction, if the chain lets a test choose it. */
   tx_hash?: string;
 }
 

@@ -6,7 +6,7 @@ import type { Door } from './doors.ts';
 import type { Faults } from './play-kit.ts';
 import { payer, readerOf } from './scene.ts';
 
-/** Endpoints that give too little, nothing, or something else than what is on the chain. */
+/** Endpoints that answer too little, nothing, or something that is not on the chain. */
 export const endpointCases: Record<string, DepositCase> = {
   'is found by an endpoint that takes few blocks at once': inPieces(({ blocks }) => ({
     blocksMax: [2, blocks(2)],
@@ -72,7 +72,7 @@ export const endpointCases: Record<string, DepositCase> = {
       assert.deepEqual(await scene.seen(), []);
       await scene.world.mine();
       await scene.read(job);
-      // Where the last block but one is final, it is credited already.
+      // If the last block but one is final, the deposit is credited already.
       assert.equal((await scene.seen()).length + (await scene.states()).length, 1);
       await scene.settle();
       await scene.read(job);
@@ -212,7 +212,7 @@ export const endpointCases: Record<string, DepositCase> = {
   },
 };
 
-/** Pays three times and reads by an endpoint that gives too little at once. */
+/** Pays three times, and reads by an endpoint that answers too little at once. */
 function inPieces(faultsOf: (words: Door['words']) => Faults): DepositCase {
   return {
     async history(scene) {

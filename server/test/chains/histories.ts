@@ -22,7 +22,7 @@ import {
 
 /**
  * Random histories of a chain with two endpoints and two processes that read it. An endpoint may
- * lie while the other does not, and a final block is never replaced.
+ * lie while the other does not. A final block is never replaced.
  */
 
 export type Step =
@@ -103,7 +103,7 @@ interface Life {
   jobs: ChainJob[];
 }
 
-/** Plays a history, heals everything, reads all blocks again. Returns what is wrong then. */
+/** Plays a history, heals everything and reads all blocks again. Returns the faults that remain. */
 export async function play(db: Database, steps: Step[]): Promise<string[]> {
   const life = await begin(db);
   await readBy(life, life.jobs[0]!);
@@ -112,7 +112,7 @@ export async function play(db: Database, steps: Step[]): Promise<string[]> {
   life.faults.forEach((faults) => replaceFaults(faults, {}));
   life.world.mine(finalAfter + 1);
   await resumeChain(db, life.chain.name, 100n);
-  // The second time for deposits that one endpoint alone knew.
+  // The second time credits deposits that only one endpoint knew before.
   for (let i = 0; i < 2; i++) await readBy(life, readerOf(db, liveChain(life.chain, life.rpcs)));
   return [...broken, ...(await differences(life))];
 }
@@ -122,7 +122,7 @@ let lives = 0;
 async function begin(db: Database): Promise<Life> {
   await forgetChains(db);
   lives += 1;
-  // A chain of its own each time: blocks and transactions of another life are none of this one.
+  // A new chain each time, so that blocks and transactions of earlier histories do not matter.
   const chain = { ...file, name: `life-${lives}`, chain_id: 1_000 + lives };
   const world = playWorld(100, chain);
   const faults: [Faults, Faults] = [{}, {}];
@@ -139,7 +139,7 @@ async function act(life: Life, each: Step): Promise<void> {
   if (each.do === 'mine') world.mine(each.blocks);
   if (each.do === 'reorg') world.play.reorg(each.depth, each.payments);
   if (each.do === 'fault') {
-    // One lies at a time; that both lie alike cannot be noticed.
+    // Only one endpoint lies at a time: if both tell the same lie, nobody can notice it.
     const [one, other] = [life.faults[each.endpoint]!, life.faults[1 - each.endpoint]!];
     if (isLie(each.fault)) replaceFaults(other, {});
     replaceFaults(one, faultsOf(each.fault, life));
@@ -213,7 +213,7 @@ function forgedAmounts(method: string, answer: any): unknown {
   return answer?.logs ? { ...answer, logs: answer.logs.map(forged) } : answer;
 }
 
-/** Transfers in final blocks, as the chain has them. */
+/** The transfers that the chain really has in final blocks. */
 async function truthOf({ world, chain, payers: who }: Life) {
   const final = world.head() - BigInt(finalAfter);
   const filter = {
@@ -232,7 +232,7 @@ async function truthOf({ world, chain, payers: who }: Life) {
     .filter(({ amount }) => amount >= chain.minimum_usd_micro);
 }
 
-/** Credits of what the chain does not have, at any moment. */
+/** Credited deposits that the chain does not have. */
 async function falselyCredited(life: Life): Promise<string[]> {
   const truth = await truthOf(life);
   const rows = await life.db.run<{ tx_hash: string; amount: bigint }>(

@@ -4,7 +4,7 @@ import type { Connection, Database } from '../../src/lib/sql/sql.ts';
 /** Runs before and after each call that a reader makes. */
 export type Step = () => Promise<void>;
 
-/** From this call on the process is dead, and each call of it fails. */
+/** Kills the process at this call: this and every later call fails. */
 export function crashAt(call: number): { step: Step; hasCrashed: () => boolean } {
   let calls = 0;
   const step = () => {
@@ -14,7 +14,7 @@ export function crashAt(call: number): { step: Step; hasCrashed: () => boolean }
   return { step, hasCrashed: () => calls > call };
 }
 
-/** Before this call something else happens. */
+/** Does something else before this call. */
 export function meanwhileAt(call: number, act: () => Promise<void>): Step {
   let calls = 0;
   return async () => {
@@ -29,7 +29,10 @@ export function steppedRpc(rpc: Rpc, step: Step): Rpc {
   };
 }
 
-/** `inside`: also between the statements of a transaction, which holds locks there. */
+/**
+ * Runs `step` around each call to the database. `inside`: also between the statements of a
+ * transaction.
+ */
 export function steppedDatabase(db: Database, step: Step, inside: boolean): Database {
   const run: Connection['run'] = async (statement) => {
     await step();

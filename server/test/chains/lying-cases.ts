@@ -6,7 +6,7 @@ import type { DepositCase } from './deposit-cases.ts';
 import type { Faults } from './play-kit.ts';
 import { payer, type Scene } from './scene.ts';
 
-/** Endpoints that say something else of a deposit than the chain, for a while. */
+/** Endpoints that lie about a deposit for a while. */
 export const lyingCases: Record<string, DepositCase> = {
   'that the first endpoint makes larger is credited as what it is': toldAs(() => ({
     data: wordOf(10n ** 30n),
@@ -43,7 +43,7 @@ export const lyingCases: Record<string, DepositCase> = {
       await scene.read(job);
       await scene.pay();
       await scene.world.mine();
-      // Where finality is a number of blocks, a head that is not there yet does the same.
+      // If finality is a number of blocks, an invented newest block has the same effect.
       first.forge = (method, answer, [which]) => {
         if (which === 'finalized') return newestOf(rpc);
         return method === 'eth_blockNumber' ? hexOf(BigInt(answer) + 3n) : answer;
@@ -107,7 +107,7 @@ function blockAt(rpc: Rpc, height: bigint): Promise<unknown> {
   return rpc('eth_getBlockByNumber', [hexOf(height), false]);
 }
 
-/** The first endpoint changes the logs of a payment, and later does not. */
+/** The first endpoint changes the logs of a payment, and later stops lying. */
 function toldAs(change: (scene: Scene) => object, before = ['held unconfirmed']): DepositCase {
   return {
     needs: 'many blocks',
@@ -134,7 +134,7 @@ async function lied(scene: Scene, change: (log: any) => object): Promise<void> {
   await scene.read(job);
 }
 
-/** The blocks are read again, after an hour. */
+/** Reads the blocks a second time, as after an hour. */
 async function truth(scene: Scene): Promise<void> {
   const job = await scene.reader({}, {});
   for (const blocks of [3_000, 1_300]) {

@@ -8,7 +8,7 @@ import type { DepositCase } from './deposit-cases.ts';
 import type { Faults } from './play-kit.ts';
 import { payer, readerOf, type Scene } from './scene.ts';
 
-/** Customers who pay in other ways than the page says, and those who try to get something. */
+/** Customers who pay in other ways than the page says, and attackers who try to get money. */
 export const payerCases: Record<string, DepositCase> = {
   'of a transaction that pays many is found, and a second one too': {
     async history(scene) {

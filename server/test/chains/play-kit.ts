@@ -43,13 +43,13 @@ export interface Faults {
   addressesMax?: [count: number, refusal: RpcError];
   /** Refuses answers with more logs, in these words. */
   logsMax?: [count: number, refusal: RpcError];
-  /** Is behind by so many blocks, of which it knows nothing. */
+  /** The endpoint does not know so many newest blocks. */
   lag?: number;
-  /** As if its newest blocks were not there yet, in every answer. */
+  /** The endpoint answers as if so many newest blocks did not exist. */
   behind?: number;
-  /** Leaves the logs of this block out. */
+  /** Leaves out the logs of this block. */
   gap?: bigint;
-  /** Knows its newest block, but not its logs yet. */
+  /** Knows the newest block, but not the block's logs yet. */
   headWithoutLogs?: boolean;
   /** Invents a transfer, in answers and in the receipt. */
   invents?: { token: string; to: string; units: bigint; height: bigint };
@@ -68,7 +68,7 @@ export function withFaults(rpc: Rpc, faults: Faults): Rpc {
   };
 }
 
-/** The same blocks under another number, because a chain is read under one name only. */
+/** The same chain under another chain id. */
 export function numbered(rpc: Rpc, chain_id: number): Rpc {
   return async (method, params) =>
     method === 'eth_chainId' ? hexOf(BigInt(chain_id)) : rpc(method, params);

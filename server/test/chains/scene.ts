@@ -12,7 +12,7 @@ import { keyOf } from '../operations/deposits-kit.ts';
 import type { ChainWorld, Door, Payment } from './doors.ts';
 import { endpointOf, type Faults } from './play-kit.ts';
 
-/** Processes that read chains, customers with addresses, and what became of their deposits. */
+/** Processes that read chains, customers with addresses, and the states of their deposits. */
 
 export function liveChain(file: Chain, [first, ...more]: Rpc[]): LiveChain {
   const { family } = file;
@@ -21,12 +21,12 @@ export function liveChain(file: Chain, [first, ...more]: Rpc[]): LiveChain {
   return { chain: file, endpoints, key: keyOf(family), show };
 }
 
-/** A process that reads these chains when it is told to. */
+/** A process that reads these chains when the test calls it. */
 export function readerOf(db: Database, ...live: LiveChain[]): ChainJob {
   return jobOf(db, live, false);
 }
 
-/** As `readerOf`, of a process that may not always work. */
+/** As `readerOf`, for a process that `mayWork` can stop. */
 export function checkedReader(db: Database, live: LiveChain, mayWork: () => boolean): ChainJob {
   return jobOf(db, [live], false, mayWork);
 }
@@ -57,7 +57,7 @@ function jobOf(
   });
 }
 
-/** Makes every chain due that no transaction holds. */
+/** Makes every chain due, unless a transaction holds its row. */
 export async function wakeChains(db: Database): Promise<void> {
   await db.run(
     rawSql(`update chains set wake_at = now()
@@ -65,7 +65,7 @@ export async function wakeChains(db: Database): Promise<void> {
   );
 }
 
-/** Reads as if the time of the next read had come. */
+/** Makes the chain due and reads it. */
 export async function readNow(db: Database, job: ChainJob, name: string): Promise<chains.ChainRow> {
   await wakeChains(db);
   await job.runOnce();
@@ -73,7 +73,7 @@ export async function readNow(db: Database, job: ChainJob, name: string): Promis
   return rows.find((row) => row.name === name)!;
 }
 
-/** Forgets how far the chains were read, for a test that begins with new ones. */
+/** Deletes how far the chains were read, for a test with new chains. */
 export async function forgetChains(db: Database): Promise<void> {
   await db.run(rawSql('delete from chain_sightings'));
   await db.run(
@@ -86,7 +86,7 @@ export async function forgetChains(db: Database): Promise<void> {
 }
 
 export interface Payer extends Customer {
-  /** Its deposit address. */
+  /** The deposit address. */
   address: string;
 }
 
@@ -133,11 +133,11 @@ export interface Scene {
   units: bigint;
   /** The units of each payment. */
   paid: bigint[];
-  /** The chain by endpoints with these faults; without any, by one that has none. */
+  /** The chain, with an endpoint for each of these faults; default: one endpoint without faults. */
   live(...faults: Faults[]): Promise<LiveChain>;
   reader(...faults: Faults[]): Promise<ChainJob>;
   read(job: ChainJob): Promise<chains.ChainRow>;
-  /** Pays the customer 5 dollars, or something else; beside others, in one transaction. */
+  /** Pays the customer 5 dollars, or as `change` says, in one transaction with `beside`. */
   pay(change?: Partial<Payment>, beside?: { before: Payment[]; after: Payment[] }): Promise<string>;
   /** Makes blocks until everything is final. */
   settle(): Promise<void>;

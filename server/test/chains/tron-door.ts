@@ -1,9 +1,12 @@
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { hexOf } from '../../src/chains/wire.ts';
 
-/** The JSON-RPC of java-tron over a chain: its limits, words and differences, as in its source. */
+/**
+ * The JSON-RPC of java-tron in front of a chain: its limits, error texts and differences, as in its
+ * source.
+ */
 
-/** Blocks between the newest one and the solid one, on which most producers have built. */
+/** Blocks between the newest block and the solid block, on which most producers have built. */
 export const solidAfter = 19;
 const blocksMax = 5_000n;
 const topicsMax = 1_000;
@@ -25,7 +28,7 @@ export function tronDoor(rpc: Rpc): Rpc {
       if (!/^(0x)?[0-9a-f]{40}$/i.test(each)) refuse(-32602, `invalid address: ${each}`);
     const [from, to] = [BigInt(fromBlock), BigInt(toBlock)];
     if (from > to) refuse(-32602, 'please verify: fromBlock <= toBlock');
-    // It compares the difference, so one block more than the number says passes.
+    // java-tron compares the difference, so one block more than the limit passes.
     if (to - from > blocksMax) refuse(-32602, `exceed max block range: ${blocksMax}`);
     if (topics.some((topic: unknown) => Array.isArray(topic) && topic.length > topicsMax))
       refuse(-32602, `exceed max topics: ${topicsMax}`);
@@ -35,7 +38,7 @@ export function tronDoor(rpc: Rpc): Rpc {
   };
 }
 
-/** The hash of a block begins with its height there. */
+/** The answer as TRON gives it: a block's hash begins with its height. */
 function asOfTron(answer: any): any {
   if (Array.isArray(answer)) return answer.map(asOfTron);
   if (answer === null || typeof answer !== 'object') return answer;

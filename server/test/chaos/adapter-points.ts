@@ -125,8 +125,8 @@ export const points: Point[] = [
 ];
 
 /**
- * Kills the process while its first write to this table waits; `kept`: the database still commits
- * it.
+ * Kills the process while its first write to this table waits. `kept`: the database still commits
+ * the write; `lost`: it does not.
  */
 async function atWrite(stage: Stage, table: 'attempts', write: 'lost' | 'kept'): Promise<void> {
   const lock = await stage.world.lock(table);

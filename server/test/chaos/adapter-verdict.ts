@@ -33,7 +33,7 @@ export function classOf({ place: { rig }, callbacks }: Tracked): 'A' | 'B' | 'C'
   return rig.class === 'C' && rig.callsBack && callbacks ? 'C+' : rig.class;
 }
 
-/** The end that a request must have, by its committed state while no process runs. */
+/** The end that a request must have, according to its committed state while no process runs. */
 export function endOf(tracked: Tracked, { begun, handle, status, error_code }: Fact): End {
   if (!begun || handle) return 'COMPLETED';
   if (status === 'FAILED' && error_code === 'outcome_unknown') return 'outcome_unknown';

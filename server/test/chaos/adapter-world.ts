@@ -105,7 +105,7 @@ export class World {
     return node;
   }
 
-  /** Kills all of them with SIGKILL. */
+  /** Kills the processes with SIGKILL. */
   async kill(nodes: Node[] = this.nodes): Promise<void> {
     this.nodes = this.nodes.filter((node) => !nodes.includes(node));
     await Promise.all(nodes.map(({ child }) => kill(child, 'SIGKILL')));
@@ -251,7 +251,7 @@ export class World {
     await pause(60);
   }
 
-  /** Aborts everything that dead processes have sent to the database. */
+  /** Aborts every statement that dead processes have sent to the database. */
   async forget(): Promise<void> {
     await this.db.run(
       rawSql(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`),
@@ -259,7 +259,7 @@ export class World {
     await this.forgotten();
   }
 
-  /** Waits until everything that dead processes have sent to the database is done. */
+  /** Waits until the database has finished every statement of dead processes. */
   async forgotten(): Promise<void> {
     const count = `select count(*) as n from pg_stat_activity where ${ours}`;
     await this.until('their connections end', async () => (await this.#number(count)) === 0);
@@ -336,7 +336,7 @@ export class World {
 async function allRigs(): Promise<Rig[]> {
   const rigs = [keyed, named];
   const folder = join(import.meta.dirname, '../upstreams/rigs');
-  // The front of its fake is its memory of keys, and the door here takes that place; `keyed` plays
+  // Its fake remembers keys in its front, which the door here would replace; `keyed.ts` covers
   // class A instead.
   const files = readdirSync(folder).filter((file) => file !== 'idempotent.ts');
   for (const file of files.toSorted())

@@ -90,7 +90,7 @@ class Run {
     this.#options = options;
   }
 
-  /** One request for each rig; a process is killed at the point, and another one carries on. */
+  /** One request for each rig: a process is killed at the point, and another one continues. */
   async at(point: Point, callbacks: boolean): Promise<void> {
     const world = this.#world;
     const wanted = { http: point.http ?? false, callbacks };
@@ -118,8 +118,8 @@ class Run {
   }
 
   /**
-   * No process runs now. The end of each request is decided by its committed state; a new process
-   * must reach it.
+   * While no process runs, derives the end of each request from its committed state. A new process
+   * must reach this end.
    */
   async #finish(
     tracked: Tracked[],
@@ -195,7 +195,7 @@ class Run {
     starting.add(replaced);
   }
 
-  /** Submits over most of the time in which processes are killed. */
+  /** Submits during most of the time in which processes are killed. */
   #submitAll(callbacks: boolean): Promise<Tracked[]> {
     const world = this.#world;
     const each = async (_: unknown, i: number) => {

@@ -21,7 +21,7 @@ import { mulberry } from './upstream.ts';
 interface Options {
   seed: number;
   deposits: number;
-  /** Processes to kill meanwhile. */
+  /** Number of processes to kill meanwhile. */
   kills: number;
   log?: (line: string) => void;
 }
@@ -30,7 +30,7 @@ export interface DepositsReport {
   seed: number;
   deposits: number;
   kills: Record<string, number>;
-  /** Reads that were begun. */
+  /** Number of reads that began. */
   reads: number;
   violations: string[];
 }
@@ -39,7 +39,7 @@ const payers = 20;
 const finalAfter = 3;
 const healMs = 120_000;
 const chain = { ...file, name: 'chaos', title: 'Chaos', chain_id: 77 };
-/** Not the key of a mnemonic that everybody knows. */
+/** Not the default key, whose mnemonic everybody knows. */
 const key = keyOf('evm', 2);
 
 export async function chaosOfDeposits(options: Options): Promise<DepositsReport> {
@@ -105,7 +105,7 @@ interface Scene {
   embedded: { pid: number };
 }
 
-/** Returns what was killed how often, and what each account paid, in micro-USD. */
+/** Returns how often each kind of process was killed, and the micro-USD that each account paid. */
 async function payAndKill(
   scene: Scene,
   { seed, deposits, kills: wanted, log = () => {} }: Options,
@@ -129,7 +129,7 @@ async function payAndKill(
     const what = (['service', 'worker', 'postgres'] as const)[(n / every) % 3]!;
     kills[what] = (kills[what] ?? 0) + 1;
     log(`${n} of ${deposits} paid, kill ${what}`);
-    // Meanwhile, others pay on.
+    // Payments continue meanwhile.
     killing = killOne(what, scene);
   }
   await killing;
@@ -146,7 +146,8 @@ async function killOne(
     const { child, role } = nodes[at]!;
     await kill(child, 'SIGKILL');
     nodes[at] = await startNode(role, 'http://127.0.0.1:1', env).catch(async () => {
-      // PostgreSQL was away at this moment, so a supervisor would start it again.
+      // PostgreSQL was away at this moment, so the service exited; a supervisor would start it
+      // again.
       await pause(1_000);
       return startNode(role, 'http://127.0.0.1:1', env);
     });
@@ -154,7 +155,7 @@ async function killOne(
   await wake(db);
 }
 
-/** As if the leases of killed processes had ended. */
+/** Ends the leases of killed processes. */
 async function wake(db: Database): Promise<void> {
   await db.run(rawSql('update chains set wake_at = now()')).catch((error: unknown) => {
     if (!isUnavailable(error)) throw error;
@@ -199,7 +200,7 @@ async function readsOf(db: Database): Promise<number> {
 
 function chainFile() {
   const { minimum_usd_micro: _, ...rest } = chain;
-  // A file leaves out what is unknown.
+  // A chain file leaves out unknown values.
   const known = Object.entries(rest).filter(([, value]) => value !== null);
   return { ...Object.fromEntries(known), minimum_usd: '1' };
 }

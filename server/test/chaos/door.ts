@@ -12,15 +12,15 @@ export interface Hold {
 }
 
 /**
- * before: the upstream has not seen the call. after: it has acted, and no byte of the answer is
- * sent. half: half of the answer is sent.
+ * When the call is stopped. before: the upstream has not seen it. after: the upstream has acted,
+ * and no byte of the answer is sent. half: half of the answer is sent.
  */
 export type When = 'before' | 'after' | 'half';
 
 const tagForm = /chaos-\d+x/;
 const outputForm = /^\/(?:v1\/)?(?:outputs|delivery|view)\b|\/content$/;
 
-/** A text for the prompt that links a job to its request. */
+/** A text in the prompt that links a job to its request. */
 export const tagOf = (n: number): string => `chaos-${n}x`;
 
 /**
@@ -30,9 +30,9 @@ export class Door {
   readonly fake: FakeUpstream;
   /** Submits that arrived, by their tag; several submits may have created one job. */
   readonly submits = new Map<string, number>();
-  /** Each call takes up to this long, half of it before the fake acts. */
+  /** Longest delay of a call, half of it before the fake acts. */
   slowMs = 0;
-  /** Calls that have arrived and are not answered. */
+  /** Number of calls that have arrived and are not answered. */
   underWay = 0;
   readonly #random: () => number;
   #stops: { role: Role; when: When; stop: Stop }[] = [];

@@ -1,9 +1,9 @@
 /**
- * Guards of the service and the test that must be red without each: test file below `server/`, then
- * name of the guard, then a part of the test's name or of its group's.
+ * Guards of the service, each with the test that must fail without it: test file below `server/`,
+ * name of the guard, part of the name of the test or its group.
  *
- * A guard's name stands in the source, in a comment `guard: NAME`; `switch-off.ts` says where, and
- * how it is switched off.
+ * The source names a guard in a comment `guard: NAME`; `switch-off.ts` says where, and how the
+ * guard is switched off.
  */
 type Tests = Record<string, Record<string, string>>;
 
@@ -11,7 +11,7 @@ const overtaken = 'a move under another attempt changes nothing';
 
 export const guards: Tests = {
   'test/operations/advance.test.ts': {
-    // A worker that was overtaken by a later claim changes nothing.
+    // A worker whose claim was overtaken by a later one changes nothing.
     'own-attempt-begins': overtaken,
     'own-attempt-accepts': overtaken,
     'own-attempt-waits': overtaken,
@@ -294,8 +294,8 @@ export const guards: Tests = {
 };
 
 /**
- * Laws of the schema, by the name of the thing that states each: how to drop it, and a part of the
- * name of the test in `laws.test.ts` that is red then.
+ * Laws of the schema, by the name of their constraint, index or trigger: how to drop it, and a part
+ * of the name of the test in `laws.test.ts` that must then fail.
  */
 export const laws: Record<string, { drop: string; test: string }> = {
   transfers_pending: {

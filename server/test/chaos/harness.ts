@@ -54,7 +54,7 @@ export interface ChaosReport {
   fenced: number;
   /** Transactions that PostgreSQL committed without the process getting the answer. */
   lostCommits: number;
-  /** The number of different writing statements in those. */
+  /** The number of different writing statements in these transactions. */
   lostStatements: number;
   lostAnswers: number;
   repeats: number;
@@ -71,9 +71,9 @@ const healMs = 60_000;
 const clockOffMs = { http: 0, both: -3 * 3_600_000, worker: 40 * 86_400_000 };
 /** Lost commits of each process in one fault. */
 const commitsLost = 3;
-/** Pauses of one worker until one catches it at work. */
+/** Most pauses of a worker until one hits it at work. */
 const pausesMax = 10;
-/** One defect tends to show a thousand times. */
+/** Limits the printed violations, because one defect may cause thousands. */
 const violationsShown = 20;
 const statuses5xx = new Set([503]);
 
@@ -173,13 +173,13 @@ export interface Node {
 }
 
 interface Caller {
-  /** Request ids returned for each Idempotency-Key: must be one, however often it was sent. */
+  /** Request ids returned for each Idempotency-Key; there must be one for each key. */
   got: Map<string, Set<string>>;
   retries: number;
   strange: string[];
 }
 
-/** Starts a process. `upstreamUrl` null: its upstreams are those of its catalog. */
+/** Starts a process. `upstreamUrl` null: its catalog defines the upstreams. */
 export async function startNode(
   role: Node['role'],
   upstreamUrl: string | null,
@@ -238,7 +238,7 @@ async function replace(victim: Node, { nodes, lines, upstreamUrl, env }: Scene):
   const fenced = await fencedWrites([victim]);
   const at = nodes.indexOf(victim);
   await kill(victim.child, 'SIGKILL');
-  // PostgreSQL may be down at this moment: then the service exits, and a supervisor would start it
+  // PostgreSQL may be down at this moment. Then the service exits, and a supervisor would start it
   // again.
   for (;;) {
     try {
@@ -259,8 +259,8 @@ function lossesOf(lines: DatabaseLine[]) {
 }
 
 /**
- * Pauses a worker for longer than its leases last. If it held no lease, or no other worker has
- * claimed its requests, no write is fenced, and it is paused again.
+ * Pauses a worker for longer than its leases last. If no write was fenced, because the worker held
+ * no lease or no other worker claimed its requests, the worker is paused again.
  */
 async function overtake(victim: Node): Promise<void> {
   for (let tries = 0; tries < pausesMax; tries++) {
@@ -268,7 +268,7 @@ async function overtake(victim: Node): Promise<void> {
     process.kill(victim.child.pid!, 'SIGSTOP');
     await pause(leaseSeconds * 1000 * 1.4);
     process.kill(victim.child.pid!, 'SIGCONT');
-    // Time for the worker to notice.
+    // The worker needs time to notice.
     await pause(300);
     if ((await fencedWrites([victim])) > before) return;
   }

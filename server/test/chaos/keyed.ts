@@ -11,8 +11,8 @@ import {
 } from '../upstreams/fakes/kit.ts';
 
 /**
- * The two classes that few real upstreams have: one takes our key as a header and makes one job per
- * key; the other lets us name the job, but makes a second job of the same name if asked to.
+ * Upstreams of the two rare classes. Class A takes our key in a header and makes one job for each
+ * key. Class B lets us name the job, but makes a second job of the same name if asked to.
  */
 
 const key = 'keyed-0123456789';

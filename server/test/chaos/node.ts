@@ -7,7 +7,7 @@ import { createRemote } from './remote.ts';
 
 /**
  * One process of the service for the fault tests: `node.ts http|worker|both [UPSTREAM_URL]`, with
- * other options from the environment. Without the address its upstreams are those of its catalog.
+ * other options from the environment. Without the address, its catalog defines the upstreams.
  */
 setClockOff(Number(process.env.CHAOS_CLOCK_OFF_MS ?? 0));
 const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];

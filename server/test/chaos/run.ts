@@ -6,7 +6,7 @@ import { storageOutage } from './storage.ts';
 
 /**
  * The long form of the fault tests: `npm run chaos [-- --rounds N --seed N --fault NAME]`. Prints
- * one line a fault and the counts of the three journals at the end; exits 1 if they disagree.
+ * a line for each fault, and the counts of the three journals at the end. Exits 1 if they disagree.
  */
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,7 @@
 /**
  * Switches off one guard after the other in a copy of the repository and runs the test that must
- * fail then: `npm run sabotage [-- NAME …]`. Prints a row for each; exits 1 if a test did not fail.
+ * then fail: `npm run sabotage [-- NAME …]`. Prints a row for each guard; exits 1 if a test did not
+ * fail.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +23,7 @@ const needed = [
   'catalog',
   'chains',
   'docs',
-  // Served by the service.
+  // The service serves these files.
   'client/dist',
   'server/package.json',
   'server/bin',
@@ -30,20 +31,20 @@ const needed = [
   'server/src',
   'server/test',
 ];
-/** Longer than a test waits for what does not come, so that it fails by itself. */
+/** Longer than a test's own waits, so that the test fails by itself. */
 const testTimeoutMs = 300_000;
 /** Stops the run cleanly. */
 const stop = new AbortController();
 
 export interface Guard {
   name: string;
-  /** Below `server/`. */
+  /** Path below `server/`. */
   test_file: string;
-  /** A part of the test's name as written there, or of its group's. */
+  /** Part of the name of the test or its group, as the file has it. */
   test: string;
 }
 
-/** Texts of files below `server/`, which take the place of those in the copy. */
+/** New texts of files below `server/`, which replace the files of the copy. */
 export type Changes = Record<string, string>;
 
 /** red: the test failed, as it must. */
@@ -135,7 +136,7 @@ export async function tryGuard(
   return { guard, whole: whole.colour, spoiled: spoiled.colour, seconds, output };
 }
 
-/** Writes the changes and returns what takes them back. */
+/** Writes the changes. Returns a function that undoes them. */
 function apply(changes: Changes, server: string): () => void {
   const undo = Object.entries(changes).map(([name, text]) => {
     const file = path.join(server, name);
@@ -164,7 +165,7 @@ async function runTest(
   fs.mkdirSync(TMPDIR, { recursive: true });
   const child = spawn(process.execPath, [...args, path.join(copy, 'server', test_file)], {
     cwd: copy,
-    // Some guards are proved in the long form only.
+    // Some guards are tested only in the long form.
     env: { ...env, ...(shared && { FAREBOX_TEST_DATABASE }), FAREBOX_TEST_LONG: 'on', TMPDIR },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -192,7 +193,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of them have ended, as they should.
+    // No process of the group is left, which is the usual case.
   }
 }
 
@@ -219,7 +220,7 @@ function colourOf(tap: string, name: string): Colour {
   return passed && !failed ? 'green' : 'broken';
 }
 
-/** Removes the entries of whole files, which are named by their path. */
+/** Removes the entries of whole files, whose name is a path. */
 function withoutFiles(tap: string): string {
   return tap.replace(/^not ok \d+ - \S+\.test\.ts\n {2}---\n[^]*?\n {2}\.\.\.\n/gm, '');
 }

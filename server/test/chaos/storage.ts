@@ -146,7 +146,7 @@ async function figure(service: Service, name: string): Promise<number> {
 }
 
 /**
- * Waits until all requests have ended, and returns those that were lost, made twice or are still
+ * Waits until all requests have ended. Returns the requests that were lost, made twice or are still
  * held.
  */
 async function judged(service: Service, account: TestAccount, ids: string[]) {

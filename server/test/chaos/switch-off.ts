@@ -1,22 +1,22 @@
 /**
- * Guards stand in the source under their names: `// guard: NAME` above a line of TypeScript that is
- * a guard, `-- guard: NAME` at the end of a line of SQL. Without it
+ * The source marks guards with their names: `// guard: NAME` above a line of TypeScript, and
+ * `-- guard: NAME` at the end of a line of SQL. If a guard is switched off,
  *
  * - an `if` or another statement never runs;
  * - a value (returned, assigned, of a property) is false;
  * - a line of SQL is left out.
  *
- * Where that does not take the guard away, the marker says what does: after `guard: NAME (off: X)`
- * the condition or value is X.
+ * If this does not remove the guard, the marker gives the condition or value to use instead:
+ * `guard: NAME (off: X)`.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 
 const above = /^\s*\/\/ guard: (\S+)(?: \(off: (.+)\))?$/;
-/** The template may end behind it. */
+/** A line of SQL with a guard. The template literal may end on the same line. */
 const inSql = /^(.*\S) -- guard: ([\w-]+)(?: \(off: (.+)\))?(`.*)?$/;
 
-/** Files that hold each guard, below this folder. */
+/** The files of each guard, below this folder. */
 export function findGuards(folder: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const name of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -30,7 +30,7 @@ export function findGuards(folder: string): Map<string, string[]> {
   return found;
 }
 
-/** The source without its guard of this name, at each place where it stands. */
+/** The source with all guards of this name switched off. */
 export function switchedOff(source: string, name: string): string {
   const lines = source.split('\n');
   for (const [i, line] of lines.entries()) {

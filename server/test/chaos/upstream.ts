@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 /**
  * A paid upstream that outlives the service, with a journal of the jobs it accepted. It behaves
- * like each of the three classes, and loses answers, hangs and fails at random, from a seed.
+ * like one of the three classes, and loses answers, hangs and fails at random, from a seed.
  */
 export interface PaidUpstream {
   url: string;
@@ -58,7 +58,7 @@ export async function startPaidUpstream(seed: number): Promise<PaidUpstream> {
     const { refuse, fail, lose, hang } = state.faults;
     const dice = random();
     if (dice < refuse) return send(reply, 503, { error: 'busy' });
-    // Half of the failures come after the job was accepted, which a client cannot tell.
+    // In half of the failures the job was accepted before, which a client cannot see.
     if (dice < refuse + fail && random() < 0.5) return send(reply, 500, { error: 'broken' });
     take(key, kind);
     if (dice < refuse + fail) return send(reply, 500, { error: 'broken' });

@@ -1,4 +1,4 @@
-/** A model of each sort, with the fields that the AI SDK's settings become. */
+/** A model of each kind, with the fields that the AI SDK's settings are mapped to. */
 export const aiCatalog = `
 upstream: fake
 owned_by: fake

@@ -1,7 +1,7 @@
 import { createFalClient, type FalClient } from '@fal-ai/client';
 import { fakeCatalog } from '../kit/service.ts';
 
-/** fal's own client as a user sets it up: its key and where its addresses lead, nothing else. */
+/** fal's own client as a user sets it up: with a key and the address of the service. */
 export function falClient(
   base: string,
   credentials: string,
@@ -17,7 +17,7 @@ export function falClient(
   });
 }
 
-/** As its user sets it up whose submits are to be repeated safely. */
+/** fal's client with an Idempotency-Key for each submit, so that repeats are safe. */
 export function carefulFalClient(base: string, credentials: string, send: typeof fetch): FalClient {
   return createFalClient({
     credentials,
@@ -32,7 +32,7 @@ export function carefulFalClient(base: string, credentials: string, send: typeof
 
 const [image = ''] = / {2}- id: fake\/image\n[\s\S]*?(?= {2}- id:)/.exec(fakeCatalog)!;
 
-/** The fake's image model also under longer ids, the last of them in a namespace of fal's. */
+/** The fake's image model, also under longer ids; the last id is in a namespace of fal. */
 export const falCatalog = [
   fakeCatalog,
   ...['fake/canvas/text-to-image', 'fake/pro/image/edit', 'comfy/fake/portrait/fast'].map((id) =>

@@ -1,6 +1,6 @@
 /**
- * Runs `fare` from its source for one test process, one command after the other: each has its own
- * arguments, environment, folder, stdin and outputs, but none pays for a start of Node.
+ * Runs `fare` from its source for a test process, one command after the other, to save the starts
+ * of Node. Each command has its own arguments, environment, folder, stdin and outputs.
  */
 import { Readable, Writable } from 'node:stream';
 import { endWith } from '../../../client/src/cli/failure.ts';
@@ -23,7 +23,7 @@ function set(name: 'stdin' | 'stdout' | 'stderr', value: Readable | Writable): v
   Object.defineProperty(process, name, { value, configurable: true });
 }
 
-/** Replaces an output of this process by one whose text is returned. */
+/** Collects an output of this process. The returned function restores it and returns the text. */
 function collected(name: 'stdout' | 'stderr'): () => string {
   const parts: Buffer[] = [];
   const write = (part: Buffer, _encoding: unknown, done: () => void) => {

@@ -1,4 +1,4 @@
-/** `fare` as its users have it: the program as a process of its own, with a home of its own. */
+/** `fare` as a user runs it: in its own process, with its own home folder. */
 import assert from 'node:assert/strict';
 import { fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,13 @@ const client = path.join(import.meta.dirname, '../../../client');
 const built = path.join(client, 'dist/cli/main.js');
 
 export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
-/** The published program, if it was built; else its source. */
+/** The built program, or its source if it was not built. */
 export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
 
-/** The suite has one cache: a thousand processes would compile the same files. */
+/** One cache for all tests, because a thousand processes would compile the same files. */
 export const compileCache = process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'compiled');
 
-/** The fake upstream's models, one that is dear, and one whose output is a text. */
+/** The fake upstream's models, an expensive model, and one whose output is a text. */
 export const catalog = `${fakeCatalog}
   - id: fake/dear
     kind: image
@@ -58,11 +58,11 @@ export interface Ran {
   code: number | null;
   stdout: string;
   stderr: string;
-  /** Both, and how it ended, for a failed assertion. */
+  /** Both outputs and the exit code, for the message of a failed assertion. */
   all: string;
   /** The one JSON value that --json prints. */
   json: any;
-  /** For verbs that print a value on each line. */
+  /** The JSON values of verbs that print one on each line. */
   lines: any[];
 }
 
@@ -74,25 +74,25 @@ export interface Running {
 }
 
 export interface RunHow {
-  /** Null: it stays open. */
+  /** Text on stdin; null: stdin stays open. */
   stdin?: string | null;
   env?: Record<string, string | undefined>;
 }
 
 /** Somebody's computer. */
 export interface Home {
-  /** Where commands are called, and outputs land. */
+  /** The working folder of commands, where outputs are saved. */
   dir: string;
   env: Record<string, string>;
   settingsFile: string;
   jobsFolder: string;
   /** The program in a process of its own. */
   start(args: string[], how?: RunHow): Running;
-  /** Runs a verb that ends by itself: in the short form in a process that has run others before. */
+  /** Runs a verb to its end; in the short form, in a process that has run other verbs before. */
   run(args: string[], how?: RunHow): Promise<Ran>;
 }
 
-/** A computer where a key is kept, unless it is null. */
+/** A computer with a saved key; null: without one. */
 export function homeOf(service: Service, key: string | null): Home {
   const root = fs.mkdtempSync(path.join(service.dir, 'home-'));
   const dir = path.join(root, 'work');
@@ -140,7 +140,7 @@ export function homeOf(service: Service, key: string | null): Home {
   return home;
 }
 
-/** Processes that run one verb after the other; as many as verbs run at the same time. */
+/** Idle processes that can run the next verb. */
 const idle: ChildProcess[] = [];
 
 async function inHost(command: Command): Promise<Ran> {
@@ -174,7 +174,7 @@ export async function begin(service: Service, home: Home, args: string[]) {
   return { running, id, finish: () => (over = true) };
 }
 
-/** Far longer than any takes, even with all cores busy. */
+/** Far longer than any verb takes, even if all cores are busy. */
 const runMaxMs = 300_000;
 
 function watched(child: ChildProcess): Running {
@@ -210,13 +210,13 @@ function ranWith(code: number | null, stdout: string, stderr: string): Ran {
   };
 }
 
-/** It ended well; hands itself on. */
+/** Asserts that the command succeeded, and returns its result. */
 export function well(ran: Ran): Ran {
   assert.equal(ran.code, 0, ran.all);
   return ran;
 }
 
-/** It was refused in words, with no stack and nothing that looks like a key. */
+/** Asserts a refusal in words, without a stack and without anything that looks like a key. */
 export function refused(ran: Ran, code: number, says: RegExp): Ran {
   assert.equal(ran.code, code, ran.all);
   assert.match(ran.stderr, says, ran.all);
@@ -228,7 +228,7 @@ export function refused(ran: Ran, code: number, says: RegExp): Ran {
   return ran;
 }
 
-/** Why there is no terminal for tests here; null where there is one. */
+/** Why tests have no terminal on this machine; null if they have one. */
 export function withoutTerminal(): string | null {
   if (process.platform !== 'linux') return 'the test knows the `script` of Linux only';
   const found = spawnSync('script', ['--version']);
@@ -236,16 +236,16 @@ export function withoutTerminal(): string | null {
 }
 
 export interface Terminal {
-  /** All that was ever shown, with its control sequences. */
+  /** All output so far, with its control sequences. */
   shown(): string;
-  /** Waits until it shows this, from where the last wait ended. */
+  /** Waits until the output has this text after the end of the last wait. */
   see(what: RegExp): Promise<void>;
   type(text: string): void;
   child: ChildProcess;
   ended: Promise<number | null>;
 }
 
-/** The command on a real terminal. Stdout and stderr are that one. */
+/** Starts the command on a real terminal, which is its stdout and stderr. */
 export function onTerminal(
   home: Home,
   args: string[],

@@ -7,8 +7,9 @@ import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 import { installed, root, run, strict, tools } from './package-kit.ts';
 
 /**
- * The packed client beside the AI SDK, at both ends of what its peer dependencies allow, in projects
- * of their own. These packages come from the registry, so this runs by `npm run installs` only.
+ * The packed client beside the oldest and the newest AI SDK that its peer dependencies allow, each
+ * in its own project. The packages come from the registry, so only `npm run installs` runs this
+ * file.
  */
 
 const sdk = (ai: string, compatible: string, provider: string) => [
@@ -54,7 +55,7 @@ for (const [name, packages] of Object.entries(beside)) {
     try {
       const types = path.join(project.dir, 'node_modules', '@types');
       symlinkSync(path.join(root, 'node_modules', '@types'), types);
-      // The first of ai 6 makes no videos.
+      // The first version of ai 6 makes no videos.
       const text = name === 'ai 6, the lowest' ? program : program + video;
       project.write({ 'program.mts': text, 'tsconfig.json': strict(['program.mts']) });
       const checked = await run(path.join(tools, 'tsc'), ['-p', '.'], project.dir);

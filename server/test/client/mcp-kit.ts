@@ -17,21 +17,21 @@ export interface Told {
   data: unknown;
 }
 
-/** An agent's program: the official client, and what it was told besides replies. */
+/** An agent's program: the official client, with the messages that it gets besides replies. */
 export interface Agent {
   client: Client;
   told: Told[];
   /** The questions to the person, in order. */
   asked: string[];
-  /** Lines that are not protocol. */
+  /** Errors about lines that do not belong to the protocol. */
   strayed: Error[];
-  /** The person's answer from now on. */
+  /** Sets the person's answer to later questions. */
   answers(action: ElicitResult['action']): void;
   /** The server's text for people. */
   stderr(): string;
-  /** Calls a tool; fails where it refuses. */
+  /** Calls a tool. Throws if the tool refuses. */
   use(name: string, args?: Record<string, unknown>, options?: UseOptions): Promise<Used>;
-  /** Calls a tool that has to refuse, and gives what it says. */
+  /** Calls a tool that has to refuse, and returns the refusal. */
   refused(name: string, args?: Record<string, unknown>): Promise<Refusal>;
   close(): Promise<void>;
 }
@@ -101,7 +101,7 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
       assert.ok(!isError, JSON.stringify(content));
       const [text, ...blocks] = content;
       assert.ok(text?.type === 'text');
-      // Programs that know nothing of structured content read the same as text.
+      // Programs without support for structured content read the same values as text.
       assert.deepEqual(JSON.parse(text.text), structuredContent);
       return { fields: structuredContent, blocks };
     },
@@ -116,7 +116,7 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
   };
 }
 
-/** How the server is started, and with what around it. */
+/** The command and the environment that start the server. */
 export function commandOf(service: Service, key: string, flags: string[]) {
   return {
     command: process.execPath,
@@ -124,14 +124,14 @@ export function commandOf(service: Service, key: string, flags: string[]) {
     env: {
       FAREBOX_API_KEY: key,
       FAREBOX_BASE_URL: `${service.base}/v1`,
-      // Nothing that was kept for a person counts here.
+      // Settings that are saved on this computer must not count.
       XDG_CONFIG_HOME: service.dir,
       NODE_COMPILE_CACHE: compileCache,
     },
   };
 }
 
-/** An agent's program that has started the server for itself, as most do. */
+/** An agent's program that starts its own server, as most do. */
 export async function startAgent(
   service: Service,
   account: TestAccount,
@@ -147,7 +147,7 @@ export async function startAgent(
   return { ...agent, stderr: () => stderr };
 }
 
-/** A service in which nothing runs until a test says so, and agents with an account of their own. */
+/** A service that runs no job until a test says so, and agents with an account of their own. */
 export interface Scene {
   service: Service;
   account: TestAccount;

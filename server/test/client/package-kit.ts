@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** The client as it is published, in an empty project of somebody else. */
+/** The published client in an empty project. */
 
 export const root = path.resolve(import.meta.dirname, '../../..');
 export const workspace = path.join(root, 'client');
@@ -24,13 +24,13 @@ export interface Ended {
 }
 
 /**
- * An empty project with the package in it, and without a network to fetch anything more from; with
- * packages `beside` it, these come from the registry.
+ * Makes a project with only the package in it, without a network. Packages that `beside` names come
+ * from the registry.
  */
 export async function installed(beside: string[] = []): Promise<Project> {
   if (!existsSync(path.join(workspace, 'dist', 'index.js')))
     throw new Error('the client is not built: npm run build');
-  // To Deno what is in memory, below /dev, is a device.
+  // Not in memory below /dev, where Deno takes files for devices.
   const dir = mkdtempSync(path.join(process.env.FAREBOX_TEST_DISK ?? tmpdir(), 'farebox-package-'));
   const write = (files: Record<string, string>) => {
     for (const [name, text] of Object.entries(files)) {
@@ -73,7 +73,7 @@ export function run(
   });
 }
 
-/** A tsconfig.json for programs as their authors compile them. */
+/** A strict tsconfig.json, as the authors of programs use. */
 export function strict(files: string[]): string {
   const compilerOptions = {
     strict: true,
@@ -87,7 +87,7 @@ export function strict(files: string[]): string {
   return JSON.stringify({ compilerOptions, files });
 }
 
-/** A program for any runtime: prices, makes, fetches and talks, and prints what came of it. */
+/** A program for any runtime: it estimates, runs, downloads and chats, and prints the results. */
 export const program = (load: string) => `${load}
 const main = async () => {
   const farebox = new Farebox();

@@ -1,6 +1,6 @@
 /**
- * Puts what a terminal really shows into docs/fare.md: `npm run transcripts`. Each block there that
- * follows `<!-- transcript: NAME -->` is replaced. Needs tmux; starts a trial of its own.
+ * `npm run transcripts`: records real terminal sessions in docs/fare.md. Replaces each block that
+ * follows `<!-- transcript: NAME -->`. Needs tmux; starts a trial of its own.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../kit/until.ts';
 
-/** The typed keys, and the text that has to be on the screen before the next ones. */
+/** Keys to type, and the text that must be on the screen before the next keys. */
 type Step = [keys: string[], sees: RegExp];
 const line = (text: string): string[] => [text, 'Enter'];
 const prompt = /\$ $/;
@@ -20,7 +20,7 @@ const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fare-'));
 const socket = path.join(home, 'tmux');
 const tmux = (...args: string[]) =>
   execFileSync('tmux', ['-S', socket, ...args], { encoding: 'utf8' });
-/** Trailing spaces of all lines gone, wrapped lines whole. */
+/** The screen without trailing spaces, and with wrapped lines joined. */
 const screen = () =>
   tmux('capture-pane', '-p', '-J', '-S', '-', '-t', 'fare').replaceAll(/ +$/gm, '').trimEnd();
 
@@ -44,7 +44,7 @@ async function writeAll({ base_url, key }: { base_url: string; key: string }): P
   let text = fs.readFileSync(page, 'utf8');
   let crowded = async () => {};
   for (const [name, steps] of Object.entries(scenes(base_url, key))) {
-    // The next commands do not wait for it.
+    // The next commands do not wait for this job.
     if (name === 'cancel') crowded = await crowd(base_url, key, 12);
     if (name === 'resume') await crowded();
     const shown = (await play(steps))
@@ -129,7 +129,10 @@ async function play(steps: Step[]): Promise<string> {
   return screen().replace(/\n\$$/, '');
 }
 
-/** Keeps the sandbox busy, so that the next request has to wait. Gives back a wait for its end. */
+/**
+ * Keeps the sandbox busy, so that the next request has to wait. Returns a function that waits until
+ * it is free again.
+ */
 async function crowd(base: string, key: string, count: number): Promise<() => Promise<void>> {
   const headers = { authorization: `Key ${key}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ prompt: 'sandbox:slow=15' });

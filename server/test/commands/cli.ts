@@ -1,4 +1,4 @@
-/** The operator’s command, in this process or in one of its own: output, exit codes, what it leaves. */
+/** Runs the operator's command in this process or in its own: output, exit codes, leftovers. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,17 +23,17 @@ export interface Ran {
   json: Record<string, any>;
 }
 
-/** A service or worker that runs. */
+/** A running service or worker. */
 export interface Running {
   pid: number;
-  /** Without /v1. Unused for a worker. */
+  /** The address without /v1; unused for a worker. */
   base: string;
-  /** The one JSON object that it printed when it was ready. */
+  /** The one JSON object that the program printed when it was ready. */
   said: Record<string, any>;
   ready_ms: number;
   stdout(): string;
   stderr(): string;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
 }
 
@@ -48,13 +48,13 @@ export interface Place {
   command(args: string[], env?: Record<string, string>): Promise<Ran>;
   /** Starts a service and waits until it says that it is ready; --json is added. */
   start(args: string[], env?: Record<string, string>): Promise<Running>;
-  /** Starts one, with this on its stdin, and waits for nothing. */
+  /** Starts a command with this text on its stdin, and does not wait. */
   spawn(args: string[], env?: Record<string, string>, stdin?: string): ChildProcess;
-  /** Pid of the PostgreSQL of this folder, or null. */
+  /** PID of this folder's PostgreSQL; null if none runs. */
   postgresPid(): number | null;
 }
 
-/** A verb ends by itself; far longer than any takes, even with all cores busy. */
+/** Far longer than any verb takes, even if all cores are busy. */
 const verbMaxMs = 180_000;
 
 /** Models of the sandbox, few and cheap. */
@@ -79,7 +79,7 @@ models:
     example: { prompt: a lighthouse }
 `;
 
-/** A fresh folder with a catalog in it; what runs there ends with the test. */
+/** A new folder with a catalog. Processes that run in it end with the test. */
 export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   const dir = tempFolder(t);
   fs.mkdirSync(path.join(dir, 'catalog'));
@@ -87,7 +87,7 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   const data = path.join(dir, 'data');
   const env = {
     PATH: process.env.PATH ?? '',
-    // A hundred processes would strip and compile the same files.
+    // Shared, because a hundred processes would strip and compile the same files.
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'compiled'),
     PORT: '0',
     FAREBOX_DATA_DIR: data,
@@ -115,7 +115,7 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
     spawn(args, own = {}, stdin = '') {
       const child = spawn(process.execPath, [farebox, ...args], {
         cwd: dir,
-        // A service leaves it out unless told otherwise; the trial has it by itself.
+        // Only the trial offers the sandbox by itself.
         env: { ...env, ...(args[0] !== 'trial' && { FAREBOX_SANDBOX: 'on' }), ...own },
         stdio: ['pipe', 'pipe', 'pipe'],
       });
@@ -132,12 +132,12 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   return place;
 }
 
-/** Databases of `databaseFor` by URL: a command that opens its own makes three connections. */
+/** Databases of `databaseFor` by URL, to save the three connections of a command's own. */
 const opened = new Map<string, Database>();
 
 /**
- * A database for verbs that would otherwise start an embedded one; it goes with the test. Verbs in
- * this process use its connections; those in verbs.test.ts and in processes open their own.
+ * A database for verbs that would otherwise start an embedded one, removed after the test. Verbs in
+ * this process use its connections; verbs in verbs.test.ts and in other processes open their own.
  */
 export async function databaseFor(
   t: Cleaned,
@@ -151,7 +151,7 @@ export async function databaseFor(
   return { database, env: { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' } };
 }
 
-/** No process works in the cluster of this folder: neither the server nor one of its children. */
+/** Asserts that neither the server of this folder's cluster nor a child of it is running. */
 export async function assertNoPostgres(place: Place): Promise<void> {
   assert.equal(place.postgresPid(), null, 'PostgreSQL was left running');
   const cluster = clusterOf(place.dir);
@@ -159,7 +159,7 @@ export async function assertNoPostgres(place: Place): Promise<void> {
   await until('its processes are gone', () => !workingIn(cluster));
 }
 
-/** The refusal of a command: in words, on both outputs, with no stack, and nothing else. */
+/** Asserts that a command was refused in words, on both outputs, without a stack. */
 export function assertSaid(ran: Ran, says: RegExp, code = 2): void {
   const shown = `${ran.code} ${ran.stdout} ${ran.stderr}`;
   assert.match(ran.stderr, says, shown);
@@ -169,7 +169,7 @@ export function assertSaid(ran: Ran, says: RegExp, code = 2): void {
 
 export async function ranOf(child: ChildProcess): Promise<Ran> {
   const said = outputOf(child);
-  // One that should have ended and serves instead would hold up everything.
+  // A command that serves instead of ending would block all tests.
   const timer = setTimeout(() => child.kill('SIGKILL'), verbMaxMs);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(timer);
@@ -220,7 +220,7 @@ async function untilReady(child: ChildProcess): Promise<Running> {
   };
 }
 
-/** Backends keep their server's working folder, which is the cluster. Elsewhere nobody can tell. */
+/** Whether a process works in the cluster, by its working folder. Known on Linux only. */
 function workingIn(cluster: string): boolean {
   if (process.platform !== 'linux') return false;
   return fs.readdirSync('/proc').some((pid) => {
@@ -260,7 +260,7 @@ export async function submit(base: string, key: string, prompt: string): Promise
   return body.request_id as string;
 }
 
-/** Waits until the request has this status, in few calls where it is a final one. */
+/** Waits until the request has this status; few calls suffice for a final status. */
 export async function reaches(
   base: string,
   key: string,
@@ -269,7 +269,7 @@ export async function reaches(
   withinMs = 60_000,
 ): Promise<void> {
   const isFinal = (status: string) => /^(COMPLETED|FAILED|CANCELLED)$/.test(status);
-  // A held call would let a passing status pass.
+  // A long poll could miss a status that lasts only for a moment.
   const where = `/v1/requests/${id}/status?wait=${isFinal(wanted) ? 5 : 0}`;
   await until(
     `${id} is ${wanted}`,

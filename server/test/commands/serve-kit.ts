@@ -1,4 +1,4 @@
-/** A company with a database of its own, and the orderly end of a service. */
+/** An installation with its own database, and the orderly stop of a service. */
 import assert from 'node:assert/strict';
 import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
@@ -9,7 +9,7 @@ import { assertNoPostgres, reaches, submit, type Place, type Running } from './c
 export const secret = 'a secret of at least thirty-two characters';
 const stopMaxMs = 10_000;
 
-/** Ends a trial in the midst of its work. */
+/** Stops a trial while it works, and asserts an orderly end. */
 export async function endsInOrder(
   place: Place,
   service: Running,
@@ -27,12 +27,12 @@ export async function endsInOrder(
   assert.ok(ms < stopMaxMs, `${ms} ms`);
   assert.match(await ended, /event: end\ndata: .*draining/, 'the stream was cut without a word');
   await assertNoPostgres(place);
-  // It is still there, reserved, for the next start.
+  // The request is still reserved, for the next start.
   const { json } = await place.run(['account', 'show', email, '--json']);
   assert.equal(json.reserved_usd_micro, '10000');
 }
 
-/** A database with an account, and what a service of a company is told of it. */
+/** A database with an account, and the settings of a service on it. */
 export interface Company {
   database: TestDatabase;
   key: string;

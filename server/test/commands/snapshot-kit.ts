@@ -15,19 +15,19 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { submitMany } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
 
-/** A database with something of everything, made by the operations, and its media. */
+/** A database with rows of every kind, made by the operations, and its media. */
 export interface Filled {
   account_id: string;
   key: string;
   key_id: string;
-  /** Requests by what became of them. */
+  /** Requests by their state. */
   queued: string;
   running: string;
   calling: string;
   completed: string;
-  /** Storage key → bytes, of media that are still living. */
+  /** Storage key → bytes, of media that have not expired. */
   media: Map<string, Buffer>;
-  /** Its bytes are gone, as its row says. */
+  /** A file whose bytes are deleted, as its row says. */
   expired: string;
 }
 
@@ -47,7 +47,7 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
   });
   await createAccount(db, { email: 'boss@example.com', is_operator: true });
   await addKey(db, { id: newId(), ...keyOf('evm', 1) });
-  // More micro-USD than a double counts exactly.
+  // More micro-USD than a double can represent exactly.
   await deposit(db, { account_id, amount: 9_100_000_000_000_001n, reference: 'wire "1"\\n' });
   await adjust(db, { account_id, amount: -3n, reference: 'fix', reason: 'Grüße, 💸' });
   const limits = { monthly_limit_usd_micro: 9_007_199_254_740_993n, rpm: null, open_jobs: 7 };
@@ -194,7 +194,9 @@ async function keep(
   };
 }
 
-/** One that is over already was deleted by nobody yet: its bytes are there. */
+/**
+ * Uploads a file. The bytes of an expired one still exist, because nothing has deleted them yet.
+ */
 async function upload(
   db: Database,
   storage: Storage,
@@ -216,7 +218,7 @@ export async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
-/** Files below a store's folder by key; hidden ones are the store's own. */
+/** Files below a store's folder, by key, without hidden files, which are the store's own. */
 export function storedIn(folder: string): Map<string, Buffer> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const found = names.filter(
@@ -225,7 +227,7 @@ export function storedIn(folder: string): Map<string, Buffer> {
   return new Map(found.sort().map((name) => [name, readFileSync(join(folder, name))]));
 }
 
-/** Every logged table's rows, as one MD5 and a count; without what says of the database itself. */
+/** MD5 and count of the rows of every logged table, except those about the database itself. */
 export async function digests(db: Database): Promise<Record<string, string>> {
   const tables = await db.run<{ name: string }>(
     rawSql(
@@ -246,7 +248,7 @@ export async function digests(db: Database): Promise<Record<string, string>> {
   return found;
 }
 
-/** Tables with columns of every sort that JSON, doubles and milliseconds would spoil. */
+/** Tables with values that JSON, doubles or milliseconds cannot represent exactly. */
 export const oddTables = `
   create table zz_parents (id bigint generated always as identity primary key, name text not null);
   create table a_children (

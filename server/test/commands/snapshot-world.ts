@@ -18,14 +18,14 @@ export interface Place extends TestDatabase {
 }
 
 export interface World {
-  /** Filled once; it stays as it is. */
+  /** Filled once and not changed. */
   source: Place;
   /** Refused imports must leave it untouched. */
   empty: Place;
   filled: Filled;
-  /** The file of the source. */
+  /** The snapshot file of the source. */
   snapshot: string;
-  /** For what tests write. */
+  /** A folder for the files that tests write. */
   folder: string;
   place(): Promise<Place>;
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Upstreams' stand-ins and a place whose catalog files define them. */
+/** Stand-ins of upstreams, and a place whose catalog files define these upstreams. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fakeFal } from '../upstreams/fakes/fal.ts';
@@ -15,10 +15,10 @@ export async function standIns(t: Cleaned) {
   return { fal, router, replicate };
 }
 
-/** How each of them is called. */
+/** Address and key of each stand-in. */
 type StandIns = Record<keyof Awaited<ReturnType<typeof standIns>>, { url: string; key: string }>;
 
-/** Its files have no rows beside those given, by upstream. */
+/** A place whose catalog has only the given rows, by upstream. */
 export function placeBefore(
   t: Cleaned,
   { fal, router, replicate }: StandIns,

@@ -1,4 +1,4 @@
-/** The operator's verbs beside a service that runs. */
+/** The operator's verbs beside a running service. */
 import assert from 'node:assert/strict';
 import { isLong } from '../kit/long.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type Running,
 } from './cli.ts';
 
-/** In micro-USD, as JSON says it. */
+/** The amount in micro-USD, as in JSON. */
 export const cents = (usd: number) => String(Math.round(usd * 1e6));
 
 const ofCompany = {
@@ -39,8 +39,8 @@ export interface Beside {
 }
 
 /**
- * In the long form on the embedded database, whose every command costs three connections more;
- * serve.test.ts runs one beside an embedded service.
+ * Starts the service; in the long form on the embedded database, where each command opens three
+ * more connections. serve.test.ts runs a verb beside an embedded service.
  */
 export async function besideService(): Promise<Beside> {
   const cleanings: (() => Promise<void>)[] = [];
@@ -84,7 +84,7 @@ export async function besideService(): Promise<Beside> {
 
 export type Refusal = [args: string[], says: RegExp];
 
-/** Each is told in words and leaves no trace. */
+/** Asserts that each command is refused in words and changes nothing. */
 export async function assertRefused(beside: Beside, refusals: Refusal[]): Promise<void> {
   const { account, said, run } = beside;
   await account('taken@example.com');

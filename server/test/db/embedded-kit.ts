@@ -17,25 +17,27 @@ const modules = {
   pg: import.meta.resolve('pg'),
 };
 
-/** Whatever a script says; each test knows what it asked for. */
+/** A message of a script; each test knows its form. */
 export type Said = Record<string, any>;
 
-/** A test, or whatever else runs what it is given when it is over. */
+/** A test, or anything else that runs functions at its end. */
 export interface Cleaned {
   after(clean: () => Promise<void>): void;
 }
 
 export interface Script {
   pid: number;
-  /** The next thing it says; rejects when it ends without saying more. */
+  /** The next message; rejects if the script ends without one. */
   hear(): Promise<Said>;
-  /** Everything it still says until it ends. */
+  /** All messages until the script ends. */
   hearAll(): Promise<Said[]>;
   /** Resolves when it is dead. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** An empty folder that other users may pass; it goes with the test, and what runs in it too. */
+/**
+ * An empty folder that other users may enter. It and the processes in it are removed at the end.
+ */
 export function tempFolder(t: Cleaned, mode = 0o711): string {
   const made = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-'));
   const folder = fs.realpathSync(made);
@@ -48,8 +50,8 @@ export function tempFolder(t: Cleaned, mode = 0o711): string {
 }
 
 /**
- * Runs a module in a Node process of its own. It has `startEmbedded`, `claimFolder`, `pg`, `fs`,
- * `dataDir` and `say`. With `group` it leads a process group, as a command in a terminal does.
+ * Runs a module in its own Node process, with the names `startEmbedded`, `claimFolder`, `pg`, `fs`,
+ * `dataDir` and `say`. With `group` it leads a process group, like a command in a terminal.
  */
 export function startScript(
   t: Cleaned,
@@ -97,7 +99,7 @@ export function startScript(
   return script;
 }
 
-/** A script that says whether it got the claim, and stays. */
+/** A script that says whether it got the claim, and keeps running. */
 export const claimOnce = `
   const result = await claimFolder(dataDir, 'service ' + process.pid);
   say('held_by' in result ? { held_by: result.held_by } : { won: process.pid });
@@ -115,14 +117,14 @@ export const writer = `
     say({ n, pid: server.pid, started: server.started });
   }`;
 
-/** Stopped when the test is over. */
+/** Starts an embedded server, which is stopped when the test is over. */
 export async function start(t: Cleaned, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const server = await startEmbedded(options);
   later(t, () => server.stop());
   return server;
 }
 
-/** Resolves with the pid that the next restart brings. */
+/** Resolves with the server's PID after its next restart. */
 export async function nextRestart(server: EmbeddedServer): Promise<number> {
   const { pid } = server;
   await until('the server is back', () => server.pid !== pid, 60_000);
@@ -149,7 +151,7 @@ export function clusterOf(dataDir: string): string {
 
 const cleanups = new WeakMap<object, (() => Promise<void>)[]>();
 
-/** Last made, first cleaned up: a process must be dead before the folder it works in goes. */
+/** Cleans up in reverse order: a process must have ended before its folder is removed. */
 export function later(t: Cleaned, clean: () => Promise<void>): void {
   const known = cleanups.get(t);
   if (known) return void known.push(clean);

@@ -4,7 +4,7 @@ import type { Said } from '../upstreams/fakes/said.ts';
 
 type Json = Record<string, any>;
 
-/** A caller's question, before an API gives it a form. */
+/** A caller's question, independent of an API. */
 export interface Ask {
   text: string;
   image?: { type: string; data: string };
@@ -14,20 +14,20 @@ export interface Ask {
   thinks?: boolean;
 }
 
-/** A reply as its caller reads it. */
+/** A reply as the caller reads it. */
 export interface Heard extends Said {
   text: string;
   /** Micro-USD, as the reply states it. */
   cost: string | undefined;
-  /** The reply in the door's form, to be sent back. */
+  /** The reply in the API's form, for the next turn. */
   own: Json[];
 }
 
-/** An API of ours for chat: how a caller writes a call and reads the reply. */
+/** A chat API of Farebox: how a caller writes a call and reads the reply. */
 export interface Door {
   path: string;
   body(ask: Ask): Json;
-  /** The next turn: the reply goes back, with the results of its calls. */
+  /** The next turn: the call with the reply and the results of its tool calls. */
   next(body: Json, heard: Heard, result: string): Json;
   whole(reply: Json): Heard;
   /** `data`: the events of a stream. */

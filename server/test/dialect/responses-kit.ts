@@ -4,7 +4,7 @@ import { openSandbox } from '../upstreams/sandbox-kit.ts';
 
 type Json = Record<string, any>;
 
-/** The whole service before the sandbox and before a fake of OpenAI. */
+/** The whole service with two upstreams: the sandbox, and a fake of OpenAI. */
 export interface Stage {
   service: Service;
   fake: FakeOpenai;

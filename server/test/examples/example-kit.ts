@@ -10,9 +10,9 @@ import { openSandbox } from '../upstreams/sandbox-kit.ts';
 export interface World {
   service: Service;
   account: TestAccount;
-  /** For what a program writes. */
+  /** A folder for the files that a program writes. */
   dir: string;
-  /** The variables that a reader exports before. */
+  /** The variables that a reader exports. */
   env: Record<string, string>;
   run(command: string, args: string[], env?: Record<string, string>): Promise<Ran>;
   stop(): Promise<void>;
@@ -64,7 +64,7 @@ export async function openWorld(env: Record<string, string> = {}): Promise<World
   };
 }
 
-/** Why a program cannot be run here, or false. */
+/** Why a program cannot run on this machine; false if it can. */
 export function missing(command: string, ...args: string[]): string | false {
   const { status, error } = spawnSync(command, args);
   return status === 0 && !error ? false : `${[command, ...args].join(' ')} does not work here`;

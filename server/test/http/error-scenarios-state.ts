@@ -300,7 +300,7 @@ export const stateScenarios = {
       leaves: 'a released request',
       call: (w) => w.besides(() => w.call('GET', '/v1/requests', { base: w.strict.base })),
     },
-    // The last one: the upstream gets the pause it asks for.
+    // The last scenario, because the upstream is then paused for as long as it asks.
     {
       name: 'a chat whose model has no room',
       leaves: 'a released request',

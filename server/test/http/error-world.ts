@@ -4,17 +4,17 @@ import { requestIn } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
 
-/** One way to meet an error. */
+/** One way to cause an error. */
 export interface Scenario {
   name: string;
   call: (w: World) => Promise<Reply>;
-  /** In place of the catalogue's. */
+  /** The status, if it is not the catalogue's. */
   status?: number;
   param?: string | null;
   message?: RegExp;
   details?: unknown;
   headers?: Record<string, string>;
-  /** A call that went as far as the upstream leaves its failed request; most leave nothing. */
+  /** Requests that the call leaves in the database; default: none. */
   leaves?: 'a released request' | 'cancelled requests';
 }
 
@@ -76,13 +76,13 @@ function waysToCall(service: Service, { key }: TestAccount) {
 type Work = () => Promise<Reply>;
 
 function circumstances(service: Service, ways: Ways, strictBase: string, completed: string) {
-  /** With the upstream made to act so for one call. */
+  /** Makes one call while the upstream behaves in this way. */
   const acting = (behave: Service['fake']['behave'], work: Work): Promise<Reply> => {
     service.fake.behave = behave;
     return work().finally(() => (service.fake.behave = {}));
   };
 
-  /** With the database changed for one call. */
+  /** Makes one call while the database is changed. */
   const having = async (change: string, undo: string, work: Work): Promise<Reply> => {
     await service.db.run(rawSql(change));
     return work().finally(() => service.db.run(rawSql(undo)));
@@ -96,8 +96,8 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
   };
 
   /**
-   * A submit while a change of the database keeps the queue closed. The service's knowledge of its
-   * queues is a moment old, so it takes a moment to close, and to open for those that come after.
+   * Submits while a change of the database keeps the queue closed. The service reads its queues
+   * from time to time, so it waits until the queue closes, and then until it is open again.
    */
   const closed = async (change: string, undo: string): Promise<Reply> => {
     const reply = await having(change, undo, () =>
@@ -116,7 +116,7 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
     return having(shift('-'), shift('+'), work);
   };
 
-  /** While the strict service, which works on one call at a time, has one. */
+  /** Makes one call while the strict service is busy with the only call that it allows. */
   const besides = async (work: Work): Promise<Reply> => {
     const gate = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -137,7 +137,7 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
   return { acting, having, closed, aDayLater, besides };
 }
 
-/** A body whose length is not told. */
+/** A body without a Content-Length. */
 export function streamOf(bytes: number): ReadableStream {
   return new ReadableStream({
     start(controller) {

@@ -7,7 +7,7 @@ export async function endBonuses(db: Database, account_id: string): Promise<void
   await expireBonuses(db, 100);
 }
 
-/** Only moves the ends by so many days. */
+/** Moves the ends of an account's bonuses to the past by so many days, without ending them. */
 export async function passEnds(db: Database, account_id: string, days = 1000): Promise<void> {
   await db.run(
     rawSql(

@@ -27,14 +27,14 @@ import { pagesDir } from '../../src/http/session/pages.ts';
 
 export const desktop = { width: 1280, height: 860 };
 export const phone = { width: 390, height: 844 };
-/** For what has to be right at each width; the short form looks at one of them. */
+/** Window sizes for tests that need each width; the short form uses one. */
 export const sizes = Object.entries(isLong ? { desktop, phone } : { desktop });
 export const schemes = isLong ? (['light', 'dark'] as const) : (['light'] as const);
 
 export interface Visitor {
   context: BrowserContext;
   page: Page;
-  /** Errors on the page's console, and errors that the page threw. */
+  /** Errors on the console, and errors that the page threw. */
   faults: string[];
 }
 
@@ -65,7 +65,7 @@ async function launch(): Promise<Browser> {
   return browser;
 }
 
-/** Unpacking takes far less. */
+/** Far longer than unpacking takes. */
 const unpackMaxMs = 60_000;
 
 /**
@@ -76,7 +76,7 @@ async function unpacked(): Promise<string> {
   const done = join(tmpdir(), 'chromium-unpacked');
   const mine = join(tmpdir(), 'chromium-unpacking');
   const since = await stat(mine).catch(() => null);
-  // The process that began has died on the way.
+  // The process that began to unpack has died.
   if (since && !existsSync(done) && Date.now() - since.mtimeMs > unpackMaxMs)
     for (const path of [mine, join(tmpdir(), 'chromium')])
       await rm(path, { recursive: true, force: true });
@@ -152,7 +152,7 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
     hasTouch: viewport.width < 600,
     extraHTTPHeaders: { 'x-forwarded-for': newAddress() },
   });
-  // Far longer than anything takes, because other processes may keep the cores busy.
+  // Far longer than any step takes, because other processes may keep the cores busy.
   context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   showPageOnTimeout(page);
@@ -219,7 +219,7 @@ const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block']
 /** Accessibility violations of this page, in words; empty if there are none. */
 export async function barriers(page: Page, runOnly = everything): Promise<string[]> {
   axe ??= await readFile(axePath, 'utf8');
-  // While pages change there is no heading, and nothing to check.
+  // While one page replaces another, there is no heading and nothing to check.
   await page.locator('h1').first().waitFor();
   // Through `evaluate`, because the page's own policy would refuse the script.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(`${axe}; ${stillness}`);

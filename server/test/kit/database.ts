@@ -118,7 +118,7 @@ function open(connection: string): Database {
 }
 
 interface Server {
-  /** Whether it outlives a test, so that emptied databases can be used again. */
+  /** Whether the server outlives a test, so that emptied databases can be used again. */
   keeps: boolean;
   /** Emptied databases. */
   free: Clone[];
@@ -148,7 +148,7 @@ async function makeTemplate(server: Server, admin: pg.Client): Promise<void> {
   await admin.query('select pg_advisory_unlock($1)', [templateLock]);
 }
 
-/** By address: a file may point to a server of its own. */
+/** Servers by address, because a file may have its own. */
 const given = new Map<string, Server>();
 
 /** The suite's server, or a new one if this file is run alone. */
@@ -159,9 +159,9 @@ async function serverAddress(): Promise<Server> {
     if (known) return known;
     const server = serverAt(address, true, async () => {});
     given.set(address, server);
-    // A file's own server has stopped by then.
+    // By then a file's own server has stopped.
     atEnd(async () => {
-      // A file that runs alone closes its database after this.
+      // A file that runs alone closes its database after this hook.
       server.keeps = false;
       for (const each of server.free) await drop(server, each).catch(() => {});
     });

@@ -26,7 +26,7 @@ export interface StreamEvent {
 
 export interface EventsOptions {
   key?: string;
-  /** Makes it a POST. */
+  /** The body; makes the call a POST. */
   body?: unknown;
   headers?: Record<string, string>;
 }
@@ -83,7 +83,7 @@ export function openEvents(
   });
 }
 
-/** Longer than any test waits for an event; what never comes ends the test, not the whole run. */
+/** Longer than any event takes, so that a missing event fails its test and not the whole run. */
 const eventMaxMs = 60_000;
 
 function createInbox() {

@@ -172,7 +172,7 @@ const ofHttp = [
   'date',
   'connection',
   'keep-alive',
-  // Sent for browsers on every call, as api.md says.
+  // Sent to browsers on every call, as api.md says.
   'access-control-allow-origin',
   'access-control-expose-headers',
 ];
@@ -260,7 +260,7 @@ function engine(root: Json): Ajv {
   return ajv;
 }
 
-/** Makes references within the document absolute, for use outside of it. */
+/** Makes references within the document absolute, so that they work outside it. */
 function absolute(node: unknown): unknown {
   return mapObjects(node, (object) =>
     typeof object.$ref === 'string' ? { $ref: `document${object.$ref}` } : object,

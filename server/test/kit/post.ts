@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { until } from './until.ts';
 
-/** A mail server that stores the letters it receives. */
+/** A mail server that stores the e-mails that it receives. */
 export interface Post {
   url: string;
   letters: { to: string; subject: string; text: string; links: string[] }[];
-  /** The newest letter to this address; waits until it has arrived. */
+  /** The newest e-mail to this address; waits until it has arrived. */
   letterTo(email: string): Promise<Post['letters'][number]>;
   /** The number of connections so far. */
   greeted(): number;

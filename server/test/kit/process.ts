@@ -7,15 +7,15 @@ import type { Service } from './service.ts';
 export interface ServiceProcess {
   base: string;
   signal(name: NodeJS.Signals): void;
-  /** Resolves at its end, with the exit code or the signal that killed it. */
+  /** Resolves when the process ends, with the exit code or the signal that killed it. */
   ended: Promise<number | NodeJS.Signals>;
-  /** Everything it wrote on both outputs. */
+  /** Everything that the process wrote to stdout and stderr. */
   output(): string;
-  /** Kills it if it still runs. */
+  /** Kills the process if it still runs. */
   kill(): Promise<void>;
 }
 
-/** A chat model of the sandbox: messages ask for its faults and delays. */
+/** A chat model of the sandbox, because messages can ask it for faults and delays. */
 const catalog = `
 upstream: sandbox
 owned_by: sandbox

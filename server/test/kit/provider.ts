@@ -8,7 +8,7 @@ export interface IdentityProvider {
   issuer: string;
   /** The claims of the person at the browser. */
   claims: Record<string, unknown> & { sub: string };
-  /** Follows the redirects through the provider, back to the last address of ours. */
+  /** Follows the redirects through the provider. Returns the last address of our pages. */
   follow(url: string): Promise<URL>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openProvider(wantedPort = 0): Promise<IdentityProvider> {
       return grant;
     },
   });
-  // Each service of a test listens on another port.
+  // Any address, because each service of a test listens on another port.
   provider.Client.prototype.redirectUriAllowed = () => true;
   provider.use(async (ctx, next) => {
     if (!ctx.path.startsWith('/interaction/')) return next();

@@ -18,13 +18,13 @@ export interface Receiver {
   url: string;
   /** Everything that arrived, accepted or not; all signatures were verified. */
   posts: Post[];
-  /** The accepted ones. */
+  /** Posts that were accepted. */
   accepted: Post[];
   /** Answers a post: a status, or null to leave it without an answer. Default: 204. */
   answer: (post: Post) => number | null | Promise<number | null>;
-  /** Ends posts that were left without an answer, by cutting their connections. */
+  /** Cuts the connections of posts that were left without an answer. */
   cut(): void;
-  /** Takes the server away, or brings it back at the same address. */
+  /** Stops the server, or starts it at the same address. */
   away(isAway: boolean): Promise<void>;
 }
 

@@ -45,7 +45,7 @@ export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   return code;
 }
 
-/** The body without what Anthropic's form adds. */
+/** The body without the fields that Anthropic's form adds. */
 function ours(body: Record<string, any>): Record<string, any> {
   if (body.type !== 'error') return body;
   const { type: _, request_id, error, ...rest } = body;

@@ -6,7 +6,7 @@ import { wake } from './states.ts';
 import { traces } from './traces.ts';
 import { exchange, type ExchangeOptions } from './wire.ts';
 
-/** Malformed calls, and the proof that they did no harm. */
+/** Malformed calls, and assertions that they did no harm. */
 
 export interface Sent extends ExchangeOptions {
   headers?: string[];
@@ -15,7 +15,7 @@ export interface Sent extends ExchangeOptions {
   usual?: string[];
 }
 
-/** Sends one request built line by line and returns its one reply; the connection has to end. */
+/** Sends a request built line by line. Returns its only reply; asserts that the connection ends. */
 export function send(
   service: Service,
   account: TestAccount,
@@ -28,7 +28,7 @@ export function send(
   return sendBytes(service, Buffer.concat([latin1(`${head}\r\n\r\n`), latin1(body)]), options);
 }
 
-/** Sends bytes: there may be one reply, no internal error, and the connection has to end. */
+/** Sends bytes. Asserts at most one reply, no internal error, and the end of the connection. */
 export async function sendBytes(
   service: Service,
   bytes: string | Buffer,

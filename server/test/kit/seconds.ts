@@ -1,4 +1,4 @@
-/** How long the work takes. */
+/** The seconds that the work takes. */
 export async function seconds(work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now();
   await work();

@@ -183,7 +183,7 @@ export interface ServiceOptions {
   lookup?: Lookup;
 }
 
-/** A service with a database of its own. Its limits are the defaults, but for calls a minute. */
+/** Starts a service with its own database. Its limits are the defaults, except calls a minute. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-service-'));
   const database = await testDatabase();

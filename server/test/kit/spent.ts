@@ -3,8 +3,8 @@ import { adjust } from '../../src/operations/accounts/deposit.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /**
- * Gives the account transfers, three months of requests, and one queued job. The requests of those
- * months have no entries in the books; the returned function removes them.
+ * Gives the account transfers, three months of requests, and one queued job. The old requests have
+ * no transfers; the returned function removes them.
  */
 export async function spendForMonths(
   service: Service,

@@ -36,7 +36,7 @@ export async function requestIn(
       poll: () => ({ state: 'running', progress: 0.5, logs: ['half'], poll_after_ms: 60_000 }),
     };
     await service.work();
-    // The first poll brings the progress.
+    // The first poll reports the progress.
     await wake(service, id);
     await service.work();
   }

@@ -58,7 +58,7 @@ export function openTap(call: ChatCall, options: { deaf?: boolean } = {}): Tap {
   };
 }
 
-/** A chunk as upstreams send it, with its own id and time. */
+/** A chunk as an upstream sends it, with the upstream's id and time. */
 export function delta(content: string | null, finish_reason: string | null = null): Chunk {
   return {
     id: 'up-1',

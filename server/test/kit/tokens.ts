@@ -3,8 +3,8 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from './service.ts';
 
 /**
- * The stored tokens of every chat are those of its charge, if a prompt token costs one micro-USD
- * and a completion token two.
+ * Asserts that the stored tokens of every chat match its charge, at one micro-USD for a prompt
+ * token and two for a completion token.
  */
 export async function assertTokensCharged({ db }: Pick<Service, 'db'>): Promise<void> {
   const odd = await db.run(

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Repeats the check until it returns something truthy, and returns that. Throws after `withinMs`.
+ * Repeats the check until it returns a truthy value, which it returns. Throws after `withinMs`.
  */
 export async function until<T>(
   what: string,
@@ -14,7 +14,7 @@ export async function until<T>(
     if (found) return found as Exclude<T, false | null | undefined>;
     const ms = performance.now() - start;
     if (ms > withinMs) throw new Error(`not within ${withinMs} ms: ${what}`);
-    // Less and less often, because a check may cost more than what it waits for.
+    // Less and less often, because many checks may slow down the awaited work.
     await pause(Math.min(5 + ms / 20, 50));
   }
 }

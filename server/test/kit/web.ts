@@ -5,10 +5,10 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
-/** A person with a browser, without the browser: keeps cookies and sends the pages' origin. */
+/** A simulated browser of a person: keeps cookies and sends the pages' origin. */
 
 export const password = 'correct horse battery';
-/** A hash states its own cost. With the least, each of a thousand sign-ins saves 40 ms. */
+/** Cheap, which saves 40 ms at each of a thousand sign-ins. A hash contains its own cost. */
 const hashed = cheapHash(password);
 
 function cheapHash(message: string): string {
@@ -94,7 +94,7 @@ export async function operatorOf(service: Service): Promise<Person> {
   return person(service, { [id]: 'owner' });
 }
 
-/** A visitor without membership who is not signed in. */
+/** A visitor who is not signed in and belongs to no account. */
 export function stranger(service: Service): Person {
   return visitorOf(service, '', 'stranger@example.com');
 }

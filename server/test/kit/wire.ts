@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Reply } from './service.ts';
 
-/** Sends raw bytes on a socket, for requests that no HTTP client would send. */
+/** The result of raw bytes on a socket, for requests that no HTTP client would send. */
 export interface Exchange {
   /** Complete replies, in order, without interim ones (1xx). */
   replies: Reply[];
@@ -34,7 +34,7 @@ export function exchange(
     socket.on('error', () => {});
     for (const part of [bytes, ...parts]) socket.write(asBytes(part));
     if (leave === 'politely') socket.end();
-    // Only after the sent bytes have left.
+    // Resets only after the sent bytes have left.
     if (leave === 'rudely') socket.write('', () => socket.resetAndDestroy());
     function done(closed: boolean): void {
       clearTimeout(timer);

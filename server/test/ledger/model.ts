@@ -1,6 +1,6 @@
 /**
- * The whole ledger in memory, as simple as it can be said: what the real one must agree with after every step.
- * It knows nothing of locks, batches, SQL or time.
+ * The whole ledger in memory, as simple as possible, without locks, batches, SQL and time. After
+ * every step the real ledger must agree with it.
  */
 
 export type Verdict =
@@ -35,7 +35,7 @@ export interface ModelRequest {
   refunded: bigint;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   attempt: number;
-  /** Holds a place of the upstream. */
+  /** Whether the request holds a slot of the upstream. */
   slot: boolean;
   is_call: boolean;
   idempotency: { key: string; body: string } | null;
@@ -106,7 +106,7 @@ export class LedgerModel {
     return 'booked';
   }
 
-  /** With the index of the earlier request of a replay. */
+  /** The verdict, and the index of the request; for a replay, of the earlier request. */
   submit(ask: Ask): [verdict: Verdict, request: number] {
     const key = this.keys[ask.key]!;
     const earlier = this.#earlier(key.account, ask.idempotency?.key);
@@ -138,7 +138,7 @@ export class LedgerModel {
     return ['accepted', this.requests.length - 1];
   }
 
-  /** The oldest waiting request of each account may be claimed. */
+  /** Requests that may be claimed: the oldest waiting request of each account. */
   claimable(): number[] {
     const seen = new Set<number>();
     return this.requests.flatMap(({ key, status, slot }, i) => {
@@ -155,7 +155,7 @@ export class LedgerModel {
     row.attempt++;
   }
 
-  /** Another worker takes it: whatever names the attempt before is void. */
+  /** Another worker claims the request: writes that name the earlier attempt change nothing. */
   reclaim(request: number): Verdict {
     const row = this.requests[request]!;
     if (!isOpen(row) || (row.status === 'IN_QUEUE' && !row.slot)) return 'nothing';
@@ -194,7 +194,7 @@ export class LedgerModel {
     return 'ended';
   }
 
-  /** Without an amount: all that is left of the charge. */
+  /** Refunds a part of the charge; `amount` null: all that is left of it. */
   refund(request: number, amount: bigint | null, reference: string): Verdict {
     if (amount !== null && amount <= 0n) return 'refused';
     const row = this.requests[request]!;
@@ -213,7 +213,7 @@ export class LedgerModel {
     return 'booked';
   }
 
-  /** A debt is paid first. */
+  /** Adds money to the account; it pays the debt first. */
   #receive(account: number, amount: bigint): void {
     const row = this.accounts[account]!;
     const paid = row.debt < amount ? row.debt : amount;

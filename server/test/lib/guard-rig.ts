@@ -1,7 +1,7 @@
 /**
- * Runs inside an empty network namespace whose kernel answers for every address. Prints as JSON who
- * was hit. The addresses are routed to this machine without standing on an interface, else the rule
- * against our own would hide whether the others work.
+ * Runs in an empty network namespace whose kernel answers for every address. Prints as JSON which
+ * addresses were reached. All addresses are routed to this machine, but none is an address of an
+ * interface: otherwise the rule against our own addresses would hide whether the other rules work.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -79,7 +79,7 @@ for (const address of allowed) await kindOf(guarded, literal(address));
 const publicHits = taken();
 const ownInterface = await kindOf(guarded, literal(onInterface));
 
-// The peer's own address is the last to be judged. It can only differ from the judged one by a
+// The address of the connected peer is judged last. It can only differ from the judged one by a
 // fault, so one is played: our addresses change between the two.
 let asked = 0;
 const changing = {

@@ -7,7 +7,7 @@ export interface LocalServer {
   port: number;
   url: string;
   server: Server;
-  /** Connections and requests that came in. */
+  /** Number of connections and requests that arrived. */
   connections: number;
   requests: IncomingMessage[];
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export interface TcpServer {
   close(): Promise<void>;
 }
 
-/** Speaks no protocol by itself: `listener` does what it likes with the socket. */
+/** Starts a TCP server without a protocol: `listener` gets the socket. */
 export async function serveTcp(listener: (socket: Socket) => void): Promise<TcpServer> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {

@@ -1,4 +1,4 @@
-/** A DNS server on 127.0.0.1, over UDP and TCP, that answers as a test tells it to. */
+/** A DNS server on 127.0.0.1, over UDP and TCP, whose answers a test sets. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,22 +8,22 @@ import ipaddr from 'ipaddr.js';
 export interface Answer {
   a?: string[];
   aaaa?: string[];
-  /** The name is an alias of this one, which owns the addresses. */
+  /** The canonical name, which has the addresses; the asked name is an alias. */
   cname?: string;
-  /** 0 NOERROR, 2 SERVFAIL, 3 NXDOMAIN; for one family only where `failing` says so. */
+  /** 0 NOERROR, 2 SERVFAIL, 3 NXDOMAIN; with `failing`, for one family only. */
   code?: number;
   failing?: 'a' | 'aaaa';
 }
 
 export interface NameServer {
-  /** As a resolver takes it: `address:port`. */
+  /** The server's address in a resolver's form: `address:port`. */
   address: string;
   /** The names asked for, one per question. */
   asked: string[];
   close(): Promise<void>;
 }
 
-/** `answer` is asked per question; null leaves the asker without an answer. */
+/** Starts the server. `answer` is called for each question; null sends no answer. */
 export async function serveNames(
   answer: (name: string, type: 'a' | 'aaaa') => Answer | null,
 ): Promise<NameServer> {
@@ -101,7 +101,7 @@ function writeReply(
   return Buffer.concat([head, question, ...(cut ? [] : records)]);
 }
 
-/** Every record has a life of 0 s, so that nothing is remembered. */
+/** The bytes of a record, with a time to live of 0 s, so that nothing is cached. */
 function writeRecord(owner: Buffer, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);

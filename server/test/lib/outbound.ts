@@ -1,6 +1,6 @@
 /**
- * Shared parts of the tests of the outbound client. All that is opened here is closed after the
- * last file of the process.
+ * Shared parts of the tests of the outbound client. Servers that are opened here are closed after
+ * the last file of the process.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -76,13 +76,13 @@ export function assertBlocked(promise: Promise<unknown>): Promise<FetchError> {
 export interface Forbidden {
   port: number;
   url: string;
-  /** Connections so far, other than by this question. */
+  /** Number of connections so far, without the one of this call. */
   heard(): Promise<number>;
 }
 
 /**
- * A listener at whose door nobody may knock. It is asked through that same door, so that no
- * earlier knock can still be on its way when it answers.
+ * A listener to which nothing may connect. `heard` connects to the same port, so earlier
+ * connections have arrived when it is answered.
  */
 export async function forbiddenListener(): Promise<Forbidden> {
   let questions = 0;

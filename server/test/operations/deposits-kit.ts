@@ -42,7 +42,7 @@ export function keyOf(family: Family, set = 0): DepositKey {
 
 export const hashOf = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
 
-/** A transfer of 5 USDT in the block `100 + n`. */
+/** A transfer of 5 USDT in block `100 + n`. */
 export function transferTo(
   to_address: string,
   n: number,
@@ -63,7 +63,7 @@ export function transferTo(
   };
 }
 
-/** A read that came as far as this height. */
+/** A read that got as far as this height. */
 export function readTo(
   height: number,
   final: FinalTransfer[],

@@ -1,4 +1,4 @@
-/** Duties of every store, whatever is behind it. A new store runs these cases unchanged. */
+/** The duties of every store. A new store runs these cases unchanged. */
 import { createHash, randomBytes } from 'node:crypto';
 import { access, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { isLong } from '../kit/long.ts';
 
 export interface Opened {
   storage: Storage;
-  /** Every key that is in the store, and everything else that is: what a put left behind. */
+  /** All keys in the store, and all leftovers of puts. */
   contents(): Promise<{ keys: string[]; leftovers: string[] }>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Run as a process of its own by the disk's tests: `hang FOLDER` or `fill FOLDER`. */
+/** A process of the disk store's tests: `hang FOLDER` or `fill FOLDER`. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskStorage } from '../../src/storage/disk.ts';
@@ -19,7 +19,7 @@ if (verb === 'hang') {
 
 async function* hangs(): AsyncIterable<Uint8Array> {
   yield Buffer.alloc(1_000_000);
-  // Asked again, so what came before is written.
+  // The store asks for more, so the first part is written.
   console.log('half');
   setInterval(() => {}, 1000);
   await new Promise<never>(() => {});

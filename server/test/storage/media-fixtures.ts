@@ -1,4 +1,4 @@
-/** Small true files of every type that is taken, made on the spot. */
+/** Makes small valid files of every accepted type. */
 import { crc32, deflateSync } from 'node:zlib';
 import * as bunny from 'mediabunny';
 import sharp from 'sharp';
@@ -17,7 +17,7 @@ export async function image(
     .toBuffer();
 }
 
-/** A PNG that claims any size, with next to no pixels in it. */
+/** A PNG that claims this size, with almost no pixel data. */
 export function pngOf(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -41,8 +41,8 @@ function pngChunk(name: string, data: Buffer): Buffer {
 }
 
 /**
- * An HEIC as telephones write it: a thumbnail's and tiles' extents beside the picture's, and a
- * rotation.
+ * An HEIC as phones write it: with the sizes of a thumbnail and of tiles beside the size of the
+ * image, and with a rotation.
  */
 export function heic(width: number, height: number, turns = 0): Buffer {
   const extent = (w: number, h: number): Buffer => {
@@ -127,7 +127,7 @@ function bytesOf(size: number, ...start: (number | string)[]): Buffer {
   return Buffer.concat(parts, size);
 }
 
-/** 4096 samples of silence for two channels, with the sums that a reader looks for. */
+/** 4096 samples of silence for two channels, with the checksums that readers verify. */
 function flacFrame(index: number): Buffer {
   const header = Buffer.from([0xff, 0xf8, 0xca, 0x18, index]);
   const channel = bytesOf(1 + 4096 * 2, 0x02);
@@ -148,7 +148,7 @@ function sum(bytes: Buffer, bits: number, polynomial: number): number {
   return rest;
 }
 
-/** At least `seconds` long, less than a frame more. */
+/** Audio of at least `seconds`, and less than a frame more. */
 export async function sound(
   format: bunny.OutputFormat,
   kind: keyof typeof frames,

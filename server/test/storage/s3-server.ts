@@ -1,7 +1,7 @@
 /**
- * A small S3 that keeps the rules of the real one where our client could break them: signatures are
- * recomputed, lengths must be stated, parts have a least size, an object shows only when it is
- * whole, lists come in pages.
+ * A small S3 that enforces the rules that our client could break: it recomputes signatures,
+ * requires lengths, has a minimum size of parts, shows an object only when it is complete, and
+ * pages lists.
  */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ export class S3Server {
   readonly objects = new Map<string, Buffer>();
   readonly uploads = new Map<string, Upload>();
   readonly calls: S3Call[] = [];
-  /** Called before a call is served, and may hold it up. */
+  /** Runs before a call is served; may delay the call or return a fault. */
   before: (call: S3Call) => Fault | Promise<Fault> = () => null;
   readonly #options: Required<S3ServerOptions>;
   readonly #http = createServer((req, res) => void this.#serve(req, res));
@@ -187,7 +187,7 @@ interface SignedCall extends S3Call {
 }
 
 /**
- * Why the call's signature does not hold; null where it does. AWS Signature Version 4, header form.
+ * Why the call's signature is invalid; null if it is valid. AWS Signature Version 4, header form.
  */
 export function refusal(call: SignedCall, keys = credentials, now = Date.now()): string | null {
   const shape =
@@ -245,7 +245,7 @@ function sendXml(res: ServerResponse, status: number, xml: string): void {
   res.end(`<?xml version="1.0" encoding="UTF-8"?>\n${xml}`);
 }
 
-/** Null where the caller left before the end: then nothing must come of it. */
+/** The body; null if the caller left before its end, so that nothing may be stored. */
 async function bodyOf(req: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   try {

@@ -8,13 +8,13 @@ import { setFront, type Answer, type Call } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
 /**
- * The whole service with the openai adapter before its fake: plays a call from its first byte to its
- * settlement and holds it against the rule.
+ * The whole service with the openai adapter and its fake: plays a call from its first byte to its
+ * settlement and compares the result with the rule.
  */
 
 type Json = Record<string, any>;
 
-/** How the bytes of a stream look and are cut. */
+/** The form of a stream's bytes, and how they are cut. */
 export interface Framing {
   lineEnd: '\n' | '\r\n';
   comments: boolean;
@@ -45,11 +45,11 @@ export interface Bench {
   service: Service;
   fake: FakeOpenai;
   account: TestAccount;
-  /** Plays the scene and asserts all that the rule says of it. One at a time. */
+  /** Plays the scene and asserts everything that the rule says about it. One at a time. */
   play(scene: Scene, options?: PlayOptions): Promise<Outcome>;
-  /** Calls once more with the same key; the upstream is not called. */
+  /** Repeats the call with the same key, which does not call the upstream. */
   repeat(scene: Scene, key: string): Promise<{ text: string; status: number; charged: bigint }>;
-  /** Nothing reserved, every row final, books proven, no charge that is not a row's. */
+  /** Asserts: nothing reserved, all rows final, books proven, no charge without a row. */
   proven(): Promise<void>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export interface PlayOptions {
   framing?: Framing;
   /** An Idempotency-Key. */
   key?: string;
-  /** The upstream does not wait for its caller to leave: any later place may be the one. */
+  /** The upstream does not wait for the caller to leave, who may then leave at any later place. */
   rushed?: boolean;
 }
 
@@ -67,17 +67,17 @@ interface Playing {
   answer: Answer;
   asked: PromiseWithResolvers<void>;
   abandoned: PromiseWithResolvers<void>;
-  /** Lets the upstream go on after its caller has left. */
+  /** Opened after the caller has left, so that the upstream continues. */
   gate: PromiseWithResolvers<void>;
   calls: number;
-  /** It may have sent all by the time its caller leaves. */
+  /** The upstream may have sent everything by the time its caller leaves. */
   isRushed: boolean;
 }
 
 const deposit = 1_000_000_000n;
 const picture =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-/** Said by the fake in places that no caller may see. */
+/** Texts of the fake that no caller may see. */
 const secrets = /estimated_cost|cost_details|is_byok|cost_in_usd_ticks|"cost"|HIDDEN|127\.0\.0\.1/;
 
 const usd = (micro: bigint) =>
@@ -137,12 +137,12 @@ export async function openBench(): Promise<Bench> {
       playing.set(user, played);
       const calling = call(service, account, scene, bodyOf(scene, user), played, key);
       const got = await calling.catch((error: unknown) => {
-        // A caller that wanted to leave in the middle was refused before that.
+        // The caller was to leave in the middle, but was refused before.
         if (played.calls > 0) throw error;
         return { text: String(error), status: 503 };
       });
       if (got.status === 503 && played.calls === 0) {
-        // It rests after the failures of earlier scenes.
+        // Ends pauses of the upstream after failures of earlier scenes.
         await service.db.run(rawSql('delete from upstreams'));
         continue;
       }
@@ -217,7 +217,7 @@ async function* late(body: Json, gate: Promise<void>): AsyncGenerator<string> {
   yield JSON.stringify(body);
 }
 
-/** Everything up to where the caller leaves, and, once it has, the rest. */
+/** The stream up to the place where the caller leaves; once the caller has left, the rest. */
 async function* piecesOf(
   { events, end }: Sent,
   leaves: number | null,
@@ -286,12 +286,12 @@ async function call(
   if (leaves === 0) {
     const left = new AbortController();
     const begun = send('POST', path, { key: apiKey, body, headers, signal: left.signal });
-    // The whole answer may be quicker than a caller who leaves while the upstream does not wait.
+    // If the upstream does not wait, the whole answer may come before the caller leaves.
     const gone = played.isRushed ? begun.catch(() => {}) : assert.rejects(begun);
     const early = begun.then(({ status, text: said }) =>
       assert.fail(`answered ${status} before the upstream was asked: ${said}`),
     );
-    // Whichever of them is first says why.
+    // The first rejection is reported; the other is ignored.
     for (const each of [gone, early]) each.catch(() => {});
     await Promise.race([played.asked.promise, early]);
     left.abort();
@@ -333,7 +333,7 @@ async function newest({ db }: Service, { account_id }: TestAccount): Promise<Kep
   return row;
 }
 
-/** The verdict on one of the places at which it may have been noticed that the caller has left. */
+/** The verdict that fits the row, among those of all places where the caller may have left. */
 function oneOf(scene: Scene, row: Kept): Verdict {
   const { events } = scene.answer as Sent;
   const places: (number | null)[] = [null];
@@ -365,7 +365,7 @@ function assertFits(scene: Scene, { verdict, row, text, status }: Outcome): void
   } else assertShown(scene, verdict, text);
 }
 
-/** The stream as a caller sees it who stays. */
+/** Asserts the stream that a caller who stays sees. */
 function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): void {
   const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
   const data = events.map((event) => event.slice('data: '.length));
@@ -381,7 +381,7 @@ function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): 
   const shown = chunks.filter(({ choices }) => choices.length > 0);
   if (verdict.shown === null) return;
   const last = shown.at(-1)?.choices[0];
-  // A stream that its upstream ends without a reason gets one here.
+  // If the upstream ends a stream without a finish reason, the service adds one.
   if (shown.length > verdict.shown.length) assert.equal(last.finish_reason, 'stop');
   assert.deepEqual(
     shown.slice(0, verdict.shown.length).map(({ choices }) => choices),
@@ -389,7 +389,7 @@ function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): 
   );
 }
 
-/** Parts of a text reach the caller as the text, and what was thought among them apart. */
+/** A caller gets the parts of a text as one text, and the thinking among them separately. */
 function asText(choice: Json): Json {
   const parts = choice.delta.content;
   if (!Array.isArray(parts)) return choice;

@@ -1,7 +1,7 @@
 /**
- * The cost of a chat call, worked out from docs/pricing.md and docs/api.md alone: nothing of the
- * service's own arithmetic is used here, so that the two can disagree, except for the bound of any
- * text, which is measured against real tokenisers elsewhere.
+ * The cost of a chat call, computed from docs/pricing.md and docs/api.md without the service's own
+ * arithmetic, so that the two can disagree. Only the bound of a text is the service's; other tests
+ * compare it with real tokenisers.
  */
 import { boundTokens } from '../../src/core/chat/tokens.ts';
 
@@ -11,21 +11,21 @@ type Json = Record<string, any>;
 export const rows = {
   stop: { input: 370_000n, output: 1_910_000n, costInput: 210_000n, costOutput: 1_070_000n },
   finish: { input: 50_000n, output: 130_000n, costInput: 31_000n, costOutput: 77_000n },
-  /** Finishes too, and may think unseen. */
+  /** A row with `finish` that may think unseen. */
   thinks: { input: 70_000n, output: 230_000n, costInput: 41_000n, costOutput: 97_000n },
 } as const;
 export type Row = keyof typeof rows;
 
-/** A message is one word of small Latin letters, and pictures. */
+/** A message: one word of lower-case Latin letters, and images. */
 export interface Message {
   word: string;
   pictures: number;
 }
 
-/** An upstream's stream. A text is sent as it is: no chunk. */
+/** An upstream's stream. A string is sent unchanged, not as a chunk. */
 export interface Sent {
   events: (Json | string)[];
-  /** [DONE], nothing more, or the connection breaks. */
+  /** The end: [DONE], nothing, or a broken connection. */
   end: 'done' | 'quiet' | 'dies';
 }
 
@@ -40,13 +40,13 @@ export interface Scene {
   messages: readonly Message[];
   max_tokens: number;
   include_usage: boolean;
-  /** The caller's wishes. */
+  /** Whether the caller asks for a stream. */
   streamed: boolean;
   /** The upstream's answer: a stream, or a body. */
   answer: Sent | Whole;
-  /** The caller leaves after so many chunks; null: stays. */
+  /** The caller leaves after so many chunks; null: the caller stays. */
   leaves: number | null;
-  /** It has an Idempotency-Key. */
+  /** The call has an Idempotency-Key. */
   keyed?: boolean;
 }
 
@@ -55,13 +55,13 @@ export interface Verdict {
   code: string | null;
   quote: bigint;
   charge: bigint;
-  /** The operator's; null: not known. */
+  /** The operator's cost in micro-USD; null: unknown. */
   cost: bigint | null;
-  /** How the caller's call ends; null for one who has left. */
+  /** The call's HTTP status; null if the caller left. */
   http: number | null;
-  /** Chunks that a caller who stays is shown; null: as the service cuts a whole reply. */
+  /** Chunks for a caller who stays; null: the service cuts a whole reply into chunks. */
   shown: Json[] | null;
-  /** Its stream has an error at its end. */
+  /** The stream ends with an error. */
   broken: boolean;
   /** Some of the reply was delivered, and the upstream reported no usage. */
   counted: boolean;
@@ -74,11 +74,11 @@ const bytesOf = (text: unknown): number =>
   typeof text === 'string' ? new TextEncoder().encode(text).length : 0;
 const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** A larger count is none. */
+/** Larger counts are ignored. */
 const isCount = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 100_000_000;
 
-/** The most a prompt can cost: one token for a word's first letter, two thirds for each further. */
+/** The bound of a prompt: one token for a word's first letter, two thirds for each further one. */
 function promptBound(messages: readonly Message[]): number {
   let tokens = 128;
   for (const { word, pictures } of messages)
@@ -104,13 +104,13 @@ interface Course {
   pieces: Json[];
   /** The last report. */
   usage: unknown;
-  /** Something was written in the chunk of that report, unless it is the last one, or later. */
+  /** Text came after the report, or in its chunk if that is not the last one. */
   outrun: boolean;
   finish: string | null;
   end: 'whole' | 'broken' | 'left';
 }
 
-/** Whether its caller's leaving ends a call. */
+/** Whether a call ends when its caller leaves. */
 const endsWithCaller = (row: Row): boolean => row === 'stop';
 
 /** The verdict on one call. */
@@ -124,7 +124,7 @@ export function judge(scene: Scene): Verdict {
     http,
   });
   const { answer } = scene;
-  // A reply that is kept is waited for; of a stream so much is kept as was delivered.
+  // A reply that is kept for a repeat is completed; of a stream only the delivered part is kept.
   const isLetGo = endsWithCaller(scene.row) && (scene.streamed || !scene.keyed);
   if (scene.leaves === 0 && isLetGo) return refused(null, 'outcome_unknown');
   const http = (status: number) => (scene.leaves === null ? status : null);
@@ -139,7 +139,7 @@ export function judge(scene: Scene): Verdict {
 
 type Refused = (http: number | null, code: string) => Verdict;
 
-/** An error in place of any reply: busy and out of credit are no fault of the caller. */
+/** An error instead of a reply. `busy` and an empty account are not the caller's fault. */
 function refusal(said: Json, http: (status: number) => number | null, refused: Refused): Verdict {
   const code = Number(errorIn(said)!.code);
   if ([402, 429, 503].includes(code) || errorIn(said)!.type === 'insufficient_quota')
@@ -171,7 +171,7 @@ function judgeWhole(
   return { ...billed, shown: null, broken, http: http(isRefused ? 502 : 200) };
 }
 
-/** Goes through a stream as far as it counts: to its end, its fault, or its caller's leaving. */
+/** Reads a stream as far as it counts: to its end, its fault, or until the caller leaves. */
 function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; shown: Json[] } {
   const course: Course = {
     pieces: [],
@@ -223,14 +223,14 @@ function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
   return { prompt_tokens, completion_tokens: timings.predicted_n };
 }
 
-/** Usage where it is one, else the count of what came. Above all: no more than the quote. */
+/** Charges the reported usage, else the counted text, at most the quote. */
 function bill(
   { row, messages, streamed, max_tokens }: Scene,
   { pieces, usage: reported, outrun, finish, end }: Course,
   quote: bigint,
 ): Omit<Verdict, 'http' | 'shown' | 'broken'> {
   const bytes = deliveredBytes(pieces);
-  // A report of 0 for a delivered text counts only as the last word on all of it.
+  // A report of 0 for a delivered text counts only if it comes last in a complete reply.
   const isFinal = !outrun && (end === 'whole' || !streamed || bytes === 0);
   const isZero = readUsage(reported)?.completion === 0;
   const usage = isZero && !isFinal ? undefined : reported;
@@ -239,7 +239,7 @@ function bill(
   const rates = rows[row];
   const spent = (read: number, written: number) =>
     up(rates.costInput * BigInt(read) + rates.costOutput * BigInt(written));
-  // A figure of 0 does not count where the row states a cost.
+  // A cost of 0 does not count if the row states a cost.
   const costOf = (rowCost: bigint | null) =>
     told !== null && told > 0n ? told : (rowCost ?? told);
   if (bytes === 0 && (end === 'broken' || finish === 'error'))
@@ -251,9 +251,9 @@ function bill(
       cost: costOf(said && spent(said.prompt ?? 0, said.completion)),
       counted: false,
     };
-  // The bill of an outside service without a report is charged by its bound.
+  // A reply of an outside service without a report is charged by its bound.
   const isBound = row !== 'stop' && end === 'whole';
-  // A told prompt counts even if the completion has to be counted.
+  // A reported prompt counts even if the completion was not reported.
   const prompted = promptTold(reported);
   const count = (tokens: number) =>
     prompted ?? (isBound ? promptBound(messages) : promptCount(messages, tokens));
@@ -267,7 +267,7 @@ function bill(
     const written = boundTokens(deliveredText(pieces));
     completion = row === 'thinks' ? max_tokens : Math.min(max_tokens, written);
   } else if (bytes > 0 || finish !== null) {
-    // Only who breaks a stream off, or leaves it, could make a prompt cheap by that.
+    // Otherwise breaking off or leaving a stream would make a prompt cheaper.
     prompt = count(end === 'whole' || !streamed ? 85 : 4096);
     completion = quarter(bytes);
   }
@@ -290,7 +290,7 @@ function readUsage(usage: unknown): { prompt: number | null; completion: number 
   return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(usage) } : null;
 }
 
-/** 0 without a completion may stand for a prompt that is not counted yet. */
+/** The reported prompt. 0 without a completion may mean that the prompt is not counted yet. */
 function promptTold(usage: unknown): number | null {
   if (!isRecord(usage)) return null;
   const { prompt_tokens: prompt, completion_tokens: completion = null } = usage;
@@ -298,7 +298,7 @@ function promptTold(usage: unknown): number | null {
   return isCount(prompt) && prompt > 0 ? prompt : null;
 }
 
-/** The completion with the reasoning that is told beside it. */
+/** The completion, and the reasoning that is reported beside it. */
 function outputOf(usage: Json): number {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
   const reasoning = usage.completion_tokens_details?.reasoning_tokens;
@@ -308,8 +308,8 @@ function outputOf(usage: Json): number {
 }
 
 /**
- * Dollars with at most nine decimals, as micro-USD, rounded up. With the operator's own key the
- * provider's bill comes on top. No call costs ten thousand.
+ * The reported cost: dollars with at most nine decimals, as micro-USD, rounded up. With the
+ * operator's own key the provider's bill is added. 10,000 dollars or more are ignored.
  */
 function costTold(usage: unknown): bigint | null {
   const { cost, is_byok = false, cost_details = {} } = isRecord(usage) ? usage : {};
@@ -320,7 +320,7 @@ function costTold(usage: unknown): bigint | null {
   return (billionths + 999n) / 1000n;
 }
 
-/** The same as one text, in the order in which it is bounded. */
+/** The delivered text as one string, in the order in which it is bounded. */
 function deliveredText(pieces: readonly Json[]): string {
   const texts = { reasoning_content: '', reasoning: '', content: '', refusal: '' };
   const calls = new Map<number, { name: string; text: string }>();
@@ -346,12 +346,12 @@ function deliveredText(pieces: readonly Json[]): string {
   return [thought, texts.content, texts.refusal, ...written].join('');
 }
 
-/** Counts only if the same reasoning is not also given as a plain text. */
+/** Reasoning in details; counts only if it is not also there as a plain text. */
 function textOfDetails({ reasoning_details: details = [] }: Json): string {
   return details.map(({ text, summary }: Json) => text ?? summary ?? '').join('');
 }
 
-/** All that was written: the reasoning once, the text, a refusal, names and arguments of calls. */
+/** Bytes of all that was written: reasoning once, text, refusal, names and arguments of calls. */
 function deliveredBytes(pieces: readonly Json[]): number {
   const sizes = { content: 0, refusal: 0, reasoning: 0, reasoning_content: 0 };
   const named = new Map<number, number>();
@@ -368,7 +368,7 @@ function deliveredBytes(pieces: readonly Json[]): number {
     }
     for (const [at, { index = at, function: call }] of (piece.tool_calls ?? []).entries()) {
       total += bytesOf(call.arguments);
-      // A name comes whole; some repeat it.
+      // A name comes whole; some servers repeat it.
       if (!named.get(index)) named.set(index, bytesOf(call.name));
     }
   }

@@ -2,7 +2,7 @@ import { plain, type Framing } from './chat-billing-kit.ts';
 import type { Message, Row, Scene, Sent, Whole } from './chat-rule.ts';
 import { chunkOf, replyOf } from './fakes/openai-chat.ts';
 
-/** Random chat calls: what is asked, what the upstream makes of it, and when the caller leaves. */
+/** Random chat calls: the call, the upstream's answer, and when the caller leaves. */
 
 type Json = Record<string, any>;
 type Random = () => number;
@@ -10,7 +10,7 @@ type Random = () => number;
 export interface RandomScene {
   scene: Scene;
   framing: Framing;
-  /** The upstream does not wait for its caller to leave: what was sent by then is a race. */
+  /** The upstream does not wait for the caller to leave, so the delivered part varies. */
   rushed: boolean;
 }
 
@@ -24,7 +24,7 @@ const errors: Json[] = [
   { choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { message: 'HIDDEN' } }] },
   { error: { message: 'HIDDEN' }, choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
 ];
-/** In dollars; not all are. */
+/** Costs in dollars, invalid ones included. */
 const costs = [0, 0.000_000_5, 0.000_14, 0.004_321, 1.5, -1, '0.5', null];
 
 export function randomScene(random: Random): RandomScene {
@@ -124,7 +124,7 @@ export function randomScene(random: Random): RandomScene {
 
   const isWhole = chance(0.15);
   const answer = isWhole ? whole() : sent();
-  // A refusal is known by its status, before anybody could leave.
+  // A refusal ends the call by its status, before the caller can leave.
   const isRefused = 'status' in answer && answer.status !== 200;
   const scene: Scene = {
     row: pick<Row>(['stop', 'finish', 'thinks']),
@@ -143,12 +143,12 @@ export function randomScene(random: Random): RandomScene {
   return { scene, framing, rushed: (scene.leaves ?? 0) > 0 && chance(0.3) };
 }
 
-/** At how many places its caller may leave: before all of it, and after each chunk. */
+/** The number of places where the caller may leave: at the beginning and after each chunk. */
 function placesIn(answer: Scene['answer']): number {
   return 'events' in answer ? chunksShown(answer) + 1 : 1;
 }
 
-/** As many chunks as a caller who stays is sure to be shown. */
+/** The number of chunks that a caller who stays certainly sees. */
 function chunksShown({ events }: Sent): number {
   const isFault = (event: Json | string) =>
     typeof event === 'string' ||

@@ -1,16 +1,16 @@
 import type { AdapterName } from '../../src/core/catalog/upstream-definition.ts';
 import type { Fault, FakeUpstream } from './fakes/kit.ts';
 
-/** An adapter and the server that stands in for its upstream, for the cases that all adapters pass. */
+/** An adapter and the stand-in of its upstream, for the cases that all adapters pass. */
 export interface Rig {
-  /** Name of the upstream in the catalog below. */
+  /** Name of the upstream in `catalog`. */
   name: string;
   adapter: AdapterName;
-  /** How a lost answer is recovered when the upstream cannot call us back; for class C+ it is C. */
+  /** The class without callbacks; C for an upstream of class C+. */
   class: 'A' | 'B' | 'C';
-  /** The upstream calls back, so where it can reach us a lost answer is waited for. */
+  /** The upstream calls back: if it can reach us, we wait for a lost answer. */
   callsBack: boolean;
-  /** Left out: it signs them. */
+  /** Default: it signs its callbacks. */
   callbacks?: 'unsigned';
   open(): Promise<FakeUpstream>;
   /** YAML of the whole catalog file; `URL` stands for the fake's address, `FAKE_KEY` for its key's variable, `FAKE_SECRET` for its secret's. */
@@ -22,7 +22,7 @@ export interface Rig {
     input: Record<string, unknown>;
     charge_usd_micro: bigint;
   }[];
-  /** A row and an input that hands a file over: `FILE` stands for the file's id. */
+  /** A row and an input with a file: `FILE` stands for the file's id. */
   withFile: { model_id: string; input: Record<string, unknown> } | null;
   /** Faults that this upstream cannot have, each with the reason. */
   cannot: Partial<Record<Fault, string>>;

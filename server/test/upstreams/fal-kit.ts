@@ -11,7 +11,7 @@ import type {
 } from '../../src/upstreams/upstream.ts';
 import { fakeFal, falKey, type FakeFal } from './fakes/fal.ts';
 
-/** A signal that nobody gives. */
+/** A signal that is never aborted. */
 export const signal = new AbortController().signal;
 
 export interface World {
@@ -27,7 +27,7 @@ export interface World {
 export async function open(t: TestContext, options: Record<string, unknown> = {}): Promise<World> {
   const fake = await fakeFal();
   const fetch = createFetch({ guard: false });
-  // As a name server would that leads a public name inwards.
+  // Like a name server that resolves a public name to a private address.
   const guarded = createFetch({ guard: true, lookup: async () => ['127.0.0.1'] });
   let ahead = 0;
   const tools: UpstreamTools = {
@@ -67,7 +67,7 @@ export function jobFor(input: Record<string, unknown>, more: Partial<StartJob> =
   };
 }
 
-/** A file of the caller's that we store. */
+/** A stored file of the caller. */
 export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile {
   const open = async () =>
     (async function* () {
@@ -76,7 +76,7 @@ export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile 
   return { content_type: 'image/png', size: bytes.length, open, ...more };
 }
 
-/** Starts a job that is taken. */
+/** Starts a job, which the upstream accepts. */
 export async function started(
   fal: Upstream,
   more: Partial<StartJob> = {},
@@ -87,7 +87,7 @@ export async function started(
   return outcome.handle;
 }
 
-/** Looks until it ends; what a look threw is a word of its own. */
+/** Polls until the job ends. A poll that threw is recorded by a word of its own. */
 export async function looksOf(fal: Upstream, handle: Handle, most = 6): Promise<Looks> {
   const words: string[] = [];
   for (let look = 0; look < most; look++) {

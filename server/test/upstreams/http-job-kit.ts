@@ -17,12 +17,12 @@ import type {
 import { serve, type Answer, type Call, type FakeUpstream } from './fakes/kit.ts';
 import type { Rig } from './conformance.ts';
 
-/** A signal that nobody gives. */
+/** A signal that is never aborted. */
 export const signal = new AbortController().signal;
 
 /**
- * The upstream of a catalog file that comes with Farebox, as YAML of its own, at a fake's address
- * and with a fake's credentials. `hosts` are further addresses that the fake stands in for.
+ * YAML of the upstream of a shipped catalog file, with a fake's address and credentials. `hosts`:
+ * further addresses that the fake serves.
  */
 export function shippedDefinition(name: string, hosts: readonly string[] = []): string {
   const file = join(import.meta.dirname, `../../../catalog/${name}.yaml`);
@@ -41,13 +41,13 @@ export function shippedDefinition(name: string, hosts: readonly string[] = []): 
 export interface World {
   fake: FakeUpstream;
   service: Upstream;
-  /** The same upstream where the operator has set no secret. */
+  /** The same upstream without a secret. */
   withoutSecret: Upstream;
   /** Moves the adapter's clock, in milliseconds. */
   later(ms: number): void;
 }
 
-/** A service that comes with Farebox, against its stand-in, for one test. */
+/** Opens an upstream that comes with Farebox, with its stand-in, for one test. */
 export async function open(t: TestContext, { open: openFake, catalog }: Rig): Promise<World> {
   const fake = await openFake();
   let ahead = 0;
@@ -84,7 +84,7 @@ function settingsIn(text: string, variables: Record<string, string>): UpstreamSe
   return settings;
 }
 
-/** The smallest service there is. */
+/** The smallest possible definition. */
 export const plain = {
   auth: 'bearer',
   submit: { path: '/jobs', body: { model: '$model', input: '$input' } },
@@ -100,7 +100,7 @@ export interface Plain {
   calls: { method: string; path: string; headers: Call['headers']; json: any }[];
 }
 
-/** A service of a test's own: the plain one, changed, and what it answers. */
+/** Opens an upstream of a test's own: `plain` with changes, and the answers of its server. */
 export async function openPlain(
   t: TestContext,
   changes: Record<string, unknown>,
@@ -145,7 +145,7 @@ export function jobFor(more: Partial<StartJob> = {}): StartJob {
   };
 }
 
-/** A file of the caller's that we store. */
+/** A stored file of the caller. */
 export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile {
   const open = async () =>
     (async function* () {
@@ -154,14 +154,14 @@ export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile 
   return { content_type: 'image/png', size: bytes.length, open, ...more };
 }
 
-/** Starts a job that is taken. */
+/** Starts a job, which the upstream accepts. */
 export async function started(service: Upstream, more: Partial<StartJob> = {}): Promise<Handle> {
   const outcome = await service.start(jobFor(more));
   if (outcome.outcome !== 'accepted') throw new Error(JSON.stringify(outcome));
   return outcome.handle;
 }
 
-/** Looks until it ends; what a look threw is a word of its own. */
+/** Polls until the job ends. A poll that threw is recorded by a word of its own. */
 export async function looksOf(service: Upstream, handle: Handle, most = 6): Promise<Looks> {
   const words: string[] = [];
   for (let look = 0; look < most; look++) {

@@ -11,7 +11,7 @@ import { media } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 import type { Dialect } from './fakes/openai-media.ts';
 
-/** The adapter before its fake, without the service around it. */
+/** The adapter with its fake, without the service. */
 export interface Stand {
   fake: FakeOpenai;
   upstream: Upstream;
@@ -21,7 +21,7 @@ export interface Stand {
     options: Record<string, unknown>,
     more?: { key?: string | null; secret?: string },
   ): Upstream;
-  /** Addresses of callers that were fetched. */
+  /** Addresses from callers that were fetched. */
   downloads: string[];
   close(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type {
 import { fakeReplicate } from './fakes/replicate.ts';
 import type { FakeUpstream } from './fakes/kit.ts';
 
-/** The adapter before the server that stands in for Replicate. */
+/** The adapter with the stand-in of Replicate. */
 
 export const SIGNAL = new AbortController().signal;
 
@@ -75,7 +75,7 @@ export function handleOf(outcome: StartOutcome): Handle {
   return (outcome as { handle: Handle }).handle;
 }
 
-/** Looks until the job is no longer running; `seen` are the states on the way. */
+/** Polls until the job is no longer running. Earlier states are added to `seen`. */
 export async function ended(upstream: Upstream, handle: Handle, seen: JobState[] = []) {
   for (let look = 0; look < 10; look++) {
     const state = await upstream.poll(handle, SIGNAL);
@@ -85,7 +85,7 @@ export async function ended(upstream: Upstream, handle: Handle, seen: JobState[]
   assert.fail('it runs for ever');
 }
 
-/** A stored file of so many bytes. */
+/** A stored file of this size in bytes. */
 export function fileOf(size: number, content_type = 'image/png', more: Partial<InputFile> = {}) {
   const bytes = Buffer.alloc(size, 7);
   const file: InputFile = {

@@ -16,7 +16,7 @@ import type {
   Upstream,
 } from '../../src/upstreams/upstream.ts';
 
-/** A signal that nobody gives. */
+/** A signal that is never aborted. */
 export const SIGNAL = new AbortController().signal;
 
 export interface Made {
@@ -27,7 +27,7 @@ export interface Made {
 export interface Ask {
   key?: string;
   files?: Record<string, InputFile>;
-  /** Fields of the input that the row knows; default all. */
+  /** Fields of the input that the row knows; default: all. */
   fields?: string[];
   signal?: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** A sandbox at full speed in a folder of its own; `close` removes both. */
+/** A sandbox at full speed in its own folder. `close` stops it and removes the folder. */
 export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Opened> {
   const dir = await mkdtemp(join(tmpdir(), 'sandbox-'));
   const sandbox = createSandbox({ dir, speed: Infinity, ...options });
@@ -86,7 +86,7 @@ export async function finish(sandbox: Upstream, handle: Handle): Promise<JobStat
   }
 }
 
-/** Starts a job, waits for it and opens what came out. */
+/** Starts a job, waits for it and opens the outputs. */
 export async function make(
   sandbox: Upstream,
   task: string,
@@ -114,7 +114,10 @@ export function fileOf(bytes: Uint8Array, content_type = 'application/octet-stre
   return { content_type, size: bytes.length, open };
 }
 
-/** A caller's files: a photo of 160 x 120, a film of 96 x 64 and 1.5 s with sound, and without, a voice of 1.2 s. */
+/**
+ * A caller's files: an image of 160 x 120, a video of 96 x 64 and 1.5 s, with and without audio,
+ * and audio of 1.2 s.
+ */
 export interface Media {
   photo: Buffer;
   film: Buffer;

@@ -3,7 +3,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
 import { serve, type Answer, type Call, type Served } from './fakes/kit.ts';
 
-/** An upstream that is called with several keys, and what its rows say of each. */
+/** An upstream with several keys, and the database's rows about each key. */
 
 export const keys = {
   a: 'sk-alpha-0123456789abcdef',
@@ -16,14 +16,14 @@ export const nameOf = (letter: Letter) =>
   createHash('sha256').update(keys[letter]).digest('hex').slice(0, 8);
 
 export interface Keyed extends Served {
-  /** The letter of the key that each call showed; `?` for another. */
+  /** The letters of the keys of all calls, in order; `?` for an unknown key. */
   shown(path?: RegExp): string;
-  /** Its answer to calls with this key, in place of the usual. */
+  /** The answer to calls with this key, instead of the usual one. */
   answers: Partial<Record<Letter, (call: Call) => Answer | Promise<Answer> | null>>;
   forget(): void;
 }
 
-/** Keys that are none of these are refused with 401. */
+/** Starts the upstream. Unknown keys get 401. */
 export async function serveKeyed(usual: (call: Call, letter: Letter) => Answer): Promise<Keyed> {
   const answers: Keyed['answers'] = {};
   const server = await serve(async (call) => {
@@ -63,7 +63,10 @@ export const wrongKey = (): Answer => ({
   json: { error: { message: 'this key was revoked' } },
 });
 
-/** The paused things: `own` is the upstream, `a`, `b` … its keys; a model follows them. */
+/**
+ * The pauses: `own` for the upstream, `a`, `b` … for its keys, followed by the model if there is
+ * one.
+ */
 export async function paused({ db }: Service, upstream: string): Promise<string[]> {
   const rows = await db.run<{ name: string; model: string }>(
     rawSql('select name, model from upstreams where paused_until > now()'),
@@ -77,7 +80,7 @@ export async function paused({ db }: Service, upstream: string): Promise<string[
   return shown.toSorted();
 }
 
-/** The pauses of this key are over; null: those of the upstream itself. */
+/** Ends the pauses of this key; null: those of the upstream itself. */
 export async function endPause({ db }: Service, upstream: string, letter: Letter | null) {
   const name = letter === null ? upstream : `${upstream}#${nameOf(letter)}`;
   await db.run(
@@ -85,7 +88,7 @@ export async function endPause({ db }: Service, upstream: string, letter: Letter
   );
 }
 
-/** The keys that the starts of a request were made with, and what came of each. */
+/** The keys of a request's starts, with the result of each. */
 export async function startsOf({ db }: Service, id: string): Promise<string[]> {
   const rows = await db.run<{ key: string | null; outcome: string | null }>(
     rawSql('select key, outcome from attempts where request_id = $1 order by attempt', [id]),
@@ -94,7 +97,7 @@ export async function startsOf({ db }: Service, id: string): Promise<string[]> {
   return rows.map(({ key, outcome }) => `${key && names.get(key)} ${outcome}`);
 }
 
-/** Names of the keys that are in a text, which none may be. */
+/** Names of the keys that a text contains; no text may contain one. */
 export function told(text: string): string[] {
   return (Object.keys(keys) as Letter[]).filter((letter) => text.includes(keys[letter]));
 }

@@ -9,7 +9,7 @@ import { enter, openBrowser, type VisitOptions, type Visitor } from '../kit/brow
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
-/** A service with the sandbox behind it, and a browser before it. */
+/** A service with the sandbox as its upstream, and a browser on its pages. */
 export interface Studio {
   service: Service;
   base: string;
@@ -55,7 +55,7 @@ export async function openStudio(): Promise<Studio> {
   };
 }
 
-/** Rows and movements of money; the first one is the deposit. */
+/** The number of requests and of transfers; the first transfer is the deposit. */
 export async function counted({ db }: Service, { account_id }: TestAccount) {
   const [row] = await db.run<{ requests: bigint; transfers: bigint }>(
     rawSql(
@@ -67,7 +67,7 @@ export async function counted({ db }: Service, { account_id }: TestAccount) {
   return { requests: Number(row!.requests), transfers: Number(row!.transfers) };
 }
 
-/** Waits until this is the price of the input as it stands. */
+/** Waits until the page shows this price for the current input. */
 export async function price(page: Page, micro: string): Promise<void> {
   await page.locator(`[data-price="${micro}"][data-fresh]`).waitFor();
 }

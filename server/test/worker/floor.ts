@@ -4,8 +4,7 @@ import type { App } from '../../src/app.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 
 /**
- * Common steps of tests of the worker: submit through the front door, look at the row, move the
- * time when it is due.
+ * Common steps of the worker's tests: submit over HTTP, read the row, change when it is due.
  */
 
 export interface Row {
@@ -46,12 +45,12 @@ export async function rowOf({ db }: Service, id: string): Promise<Row> {
   return row!;
 }
 
-/** The lease or pause of this request is over. */
+/** Makes this request due: ends its lease or pause. */
 export async function wake({ db }: Service, id: string): Promise<void> {
   await db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]));
 }
 
-/** The time that its model allows is over. */
+/** Ends the time that the model allows for this request. */
 export async function passDeadline({ db }: Service, id: string): Promise<void> {
   await db.run(
     rawSql(
@@ -61,7 +60,7 @@ export async function passDeadline({ db }: Service, id: string): Promise<void> {
   );
 }
 
-/** Makes every request due and works, so many times: enough for all that tries again. */
+/** Makes every request due and runs the worker, `count` times. */
 export async function rounds(service: Service, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await service.wakeAll();
@@ -69,13 +68,13 @@ export async function rounds(service: Service, count: number): Promise<void> {
   }
 }
 
-/** Writes of overtaken claims that were dropped, by what they were. */
+/** Counts of dropped writes of overtaken claims, by kind. */
 export async function fenced({ metrics }: App): Promise<Record<string, number>> {
   const { values } = await metrics.fencedWrites.get();
   return Object.fromEntries(values.map(({ labels, value }) => [labels.to, value]));
 }
 
-/** All that the account ever moved: `reserve 10000, charge 10000`. */
+/** All transfers of the request, such as `reserve 10000, charge 10000`. */
 export async function moneyOf({ db }: Service, id: string): Promise<string> {
   const rows = await db.run<{ kind: string; amount: bigint }>(
     rawSql(
@@ -87,13 +86,13 @@ export async function moneyOf({ db }: Service, id: string): Promise<string> {
 }
 
 export interface Gate {
-  /** Resolves once somebody waits at the gate. */
+  /** Resolves once a caller waits at the gate. */
   reached: Promise<void>;
   pass(): Promise<void>;
   open(): void;
 }
 
-/** Holds every caller until the test opens it. */
+/** Holds every caller until the test opens the gate. */
 export function gate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();

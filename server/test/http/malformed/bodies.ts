@@ -4,9 +4,9 @@ import type { ErrorCode } from '../../../src/core/errors.ts';
 import { json, latin1 } from '../../kit/rough.ts';
 import { cancel, sent, type Call, type Row } from './row.ts';
 
-/** Bodies that are packed, late, cut short or of another kind than they claim to be. */
+/** Bodies that are compressed, late, cut short or of another type than they claim. */
 
-/** The service of these rows takes no more. */
+/** Largest upload of the service of these rows. */
 export const uploadMaxBytes = 1_000;
 const mebi = 1024 * 1024;
 

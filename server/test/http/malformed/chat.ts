@@ -95,7 +95,7 @@ export const taken: Row[] = [
   assertBounded,
 ]);
 
-/** No more is reserved than the model can say. */
+/** Asserts that no more is reserved than the model's longest reply costs. */
 async function assertBounded(reply: Reply, { service, account }: World): Promise<void> {
   const path = `/v1/requests/${reply.body.id.replace('chatcmpl-', '')}`;
   const card = await service.call('GET', path, { key: account.key });

@@ -13,7 +13,7 @@ const usual = ['Host: x', 'Connection: close'];
 
 type Case = [name: string, headers: (key: string) => string[]];
 
-/** A submit with these headers and no others; they are given the line of a good key. */
+/** A submit with exactly these headers; `headers` gets the header line of a valid key. */
 function submit(headers: (key: string) => string[]): Call {
   return sent('POST /v1/queue/fake/image', ({ account }) => ({
     usual: [],
@@ -22,17 +22,17 @@ function submit(headers: (key: string) => string[]): Call {
   }));
 }
 
-/** The headers of a good submit, and more. */
+/** The headers of a valid submit, and further ones. */
 function good(...more: string[]): (key: string) => string[] {
   return (key) => [...usual, key, type, length, ...more];
 }
 
-/** The headers of a submit of which only the length is wrong. */
+/** Headers of a submit that are valid except for the length. */
 function framed(...framing: string[]): (key: string) => string[] {
   return (key) => [...usual, key, type, ...framing];
 }
 
-/** The headers of a submit of which only the type is wrong. */
+/** Headers of a submit that are valid except for the type. */
 function ofType(...types: string[]): (key: string) => string[] {
   return (key) => [...usual, key, ...types, length];
 }

@@ -4,19 +4,19 @@ import type { Reply } from '../../kit/service.ts';
 import { cancel, marker, post, type Row, type World } from './row.ts';
 
 /**
- * JSON that is broken, hostile or only unusual. `lib/json.long.test.ts` has the whole grammar; here each
- * kind of it comes over HTTP.
+ * JSON that is broken, hostile or only unusual. `lib/json.long.test.ts` has the whole grammar;
+ * these rows send one of each kind over HTTP.
  */
 
 const mebi = 1024 * 1024;
 
-/** The calls that read JSON, each with a good body that takes further members. */
+/** The calls that read JSON, each with a valid body to which members can be added. */
 const targets = [
   {
     path: '/v1/estimate',
     good: `{"model_id":"fake/image","input":{"prompt":"${marker}"}}`,
     status: 200,
-    // It takes the body of a chat too.
+    // An estimate also takes the body of a chat.
     maxBytes: 10 * mebi,
   },
   {
@@ -32,7 +32,7 @@ type Target = (typeof targets)[number];
 const nested = (open: string, inner: string, close: string, depth: number) =>
   open.repeat(depth) + inner + close.repeat(depth);
 
-/** Text of one member. Each of these spoils the whole body, whatever else it contains. */
+/** Texts of a member that make the whole body invalid. */
 const brokenMembers: [name: string, text: string][] = [
   ['a trailing comma', '"a":1,'],
   ['a comment', '"a":1 /* why */'],
@@ -82,7 +82,7 @@ const brokenBodies: [name: string, body: string][] = [
   ['a guard against theft', ")]}',\n{}"],
 ];
 
-/** A good body in other encodings than UTF-8. */
+/** A valid body in other encodings than UTF-8. */
 const brokenEncodings: [name: string, body: (good: string) => Buffer][] = [
   ['UTF-16, little end first', (good) => Buffer.from(good, 'utf16le')],
   ['UTF-16, big end first', (good) => Buffer.from(good, 'utf16le').swap16()],
@@ -170,7 +170,7 @@ export const refused: Row[] = [
   ],
 ];
 
-/** The last of two values of a field counts. */
+/** If a body has a field twice, the last value counts. */
 const twice: [name: string, model: string, input: string, price: string][] = [
   ['count', 'fake/image', '"prompt":"x","num_images":4,"num_images":1', '10000'],
   [
@@ -230,7 +230,7 @@ export const taken: Row[] = [
   ],
 ];
 
-/** Input is kept as `JSON.stringify` writes it, where a zero has no sign, without nulls. */
+/** Asserts that the input is kept as `JSON.stringify` writes it (-0 becomes 0), without nulls. */
 async function assertKept(reply: Reply, world: World, body: string): Promise<void> {
   const path = `/v1/requests/${reply.body.request_id}`;
   const card = await world.service.call('GET', path, { key: world.account.key });

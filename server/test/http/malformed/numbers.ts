@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import type { Reply } from '../../kit/service.ts';
 import { cancel, post, type Call, type Row, type World } from './row.ts';
 
-/** Fields that decide a price: exact, or refused by name; alike in an estimate and in a submit. */
+/**
+ * Fields that decide a price: taken exactly or refused by name, in an estimate and in a submit
+ * alike.
+ */
 
-/** Catalog rows at the edges of what money can be. */
+/** Catalog rows with the smallest and the largest prices. */
 export const edges = `
   - id: fake/dear
     kind: video
@@ -53,7 +56,7 @@ const fields = [
     field: 'duration_seconds',
     ...film,
     prices: {
-      // As if left out.
+      // Null counts as left out.
       null: 250_000,
       '0.1': 5_000,
       '4.9999999': 250_000,
@@ -122,7 +125,7 @@ const fields = [
   },
 ];
 
-/** A call of an estimate and one of a submit, each with a row of its own. */
+/** Rows for an estimate and for a submit of the same input. */
 function both(
   model: string,
   input: string,

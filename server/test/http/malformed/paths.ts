@@ -95,7 +95,7 @@ const callsOfRequest: [method: string, rest: string][] = [
   ['PUT', '/cancel'],
 ];
 
-/** All of them read the id with the same function, so in the short form each id goes to one. */
+/** All calls read the id with the same function, so in the short form each id goes to one call. */
 const callsFor = (i: number) =>
   isLong ? callsOfRequest : [callsOfRequest[i % callsOfRequest.length]!];
 

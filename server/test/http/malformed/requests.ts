@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { exchange } from '../../kit/wire.ts';
 import { bytes, sent, type Call, type Row } from './row.ts';
 
-/** Bytes that are no request, and targets that no client names. */
+/** Bytes that are not a request, and targets that no client sends. */
 
 const target = '/v1/requests';
 
-/** Each is answered, and its connection closed. */
+/** Each gets an answer, and its connection is closed. */
 const lines: [name: string, text: string, status?: number][] = [
   ['HTTP/0.9', 'GET /livez\r\n\r\n'],
   ['HTTP/0.9 with headers', 'GET /livez\r\nHost: x\r\n\r\n'],
@@ -51,7 +51,7 @@ const targets: [name: string, method: string, path: string, status: number][] = 
   ['a query of odd bytes', 'GET', '/v1/requests?%zz=%ff&[]=1&a[b]=c&=', 401],
 ];
 
-/** A request in the body of another, behind a length that may be read in two ways. */
+/** A request hidden in the body of another one, whose length can be read in two ways. */
 const framings = [
   ({ length }: string) =>
     `Content-Length: ${length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,

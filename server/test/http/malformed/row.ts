@@ -2,7 +2,7 @@ import { latin1, send, sendBytes, type Sent } from '../../kit/rough.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import type { Reply, Service, TestAccount } from '../../kit/service.ts';
 
-/** In every prompt, and in no line of the log. */
+/** Part of every prompt; must not be in the log. */
 export const marker = 'PROMPT-MARKER-5f2c';
 
 export interface World {
@@ -15,8 +15,8 @@ export interface World {
 export type Call = (world: World) => Promise<Reply | undefined>;
 
 /**
- * A call and its answer, which has one of these codes or statuses. Without any, the connection may
- * also end without an answer. `more` asserts the rest of the answer.
+ * A call and its answer, which must have one of these codes or statuses. If a row has none, the
+ * connection may also end without an answer. `more` asserts the rest of the answer.
  */
 export type Row = [
   name: string,
@@ -25,7 +25,7 @@ export type Row = [
   more?: (reply: Reply, world: World) => unknown,
 ];
 
-/** Either the value itself, or made for the world of the test. */
+/** A value, or a function that makes it for the world of the test. */
 type Made<T> = T | ((world: World) => T);
 
 function made<T extends object | string>(given: Made<T>, world: World): T {

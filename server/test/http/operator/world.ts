@@ -5,7 +5,7 @@ import { createOperatorKey } from '../../../src/operations/accounts/operator-key
 import { commandLine } from '../../../src/operations/operator-action.ts';
 import type { Reply, Service, TestAccount } from '../../kit/service.ts';
 
-/** Operator keys of a service, and what their calls leave in the operator's log. */
+/** Operator keys of a service, and the rows that their calls write into the operator's log. */
 
 export interface MadeKey {
   key: string;

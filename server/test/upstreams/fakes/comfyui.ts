@@ -218,7 +218,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return {};
   }
 
-  /** Without a job's id it ends the running job. */
+  /** Ends the given job, by default the running one. */
   function interrupt(call: Call): Answer {
     const { prompt_id } = call.body.length === 0 ? {} : call.json();
     for (const job of [...journal, ...foreign]) {
@@ -240,7 +240,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
     return { json: { name, subfolder: '', type: form!.get('type') ?? 'input' } };
   }
 
-  /** A free name: files with other bytes keep theirs; the same bytes reuse it. */
+  /** A free name for these bytes: the wanted one, unless a file with other bytes has it. */
   function freeName(wanted: string, bytes: Buffer): string {
     const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(wanted)!;
     for (let i = 0; ; i++) {

@@ -9,7 +9,7 @@ type Json = Record<string, any>;
 const finishOf = ({ finish, refuses, calls }: Said) =>
   refuses ? 'content_filter' : (finish ?? (calls ? 'tool_calls' : 'stop'));
 
-/** `stop_reason` is vLLM's. */
+/** `stop_reason` is a field of vLLM. */
 const endOf = (said: Said) => ({
   finish_reason: finishOf(said),
   ...(said.stop !== undefined && { stop_reason: said.stop }),

@@ -1,4 +1,4 @@
-/** Fal's list of models: category, and the OpenAPI document if asked for. */
+/** fal's list of models: category, and the OpenAPI document if the call asks for it. */
 
 const nullable = (schema: object, more: object = {}) => ({
   anyOf: [schema, { type: 'null' }],

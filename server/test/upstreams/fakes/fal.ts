@@ -22,7 +22,7 @@ import {
  */
 
 interface Job extends Accepted {
-  /** `fal-ai/flux` of `fal-ai/flux/dev`: the only part of the model in its addresses. */
+  /** `fal-ai/flux` of `fal-ai/flux/dev`: the part of the model's id that a job's addresses have. */
   app: string;
   looks: number;
 }
@@ -39,7 +39,7 @@ export const billedUnits = '1.5';
 const pageSize = 2;
 
 export interface FakeFal extends FakeUpstream {
-  /** From now on signs callbacks with another key, which is in the list of keys. */
+  /** Signs later callbacks with another key of the list. */
   rotate(): void;
   /** Replies to submits contain addresses of this origin; null: the fake's own. */
   pointTo(origin: string | null): void;

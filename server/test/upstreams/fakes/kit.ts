@@ -9,8 +9,8 @@ import { join } from 'node:path';
  */
 
 /**
- * Faults of an upstream, one a row: when each shows, and how. At an upstream of class A or B a lost
- * start is repeated: there `submit-reset` shows once, and a repeat gets the job that was made.
+ * Faults of an upstream: when each shows, and how. Upstreams of class A and B get a lost start
+ * again: there `submit-reset` shows once, and the repeat gets the job that was made.
  */
 export const faults = {
   'submit-lost': 'the job is made, and the connection breaks before a byte of the answer',

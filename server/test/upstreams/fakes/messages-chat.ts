@@ -5,8 +5,8 @@ import { eventOf, piecesOf, usualUsage, type Asked, type ChatWire, type Said } f
 type Json = Record<string, any>;
 
 /**
- * A stand-in of Anthropic's Messages. Strict: a call that Anthropic would refuse, or read in
- * another way than it is meant, gets its 400.
+ * A strict stand-in of Anthropic's Messages: a call that Anthropic would refuse, or understand in
+ * another way than meant, gets a 400.
  */
 
 const key = 'sk-ant-fake-0123456789';

@@ -40,7 +40,7 @@ export async function fakeOpenai(
 
   const served = await serve(async (call: Call): Promise<Answer> => {
     const path = call.path.replace(/^\/v1/, '');
-    // The images of dall-e, which need no key.
+    // The images of dall-e models need no key.
     if (path.startsWith('/outputs/')) return outputAnswer('png', switched);
     // OpenRouter's lists of models need no key.
     const told = dialect === 'openrouter' ? routerAnswer(call.method, path) : null;

@@ -18,7 +18,7 @@ const listed: Listed[] = [
     id: 'maker/plain',
     name: 'Maker: Plain',
     context_length: 131_072,
-    // Digits below a micro-dollar for a million tokens.
+    // A price with digits below a micro-dollar for a million tokens.
     pricing: { prompt: '0.0000001500001', completion: '0.0000006', request: '0', image: '0' },
     max_completion_tokens: 16_384,
     expiration_date: '2999-12-31',

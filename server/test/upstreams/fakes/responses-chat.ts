@@ -4,7 +4,7 @@ import { eventOf, piecesOf, usualUsage, type Asked, type ChatWire, type Said } f
 
 type Json = Record<string, any>;
 
-/** A stand-in of OpenAI's Responses. Strict: a call that OpenAI would refuse gets its 400. */
+/** A strict stand-in of OpenAI's Responses: a call that OpenAI would refuse gets a 400. */
 
 const key = 'sk-fake-responses-0123456789';
 

@@ -3,22 +3,22 @@ import type { ChatDesk } from './openai-chat.ts';
 
 type Json = Record<string, any>;
 
-/** A model's reply, before an API gives it a form. */
+/** A model's reply, independent of an API. */
 export interface Said {
   thought?: { text: string; proof: string };
   text?: string;
-  /** In Chat and Responses a text of its own, in Messages a reason to stop. */
+  /** The model refuses: a separate text in Chat and Responses, a stop reason in Messages. */
   refuses?: true;
   calls?: { id: string; name: string; input: Json }[];
   finish?: 'stop' | 'length';
-  /** The text of `stop` that ended it. Not told in Responses. */
+  /** The text of `stop` that ended the reply. Responses does not report it. */
   stop?: string;
-  /** Left out: the usual one. Null: the service states none. */
+  /** Default: the usual one. Null: the service reports none. */
   usage?: SaidUsage | null;
 }
 
 export interface SaidUsage {
-  /** All tokens of the prompt, with those of the cache. */
+  /** All tokens of the prompt, cached ones included. */
   prompt: number;
   cached: number;
   written: number;
@@ -34,7 +34,7 @@ export const usualUsage: SaidUsage = {
   thinking: 20,
 };
 
-/** A stand-in of a service that has one API for chat. */
+/** A stand-in of a service with one chat API. */
 export interface FakeChat {
   /** The `url` for an upstream's definition. */
   url: string;
@@ -43,7 +43,7 @@ export interface FakeChat {
   close(): Promise<void>;
 }
 
-/** An API for chat: how its services speak. */
+/** A chat API of upstreams. */
 export interface ChatWire {
   adapter: 'openai' | 'anthropic';
   /** Options of the upstream's definition. */
@@ -51,13 +51,13 @@ export interface ChatWire {
   open(): Promise<FakeChat>;
   /** A whole reply. */
   whole(said: Said): Json;
-  /** The events of its stream, as they are sent; the last ones have the end and the usage. */
+  /** The events of a streamed reply; the last ones have the end and the usage. */
   events(said: Said): string[];
   /** An event that ends a stream with an error. */
   broken(message: string): string;
   /** A refusal of a call. */
   refusal(status: number, message: string): Answer;
-  /** The content of a call, in the form of no API. */
+  /** The content of a call, independent of an API. */
   asked(body: Json): Asked;
 }
 
@@ -67,7 +67,7 @@ export interface Asked {
   images: string[];
   tools: string[];
   schema: Json | null;
-  /** How much it is asked to reason. */
+  /** The requested effort of reasoning. */
   effort: string | null;
   /** Proofs of reasoning that were sent back. */
   proofs: string[];

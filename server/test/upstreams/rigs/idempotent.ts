@@ -3,7 +3,7 @@ import { fakeKie } from '../fakes/kie.ts';
 import { setFront, type Accepted, type FakeUpstream } from '../fakes/kit.ts';
 import { rig as kie } from './kie.ts';
 
-/** As Kie.ai would be if it made one job for each idempotency key: class A, which none that ships has. */
+/** Kie.ai with one job for each idempotency key: class A, which no shipped upstream has. */
 export const rig: Rig = {
   ...kie,
   name: 'idempotent',
@@ -26,7 +26,7 @@ async function fakeIdempotent(): Promise<FakeUpstream> {
     const count = fake.journal.length;
     const reply = await answer();
     if (fake.journal.length > count) made.set(key, fake.journal.at(-1)!);
-    // A start is repeated, so a connection that always breaks would never end.
+    // Starts are repeated, so with a connection that always breaks they would never end.
     else if (reply.cutAfter === 0) fake.mend();
     return reply;
   });

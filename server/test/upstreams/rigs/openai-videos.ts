@@ -1,7 +1,10 @@
 import type { Rig } from '../conformance.ts';
 import { fakeOpenai } from '../fakes/openai.ts';
 
-/** Videos in OpenAI's form: a form goes in, a job comes back, its content is fetched with the key. */
+/**
+ * Videos in OpenAI's form: the start sends a form and gets a job; the content is fetched with the
+ * key.
+ */
 export const rig: Rig = {
   name: 'openai-videos',
   adapter: 'openai',

@@ -1,7 +1,7 @@
 import type { Rig } from '../conformance.ts';
 import { fakeOpenai } from '../fakes/openai.ts';
 
-/** Videos in OpenRouter's form: it tells where to look, what it took, and calls back. */
+/** Videos in OpenRouter's form: it names the address to poll, reports its cost and calls back. */
 export const rig: Rig = {
   name: 'openrouter-videos',
   adapter: 'openai',
