@@ -1,4 +1,4 @@
-/** The pages of docs/ against the code they speak of. */
+/** Compares the pages of docs/ with the code that they describe. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -46,7 +46,7 @@ describe('docs/clients.md', () => {
     }
   });
 
-  /** The name that a test of this tool has to mention. */
+  /** The package name that a test of this tool has to mention. */
   function packageOf(tool: string): RegExp {
     const [, name] = /`(@[\w-]+\/[\w-]+)/.exec(tool) ?? [];
     const word = name ?? /OpenAI Agents|OpenAI|LangChain|fal|Codex|Anthropic/.exec(tool)?.[0];
@@ -88,7 +88,7 @@ describe('docs/configuration.md', () => {
     const told = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)];
     assert.deepEqual(
       told.map(([, name]) => name),
-      // `variable` is how the catalog's own variables are read, and none of them.
+      // `variable` is the function that reads the catalog's variables.
       Object.keys(readConfig({})).filter((name) => name !== 'variable'),
     );
     const endpoints = endpointVariable('<name>');
@@ -104,7 +104,7 @@ describe('docs/api.md', () => {
   test('has a section for every route, and none for what does not exist', () => {
     const told = sections.map((section) => /^`(\w+ \S+)`\n/.exec(section)?.[1]).filter(Boolean);
     const rows = table.map((route) => `${route.method} ${documentedPath(route)}`);
-    // The second method of an address stands in the section of the first.
+    // The section of an address's first method also describes the second.
     const own = rows.filter((row) => !row.startsWith('PUT '));
     assert.deepEqual(told.sort(), own.sort());
     for (const row of rows) assert.ok(api.includes(`\`${row}\``), row);

@@ -1,4 +1,4 @@
-/** The contents of the image, without an engine to make it with. */
+/** The contents of the container image, without a container engine. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,9 @@ const linesOf = (file: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-/** As an engine reads .dockerignore: the last rule that fits a path, or a folder above it, decides. */
+/**
+ * As an engine reads .dockerignore: the last rule for a path, or for a folder above it, decides.
+ */
 function isLeftOut(file: string, rules: string[]): boolean {
   const above = file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
   const last = rules.findLast((rule) => {

@@ -39,7 +39,7 @@ interface Rule {
   check: (project: Project) => string[];
   /** Small projects that break the rule, by the beginning of the report. */
   broken: Record<string, Files>;
-  /** Code that looks like a breach and is allowed. */
+  /** Code that looks like a violation and is allowed. */
   kept: Files[];
 }
 

@@ -75,7 +75,7 @@ function textOf(code: string, source: string): string {
 const words =
   /[()[\],]|\b(select|from|returning|union|order\s+by|limit|where|group\s+by|for\s+update)\b/gi;
 
-/** Names of the result's columns; null for one that cannot be told. */
+/** Names of the result's columns; null for a column whose name is unknown. */
 function columnsOf(sql: string): (string | null)[] {
   const text = sql
     .replace(/--[^\n]*/g, ' ')

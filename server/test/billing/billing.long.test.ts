@@ -9,9 +9,9 @@ import { openWorld, type Outcome, type World } from './world.ts';
 import { film, picture } from '../upstreams/fakes/made.ts';
 
 /**
- * No caller gets more of a vendor than they pay for: every real row against the ways to use and
- * abuse it, with upstreams that keep a journal of what each job costs by its vendor's own rules.
- * `npm run billing` prints the whole table.
+ * No caller gets more from a vendor than they pay for. Tries every way to use or abuse each real
+ * row on upstreams whose journal has the cost of each job by the vendor's own rules. `npm run
+ * billing` prints the whole table.
  */
 describe('every real row against every abuse', () => {
   let world: World;
@@ -22,7 +22,7 @@ describe('every real row against every abuse', () => {
     const outcomes = await world.run(abuses);
     assert.ok(world.rows.length > 50);
     const completed = outcomes.filter(({ status }) => status === 'COMPLETED');
-    // An abuse that is refused everywhere would prove nothing.
+    // If the service refused most abuses, the test would prove nothing.
     assert.ok(completed.length > outcomes.length * 0.8);
     assert.equal(tableOf(faultsIn(outcomes)), tableOf([]));
   });

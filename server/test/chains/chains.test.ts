@@ -7,7 +7,7 @@ import { openChains } from '../../src/chains/chains.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import vectors from '../fixtures/address-vectors.json' with { type: 'json' };
 
-/** Which chains the settings switch on, and what is wrong with settings. */
+/** The chains that settings switch on, and refused settings. */
 
 const fetch = createFetch({ guard: false });
 const shipped = join(import.meta.dirname, '../../../chains');

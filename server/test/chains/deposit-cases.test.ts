@@ -11,7 +11,7 @@ import { depositCases, type DepositCase } from './deposit-cases.ts';
 import { doors, type Door } from './doors.ts';
 import { availableTo, forgetChains, openScene, type Scene } from './scene.ts';
 
-/** Each case of a deposit, over each kind of endpoint; in the short form, over one of them. */
+/** Each deposit case with each kind of endpoint; in the short form, with one of them. */
 
 let database: TestDatabase;
 before(async () => {
@@ -42,7 +42,7 @@ async function play(door: Door, { history, deposits }: DepositCase): Promise<voi
   try {
     await history(scene);
     await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
-    // Whatever it was, reading everything once more changes nothing.
+    // Reading everything once more changes nothing in any case.
     await resumeChain(database.db, door.chain.name, 100n);
     await scene.read(await scene.reader());
     await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));

@@ -5,7 +5,7 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { isLong } from '../kit/long.ts';
 import { play, step } from './histories.ts';
 
-/** `npm run test:full` plays more histories; HISTORY_RUNS=1000 many, HISTORY_SEED one run again. */
+/** More histories: `npm run test:full`, or HISTORY_RUNS=1000. HISTORY_SEED repeats a run. */
 const numRuns = Number(process.env.HISTORY_RUNS ?? (isLong ? 60 : 3));
 const seed = Number(process.env.HISTORY_SEED ?? Date.now() % 2 ** 31);
 

@@ -24,13 +24,13 @@ const units = 5n * 10n ** 18n;
 
 const read = (endpoints: [ChainEndpoint, ...ChainEndpoint[]], cursor: Cursor | null) =>
   readChain(chain, endpoints, cursor, () => Promise.resolve(addresses));
-/** The chain file says that reading begins at the block 100. */
+/** Null: reading begins at block 100, as the chain file says. */
 const start = null;
 const after = ({ scanned }: ChainReading): Cursor => ({ ...scanned!, seen: null });
 const places = ({ final }: ChainReading) =>
   final.map(({ block_height, log_position }) => `${block_height}:${log_position}`);
 
-/** A world with three payments in the blocks 101, 103 and 106; final is 108. */
+/** A world with three payments in blocks 101, 103 and 106, and the final block 108. */
 function paid(world: PlayWorld = playWorld()): PlayWorld {
   for (const wait of [1, 2, 3]) {
     world.mine(wait - 1);
@@ -117,7 +117,7 @@ describe('a read', () => {
     assert.equal(scanned!.height, 2_096n);
     const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
     assert.equal(questions.length, 1);
-    // Besides: each payment's block and receipt, and where the chain is.
+    // The other calls read each payment's block and receipt, and the newest block.
     assert.ok(endpoint.calls.length <= 16, endpoint.calls.join());
   });
 
@@ -390,7 +390,7 @@ test('a flood of transfers of nothing costs neither calls nor rows', async () =>
 });
 
 describe('a flood of transfers', () => {
-  /** Pays in this many blocks, the first of which is 101. */
+  /** Pays in this many blocks, from block 101 on. */
   function flooded(blocks: number, each: number): PlayWorld {
     const world = playWorld();
     for (let i = 0; i < blocks; i++) {

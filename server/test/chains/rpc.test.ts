@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { openRpc, RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 
-/** An endpoint over HTTP, and what it may answer. */
+/** An endpoint over HTTP, and the answers that are accepted. */
 
 interface Call {
   headers: IncomingHttpHeaders;

@@ -31,7 +31,7 @@ test(
     const { violations, ...figures } = report;
     t.diagnostic(JSON.stringify(figures));
     assert.equal(violations.length, 0, `\n${violations.join('\n')}`);
-    // A run that never took the dangerous paths proves nothing.
+    // A run without the dangerous paths proves nothing.
     assert.ok(report.kills >= 7, `only ${report.kills} processes were killed`);
     assert.ok(report.unknown > 0, 'no start was lost for good');
     assert.ok(report.repeats > 0, 'no start was repeated to an upstream that recognises it');

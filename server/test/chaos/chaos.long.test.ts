@@ -32,7 +32,7 @@ test(
     });
     t.diagnostic(JSON.stringify(report));
     assert.deepEqual(report.violations, []);
-    // A run that never took the dangerous paths proves nothing.
+    // A run without the dangerous paths proves nothing.
     assert.equal(report.faults, faults.length);
     assert.ok(report.lostCommits > 0, 'no commit lost its answer');
     assert.ok(report.submitted >= 100, `only ${report.submitted} submits`);

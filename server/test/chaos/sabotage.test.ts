@@ -6,7 +6,7 @@ import { guards } from './guards.ts';
 import { allGuards, root } from './sabotage.ts';
 import { findGuards, switchedOff } from './switch-off.ts';
 
-/** The table of guards and how one is switched off; `npm run sabotage` tries every guard. */
+/** The table of guards, and how a guard is switched off. `npm run sabotage` tries every guard. */
 
 const server = path.join(root, 'server');
 const sourceOf = (file: string) => fs.readFileSync(path.join(server, file), 'utf8');

@@ -122,12 +122,12 @@ describe('our provider', () => {
     const { text, steps } = await generateText({ model, ...ask, tools: { weather }, stopWhen });
     assert.equal(text, 'It says rain in Oslo.');
     assert.equal(steps.length, 2);
-    // Each step is a call of its own, so none is taken for a repeat of the other.
+    // Each step is a separate call, so neither counts as a repeat of the other.
     assert.equal(new Set(keys()).size, 2);
   });
 
   test('repeats what was lost under the same key, and is charged once', async () => {
-    // The service answers, and nothing of that comes through.
+    // The service answers, but no byte of the answer arrives.
     proxy.spoil = () => (proxy.calls.length === 1 ? { cutAt: 0 } : undefined);
     const { text } = await generateText({ model: ours(), ...ask });
     assert.equal(text, 'hello');

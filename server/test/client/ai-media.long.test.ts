@@ -16,7 +16,7 @@ import { until } from '../kit/until.ts';
 import { film } from '../storage/media-fixtures.ts';
 import { aiCatalog } from './ai-kit.ts';
 
-/** The unmodified AI SDK makes pictures and films through our provider. */
+/** The unmodified AI SDK makes images and videos through our provider. */
 
 let service: Service;
 let proxy: Faulty;
@@ -235,7 +235,7 @@ describe('films', () => {
   });
 
   test('of which nobody wants to know any more are cancelled while they queue', async (t) => {
-    // No slot is free, so it stays in the queue.
+    // No slot is free, so the request stays in the queue.
     const { concurrency } = service.fake;
     Object.assign(service.fake, { concurrency: 0 });
     t.after(() => Object.assign(service.fake, { concurrency }));
@@ -259,7 +259,7 @@ describe('films', () => {
     t.after(() => Object.assign(service.fake, { concurrency }));
     for (const poll of [undefined, { intervalMs: 5 }]) {
       const stop = new AbortController();
-      // It reaches the service, which does not know that its caller has left.
+      // The submit reaches the service, which does not notice that the caller has left.
       proxy.spoil = ({ path }) => {
         if (path.startsWith('/v1/queue/')) stop.abort(new Error('mine'));
         return undefined;

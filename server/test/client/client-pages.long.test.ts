@@ -7,7 +7,7 @@ import { startService, type Service } from '../kit/service.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 import { installed, root, run, strict, tools, type Project } from './package-kit.ts';
 
-/** Every program of docs/client.md and of the package's own page, as it stands, with the package. */
+/** Runs every program of docs/client.md and of the package's README unchanged, with the package. */
 
 const pages = ['docs/client.md', 'client/README.md'];
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -36,7 +36,7 @@ after(async () => {
   await sandbox.close();
 });
 
-/** The expected output of each, by page and the word behind its fence. */
+/** The expected output of each program, by its page and the word after its fence. */
 const expected: Record<string, RegExp> = {
   'docs/client.md run': /costs \$0\.03\nuploaded [^]*COMPLETED[^]*paid \$0\.03 1\n$/,
   'docs/client.md resume': /^keep [0-9a-f-]{36}\n[^]*COMPLETED\nimage\/png\n$/,
@@ -84,7 +84,7 @@ for (const { name, text, file } of programs) {
   });
 }
 
-/** Calls the handler as its server would: first with a forgery, then with what the service sends. */
+/** Calls the handler as its server would: first with a forged call, then with the service's own. */
 async function delivery(): Promise<string> {
   const model = '/v1/queue/sandbox/canvas/text-to-image';
   const body = { prompt: 'x', resolution: '1k' };

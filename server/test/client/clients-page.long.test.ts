@@ -8,7 +8,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 import { run as runTool, strict, tools } from './package-kit.ts';
 
-/** Every program of docs/clients.md, as it stands, in a project of its own beside the stock packages. */
+/** Runs every program of docs/clients.md unchanged, in its own project with the stock packages. */
 
 const root = resolve(import.meta.dirname, '../../..');
 const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
@@ -35,7 +35,7 @@ after(async () => {
   await sandbox.close();
 });
 
-/** The expected output of each, by the word behind its fence. */
+/** The expected output of each program, by the word after its fence. */
 const expected: Record<string, RegExp[]> = {
   openai: [/hello[\s\S]*micro-USD: \d+[\s\S]*hello/i, /^chatcmpl-/],
   'openai-environment': [/hello/i],
@@ -78,7 +78,7 @@ for (const [i, { word, text }] of programs.entries()) {
     const { code, out, err } = await run(file);
     assert.equal(code, 0, err);
     assert.match(out, wanted);
-    // The SDK says there what a model has no field for.
+    // The SDK warns on stderr about settings that the model has no field for.
     assert.equal(err, '');
     assert.ok((await service.balance(account)).available < before);
   });

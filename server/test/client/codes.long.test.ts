@@ -6,7 +6,7 @@ import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { absent, createWorld, type World } from '../http/error-world.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 
-/** Each code of the catalogue as the client throws it, and how often it asks before it does. */
+/** Each code of the catalogue as the client throws it, and the number of calls before. */
 
 let service: Service;
 let world: World;
@@ -20,7 +20,7 @@ after(async () => {
   await service.stop();
 });
 
-/** One further try where the code allows it, after no more than a second. */
+/** A client that retries once, after at most a second, if the code allows a retry. */
 function clientOf(account: TestAccount, init: RequestInit = {}): Farebox {
   return new Farebox({
     apiKey: account.key,
@@ -40,7 +40,7 @@ interface Case {
   call: (farebox: Farebox, w: World) => Promise<unknown>;
   as?: (w: World) => TestAccount;
   init?: RequestInit;
-  /** Sent again where that may help. */
+  /** The client retries after this code. */
   again?: true;
   param?: string;
   details?: Record<string, unknown>;
@@ -49,7 +49,7 @@ interface Case {
 const image = 'fake/image';
 const chat = { model: 'fake/chat', messages: [{ role: 'user' as const, content: 'hi' }] };
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
-/** The world's circumstances last for one call of theirs. */
+/** Casts work of the client, which returns no Reply, for the world's helpers. */
 const during = (work: () => Promise<unknown>) => work as () => Promise<Reply>;
 
 const cases: Record<ErrorCode, Case> = {

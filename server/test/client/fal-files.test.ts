@@ -12,7 +12,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { falClient } from './fal-kit.ts';
 
-/** Files of fal's client: it asks for an address with its key, and sends the bytes without. */
+/** Files of fal's client, which asks for an address with its key and sends the bytes without it. */
 
 let service: Service;
 let account: TestAccount;

@@ -7,7 +7,7 @@ import { wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 import { falClient } from './fal-kit.ts';
 
-/** The errors of fal's client when we refuse, and when a job fails: its own classes, our words. */
+/** The errors of fal's client after a refusal or a failed job: its classes, our messages. */
 
 let service: Service;
 let account: TestAccount;

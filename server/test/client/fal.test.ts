@@ -8,7 +8,7 @@ import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { carefulFalClient, falCatalog, falClient } from './fal-kit.ts';
 
-/** The unmodified client of fal, with nothing changed but where its addresses lead. */
+/** The unmodified client of fal, with only its addresses redirected. */
 
 let service: Service;
 let account: TestAccount;
@@ -39,7 +39,7 @@ after(async () => {
 const model = 'fake/image';
 const input = { prompt: 'a lighthouse' };
 
-/** Jobs run on until they are told that they are over. */
+/** Lets jobs run until `over` is called. */
 function slow(): { over: () => void } {
   let isOver = false;
   service.fake.behave = {
@@ -386,7 +386,7 @@ describe('run', () => {
   });
 });
 
-/** As if the first reply were lost on its way: the call has been answered all the same. */
+/** Loses the first reply on its way, although the service has answered the call. */
 function losingFirst(statuses: number[]): typeof fetch {
   return async (...args) => {
     const reply = await fetch(...args);

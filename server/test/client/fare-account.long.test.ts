@@ -27,7 +27,7 @@ test('an address where nothing listens: what to look at, and exit 6', async () =
   const home = homeOf(service, null);
   const env = { FAREBOX_BASE_URL: 'http://127.0.0.1:9', FAREBOX_API_KEY: account.key };
   const ran = refused(await home.run(['balance'], { env }), 6, /127\.0\.0\.1:9[^]*right address/);
-  // Once, not in two ways.
+  // The hint comes once, not in two forms.
   assert.doesNotMatch(ran.stderr, /Check the address/);
 });
 

@@ -1,4 +1,4 @@
-/** Keys, addresses and settings of `fare`: what is kept, for whom, and what is never shown. */
+/** Keys, addresses and settings of `fare`: what is saved, with which rights, and never shown. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -63,7 +63,7 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const wrong = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
     const args = ['login', '--base-url', service.base, '--key-stdin'];
-    // Neither the key nor the address that was tried is the environment's.
+    // `fare login` tries the given key and address, not those of the environment.
     const env = { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: 'http://127.0.0.1:9/v1' };
     for (const how of [{ stdin: wrong }, { stdin: wrong, env }]) {
       const ran = refused(await home.run(args, how), 3, /did not accept this key\.\nNot saved/);

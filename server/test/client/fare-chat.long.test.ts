@@ -9,7 +9,7 @@ let service: Service;
 let account: TestAccount;
 let home: Home;
 before(async () => {
-  // An id without a slash could as well be the first word of a message.
+  // An id without a slash could also be the first word of a message.
   const catalog = fakeCatalog.replace('id: fake/image', 'id: fake-image');
   service = await startService({ catalog });
   account = await service.account({ usd: 50 });

@@ -1,4 +1,4 @@
-/** `fare chat` in pipes: text in, text out, and what it cost beside that. */
+/** `fare chat` in pipes: text in, text out, and the cost on stderr. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
@@ -140,7 +140,7 @@ describe('fare chat', () => {
     const running = home.start(['chat', 'fake/drain/chat', 'Count']);
     await until('it shows', () => running.stdout().includes('One'));
     running.child.kill('SIGINT');
-    // The reply is still being made, so no look at its charge could have ended.
+    // The reply is still being made, so its charge cannot be known yet.
     const ran = await running.ended;
     assert.equal(ran.code, 130, ran.all);
     assert.match(ran.stderr, /finishes this reply, and all of it is charged/);
@@ -151,7 +151,7 @@ describe('fare chat', () => {
   });
 });
 
-/** The cost that a chat printed, and the real one. */
+/** The printed and the true cost of a chat. */
 async function costOf(work: () => Promise<string>): Promise<{ said: string; real: string }> {
   const before = (await service.balance(account)).available;
   const said = await work();
@@ -160,7 +160,7 @@ async function costOf(work: () => Promise<string>): Promise<{ said: string; real
   return { said, real };
 }
 
-/** So many bytes of each reply come through; or all. */
+/** Passes only so many bytes of each reply, or all of them. */
 async function throughFaulty(
   cutAt: number | undefined,
   work: (env: Record<string, string>, faulty: Faulty) => Promise<void>,

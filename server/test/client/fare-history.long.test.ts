@@ -1,4 +1,4 @@
-/** The verbs on requests, models and files: what they print for people, pipes and programs. */
+/** The verbs on requests, models and files: their output for people, pipes and programs. */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ import { homeOf, program, refused, well, type Home } from './fare-kit.ts';
 let service: Service;
 let account: TestAccount;
 let home: Home;
-/** Newest first: one that waits, one that failed, one that was completed. */
+/** Requests, newest first: a waiting, a failed and a completed one. */
 let ids: { waiting: string; failed: string; completed: string };
 before(async () => {
   service = await startService();
@@ -219,7 +219,7 @@ describe('completions', () => {
     );
 
     if (bash !== false) return;
-    // Whatever the program says: the script itself is safe as well.
+    // The script itself must also be safe, whatever the program prints.
     const words = path.join(home.dir, 'words');
     fs.writeFileSync(words, `${ids.join('\n')}\n`);
     const said = await inBash(

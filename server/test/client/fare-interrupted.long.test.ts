@@ -1,4 +1,4 @@
-/** A run that was left at any moment is taken up again as the same request. */
+/** A run that is interrupted at any moment is resumed as the same request. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
@@ -139,7 +139,7 @@ describe('an interrupted run', () => {
     const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
     faulty.meet('/queue/', { cutAt: 0 }, limited);
     refused(await home.run(cat, { env }), 5, /Not now: it is unknown whether[^]*fare resume/);
-    // Nobody knows the result of the last command when a new one learns of a refusal.
+    // The outcome of the last command is unknown when a new one is refused.
     faulty.meet('/queue/', refusedBy(401, 'unauthorized'));
     refused(await home.run(['resume'], { env }), 3, /Not now/);
     const ran = well(await home.run(['resume'], { env }));
@@ -158,9 +158,9 @@ interface Proxy {
   swallowed: number;
   stalls: boolean;
   stalled: number;
-  /** So many outputs get through before one stalls. */
+  /** Number of outputs that pass before one stalls. */
   passes: number;
-  /** Outputs that were asked for. */
+  /** Number of requested outputs. */
   outputs: number;
   server: Server;
 }

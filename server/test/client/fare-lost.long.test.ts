@@ -1,4 +1,4 @@
-/** Money that may be gone, or is spent: `fare` says so, and a repeat does not spend it again. */
+/** `fare` says when money was or may have been spent, and a repeat does not spend it again. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -134,7 +134,7 @@ describe('a run that was submitted', () => {
   );
 });
 
-/** Stdout is a disk without room. */
+/** Runs a command whose stdout is a full disk. */
 async function toFull(args: string[]) {
   const full = fs.openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [program, ...args], {

@@ -20,7 +20,7 @@ after(async () => {
   await service.stop();
 });
 
-/** A dollar, since its most expensive resolution is taken. */
+/** Costs a dollar, because the most expensive resolution is the default. */
 const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
 
 describe('fare price', () => {

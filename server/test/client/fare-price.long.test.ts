@@ -1,4 +1,4 @@
-/** The price stands before the job, and nothing above what was agreed on is ever spent. */
+/** The price is shown before the job, and nothing above the accepted amount is ever spent. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ let startsBefore = 0;
 beforeEach(() => (startsBefore = service.fake.starts.length));
 const nothingStarted = () => assert.equal(service.fake.starts.length, startsBefore);
 
-/** A dollar, since its most expensive resolution is taken. */
+/** Costs a dollar, because the most expensive resolution is the default. */
 const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 

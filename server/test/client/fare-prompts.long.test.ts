@@ -1,4 +1,4 @@
-/** `fare` where somebody sits before it: questions, Ctrl-C, a conversation. */
+/** `fare` on a terminal: questions, Ctrl-C, a conversation. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -134,7 +134,7 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
     ['user', 'assistant', 'user'],
   );
   assert.equal(service.fake.chats.length, 2);
-  // A model's text moves no cursor and names no window.
+  // A model's text must not move the cursor or rename the window.
   assert.ok(!terminal.shown().includes('\u001B]0;owned'));
 });
 

@@ -1,4 +1,4 @@
-/** The verbs on models and files, and what a shell is told to complete. */
+/** The verbs on models and files, and the completions of shells. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

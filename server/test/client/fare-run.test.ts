@@ -1,4 +1,4 @@
-/** `fare run`: the id stands before the wait, and no file is replaced. */
+/** `fare run` prints the id before it waits, and replaces no file. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -37,7 +37,7 @@ describe('fare run', () => {
     assert.deepEqual(fs.readFileSync(path.join(home.dir, ran.stdout.trim())), tinyPng);
     assert.match(ran.stderr, /^\$0\.01 for fake\/image\nRequest [0-9a-f-]{36}\n/);
     assert.match(ran.stderr, /Charged \$0\.01\n$/);
-    // Not one escape sequence in a pipe.
+    // A pipe gets no escape sequences.
     assert.ok(!ran.all.includes('\u001B'));
   });
 

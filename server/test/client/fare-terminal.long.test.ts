@@ -1,4 +1,4 @@
-/** `fare` shows pictures and colours where a terminal can. */
+/** `fare` shows images and colours on terminals that support them. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { tinyPng } from '../kit/fake.ts';

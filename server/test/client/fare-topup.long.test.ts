@@ -1,4 +1,4 @@
-/** Topping up from a terminal: where to send, what is seen on the way, and how it ends. */
+/** Topping up from a terminal: the address, the progress, the end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { showAddress } from '../../src/core/deposit/address.ts';
@@ -36,7 +36,7 @@ after(async () => {
   await Promise.all([service.stop(), bare.stop()]);
 });
 
-/** Reads a chain as if the time of its next read had come, and no other. */
+/** Makes this chain due and reads only it. */
 async function read(name = 'play'): Promise<void> {
   await service.db.run(rawSql(`update chains set wake_at = now() where name = '${name}'`));
   await service.db.run(rawSql(`update chains set wake_at = 'infinity' where name <> '${name}'`));

@@ -1,4 +1,4 @@
-/** `fare webhook listen` shows what comes, and believes what is signed. */
+/** `fare webhook listen` shows notifications, and accepts only signed ones. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -105,7 +105,7 @@ describe('fare webhook listen', () => {
     ];
     for (const body of odd) {
       assert.equal((await send(body)).status, 400, body);
-      // The secret's owner can send no less odd things.
+      // A signed call may have odd contents too.
       assert.equal((await send(body, signed(body))).status, 204, body);
     }
     const body = JSON.stringify(event);

@@ -1,4 +1,4 @@
-/** Decisions of `fare` from words alone, and its pages. */
+/** Decisions of `fare` that depend on its arguments alone, and its help pages. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -185,7 +185,7 @@ describe('help', () => {
     assert.match(run('--version'), /^\d+\.\d+\.\d+\n$/);
   });
 
-  // A time would be that of the machine; what is read at a start is not.
+  // Checks the loaded files, because a measured time would depend on the machine.
   test('a start loads the verbs, and nothing of what they need', { skip: notBuilt }, () => {
     const read = new Map<string, number>();
     const load = (file: string) => {

@@ -9,14 +9,14 @@ import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Faults of a call: nothing is lost, nothing is done twice, no key gets about. */
+/** Faults of a call: nothing is lost, nothing is done twice, no key leaks. */
 
 let service: Service;
 let faulty: Faulty;
 let account: TestAccount;
 let farebox: Farebox;
 before(async () => {
-  // No worker: what is submitted stays in the queue.
+  // Without a worker, requests stay in the queue.
   service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
   faulty = await startFaulty(service.base);
   account = await service.account();
@@ -66,7 +66,7 @@ async function count(question: string): Promise<number> {
   return Number(row!.n);
 }
 
-/** One request and one reservation came of the work, whatever happened to its calls. */
+/** Asserts that the work made one request and one reservation, whatever happened to its calls. */
 async function once<T>(work: () => Promise<T>): Promise<T> {
   const [requests, reserves] = [await requestsMade(), await reservesMade()];
   const done = await work();
@@ -76,14 +76,16 @@ async function once<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('a reply that breaks off', () => {
-  /** In the long form each byte, as far as a key may have jobs open; the rest in steps. */
+  /**
+   * In the long form every byte, as far as a key's limit of open jobs allows, the others in steps.
+   */
   const places = [...range(0, 900, isLong ? 1 : 20), ...range(900, 1_600, 37)];
 
   function range(from: number, to: number, by: number): number[] {
     return Array.from({ length: Math.ceil((to - from) / by) }, (_, i) => from + i * by);
   }
 
-  /** A client whose first call breaks off there. */
+  /** A client whose first call breaks off at this byte. */
   const cutting = (cutAt: number) => clientOf({ headers: { 'x-cut': String(cutAt) } });
   const cutFirst = () => {
     const met = new Set<unknown>();

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { startService, type Service } from '../kit/service.ts';
 import { run, workspace } from './package-kit.ts';
 
-/** The client that the service hands out, installed by npm. */
+/** The client that the service serves, installed by npm. */
 
 const { version } = JSON.parse(readFileSync(path.join(workspace, 'package.json'), 'utf8'));
 
@@ -26,7 +26,7 @@ describe('GET /farebox-client.tgz', () => {
   test('is a package that npm installs from its address, with the library and the command', async () => {
     const account = await service.account();
     const address = `${service.base}/v1/farebox-client.tgz`;
-    // Where nothing else can be fetched: it needs nothing else.
+    // The registry cannot be reached, because the package needs no other one.
     const alone = ['--registry=http://127.0.0.1:9', '--fetch-retries=0'];
     const flags = [...alone, '--no-audit', '--no-fund', '--ignore-scripts'];
     const made = await run('npm', ['install', address, ...flags], dir);

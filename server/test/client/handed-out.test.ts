@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startService, type Service } from '../kit/service.ts';
 
-/** The client as the service hands it out to those who have no copy of its sources. */
+/** The client that the service serves to callers. */
 
 describe('GET /farebox-client.tgz', () => {
   let service: Service;

@@ -2,7 +2,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { openScene, type Agent, type Scene } from './mcp-kit.ts';
 
-/** The person whose money it is, where the agent's program can ask them. */
+/** Questions to the person who pays, if the agent's program can ask. */
 
 let scene: Scene;
 before(async () => {

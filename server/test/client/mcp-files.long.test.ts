@@ -10,7 +10,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { image } from '../storage/media-fixtures.ts';
 import { commandOf, startAgent } from './mcp-kit.ts';
 
-/** Files that an agent hands in and gets out, and what it may not see. */
+/** Files that an agent uploads and gets, and files that it may not read. */
 
 let service: Service;
 let account: TestAccount;

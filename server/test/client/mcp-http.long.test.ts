@@ -8,7 +8,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { until } from '../kit/until.ts';
 import { commandOf, createAgent, type Agent, type AgentOptions } from './mcp-kit.ts';
 
-/** `fare mcp --http`: the same over Streamable HTTP, and who may use it. */
+/** `fare mcp --http`: Streamable HTTP, and its protection. */
 
 let service: Service;
 let account: TestAccount;
@@ -57,7 +57,7 @@ async function connect(options: AgentOptions = {}): Promise<Agent> {
   return agent;
 }
 
-/** A call as a page or a program would send it, with headers that fetch does not let through. */
+/** A call as from a page or a program, with headers that fetch does not allow. */
 function knock(headers: Record<string, string>, path = '/mcp', body = '{}'): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { method: 'POST', path, headers }, (reply) => {
@@ -87,7 +87,7 @@ describe('who may call', () => {
     assert.equal(await knock({ authorization, origin: 'https://evil.example' }), 403);
     assert.equal(await knock({ authorization, origin: 'null' }), 403);
     assert.equal(await knock({ authorization, origin: `http://localhost:1` }), 403);
-    // As it is reached by name and by address.
+    // The server is reached by name and by address.
     const accepted = { authorization, host: `localhost:${url.port}` };
     assert.ok((await knock(accepted)) !== 403);
   });
@@ -151,7 +151,7 @@ describe('sessions', () => {
       assert.deepEqual(agent.strayed, []);
       await agent.close();
     }
-    // For the tests that follow.
+    // Leaves no open request to later tests.
     const { body } = await service.call('GET', '/v1/requests', { key: account.key });
     for (const { request_id } of body.data) {
       await service.call('POST', `/v1/requests/${request_id}/cancel`, { key: account.key });

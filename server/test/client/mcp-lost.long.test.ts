@@ -4,7 +4,7 @@ import { refused, startFaulty, type Call, type Fault } from '../kit/faulty.ts';
 import { inShort, inLong } from '../kit/long.ts';
 import { openScene, startAgent, type Agent, type Scene } from './mcp-kit.ts';
 
-/** Money that may have been spent, though nobody heard of it. */
+/** Money that may have been spent although the reply was lost. */
 
 let scene: Scene;
 before(async () => {
@@ -44,7 +44,7 @@ describe('a repeat that is refused after a lost answer', () => {
     ["a proxy's page", { status: 200, body: '<html>Sign in</html>' }],
   ] as const;
 
-  /** An agent whose every spending call is taken, and its repeat refused. */
+  /** An agent whose spending calls are accepted and lost, and whose repeats are refused. */
   async function refusing(t: TestContext, part: string, fault: Fault, limit: string) {
     const proxy = await startFaulty(scene.service.base);
     t.after(() => proxy.stop());

@@ -6,7 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { inLong } from '../kit/long.ts';
 import { startAgent, openScene, type Scene } from './mcp-kit.ts';
 
-/** docs/mcp.md says what there is, and what it tells people to paste works. */
+/** docs/mcp.md names all tools and options, and its configurations work. */
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/mcp.md'), 'utf8');
 

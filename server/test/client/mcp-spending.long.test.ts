@@ -4,7 +4,7 @@ import { inLong } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { openScene, startAgent, type Scene } from './mcp-kit.ts';
 
-/** Spending of an agent: never more than its user allowed, however it calls. */
+/** An agent never spends more than its user allowed, however it calls. */
 
 let scene: Scene;
 before(async () => {

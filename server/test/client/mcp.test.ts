@@ -217,7 +217,8 @@ describe('a chat', () => {
     const refusal = await agent.refused('chat', { ...wish, max_tokens: 100 });
     assert.equal(refusal.code, 'price_not_agreed');
     assert.equal(service.fake.chats.length, 0);
-    // 5 bytes, 16 for the message, 128 for the call, at a dollar a million; 100 at two.
+    // 5 for the text, 16 for the message, 128 for the call, at a dollar a million; 100 at two
+    // dollars.
     assert.equal(refusal.details.price_usd_micro, '349');
     const { fields } = await agent.use('chat', { ...wish, max_tokens: 100, max_usd: 0.000349 });
     service.fake.behave = {};

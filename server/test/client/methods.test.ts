@@ -63,7 +63,7 @@ async function codeOf(call: Promise<unknown>): Promise<FareboxError> {
   return error;
 }
 
-/** By the name a caller writes. */
+/** A test for each method, by the name that a caller writes. */
 const methods: Record<string, () => Promise<void>> = {
   async 'models.list'() {
     const { body } = await service.call('GET', '/v1/models');
@@ -220,7 +220,7 @@ const methods: Record<string, () => Promise<void>> = {
   async attach() {
     const release = hold();
     const { requestId } = await farebox.submit(model, { prompt });
-    // As another process would that has read the id from its disk.
+    // Like another process that has read the id from a disk.
     const job = clientOf(account).attach(requestId);
     assert.equal(job.submitted, undefined);
     const waiting = job.result();
@@ -266,7 +266,7 @@ const methods: Record<string, () => Promise<void>> = {
   },
 
   async cancel() {
-    // One that does not work, so that everything stays in the queue.
+    // A service without a worker, so that everything stays in the queue.
     const idle = await startService();
     const { key } = await idle.account();
     const mine = new Farebox({ apiKey: key, baseUrl: `${idle.base}/v1` });
@@ -499,7 +499,7 @@ describe('media inside an input', () => {
         baseUrl: `${service.base}/v1`,
         fetch: (url, init) => {
           if (String(url).endsWith(at)) sent++;
-          // While it is sent.
+          // The file changes while it is sent.
           if (at === '/files') writeFileSync(path, 'shorter');
           return fetch(url, init);
         },

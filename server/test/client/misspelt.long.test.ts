@@ -1,4 +1,4 @@
-/** A misspelt input is paid for with the default in its place: each way of calling shows that. */
+/** A misspelt input is dropped, and the job is paid for: each way of calling says so. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { experimental_generateVideo, generateImage } from 'ai';

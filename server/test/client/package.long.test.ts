@@ -19,7 +19,7 @@ import {
   type Project,
 } from './package-kit.ts';
 
-/** The package as it is published: what is in it, who can load it, and that it works there. */
+/** The published package: its contents, the runtimes that can load it, and calls from each. */
 
 let service: Service;
 let project: Project;
@@ -67,7 +67,7 @@ function assertWorks({ code, stdout, stderr }: Ended): void {
   assert.equal(stderr, '');
 }
 
-/** The size of everything that an import of it loads, without the runtime's own. */
+/** The size of all files that an import loads, without the runtime's own. */
 function weight(entry: string, found = new Set<string>()): Set<string> {
   found.add(entry);
   const text = readFileSync(path.join(folder(), 'dist', entry), 'utf8');
@@ -113,7 +113,7 @@ describe('what is published', () => {
 
   test('installs nothing but itself', () => {
     assert.equal(manifest().dependencies, undefined);
-    // An exact version would keep the package out of every project with another one.
+    // An exact version would exclude every project with another one.
     for (const [name, range] of Object.entries(manifest().peerDependencies))
       assert.match(String(range), /^>=\d+ <\d+$/, name);
     const there = readdirSync(path.join(project.dir, 'node_modules'));
@@ -177,7 +177,7 @@ function pathWithTools(): string {
   return `${tools}${path.delimiter}${process.env.PATH}`;
 }
 
-/** Those on the path besides the one that runs this: an older one, often. */
+/** Other versions of Node on the path, often an older one. */
 function otherNodes(): string[] {
   return (process.env.PATH ?? '')
     .split(path.delimiter)

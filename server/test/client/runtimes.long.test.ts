@@ -10,7 +10,7 @@ import { startService, type Service } from '../kit/service.ts';
 import { delta, openTap } from '../kit/tap.ts';
 import { installed, names, program, run, type Project } from './package-kit.ts';
 
-/** The published package where Node is not: Deno, Bun and a page in a browser. */
+/** The published package in other runtimes than Node: Deno, Bun and a page in a browser. */
 
 const versions = { bun: '1.4.5', deno: '2.9.6' };
 const fetchMs = 60_000;
@@ -18,7 +18,7 @@ const fetchMs = 60_000;
 let service: Service;
 let project: Project;
 let key: string;
-/** Why there are no other runtimes here; null where there are. */
+/** Why the other runtimes are missing; null if they are there. */
 let without: string | null;
 before(async () => {
   service = await startService({ running: true });
@@ -42,7 +42,7 @@ after(async () => {
   await service.stop();
 });
 
-/** They are large, seldom needed and bring scripts, so no workspace has them. */
+/** Fetched here, because they are large, seldom needed and have install scripts. */
 async function fetchRuntimes(): Promise<string | null> {
   const packages = Object.entries(versions).map((pair) => pair.join('@'));
   const flags = ['--no-save', '--no-audit', '--no-fund', '--prefer-offline'];
@@ -109,7 +109,7 @@ describe('a page in a browser', () => {
   });
 });
 
-/** Runs in the page, so it knows nothing from out here. */
+/** Runs in the page, so it cannot use variables of this file. */
 async function inPage({ apiKey, bytes }: { apiKey: string; bytes: number[] }) {
   const name = '/client/index.js';
   const { Farebox, FareboxError, file, formatUsd } = await import(name);
@@ -144,7 +144,7 @@ async function inPage({ apiKey, bytes }: { apiKey: string; bytes: number[] }) {
   };
 }
 
-/** A site of a caller: a page, the library, and its way to the service under one origin. */
+/** A caller's site: a page, the library, and a proxy to the service under the same origin. */
 async function servePage(): Promise<{ base: string; stop: () => Promise<unknown> }> {
   const dist = path.join(project.dir, 'node_modules', '@farebox', 'client', 'dist');
   const server = createServer((req, reply) => {

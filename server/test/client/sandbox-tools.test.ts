@@ -43,7 +43,7 @@ const City = z.object({
 });
 const Place = z.object({ city: z.string(), days: z.int().min(1).max(7) });
 
-/** Notes with what it was called, and answers. */
+/** A tool that records its arguments and answers. */
 function weather() {
   const asked: z.infer<typeof Place>[] = [];
   const answer = async (place: unknown) => {

@@ -7,7 +7,9 @@ import { refused, startFaulty, type Faulty } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Waiting for what takes long, and fetching it: over restarts, refusals and broken connections. */
+/**
+ * Waiting for long jobs and downloading outputs, through restarts, refusals and lost connections.
+ */
 
 let service: Service;
 let faulty: Faulty;
@@ -45,7 +47,7 @@ async function errorOf(work: Promise<unknown>): Promise<FareboxError> {
 }
 
 describe('waiting', () => {
-  /** A request that goes on until it is let go. */
+  /** A request that runs until `release` is called. */
   async function held(): Promise<{ id: string; release: () => void }> {
     let over = false;
     service.fake.behave = {

@@ -6,7 +6,7 @@ import { startService } from '../kit/service.ts';
 import { databaseFor, placeFor } from './cli.ts';
 import { chatRow, imageRow } from './upstream-kit.ts';
 
-/** Facts that a catalog's files show without any call, though no variable is set. */
+/** Problems that are found in a catalog's files without any call or variable. */
 
 const workflow = JSON.stringify({
   prompt: { '1': { class_type: 'Any', inputs: { text: '', image: 'a.png' } } },
@@ -25,7 +25,7 @@ const fal = 'upstream: { name: fal, adapter: fal, url_from: NO_URL, key_from: NO
 const replicate =
   'upstream: { name: rep, adapter: replicate, url_from: NO_URL, key_from: NO_KEY }\nmodels:\n';
 
-/** A row with further lines, each indented as its fields. */
+/** A row with further fields, one a line. */
 const row = (id: string, fields: string[], task = 'text-to-image') => `
   - id: ${id}
     kind: image

@@ -43,7 +43,7 @@ test('catalog check --live finds models that are gone, with file and line', asyn
 
 test('a price below its upstream’s is a warning in words, and exit 0', async (t) => {
   const place = placeBefore(t, await standIns(t), {
-    // Billed by whole megapixels of 0.025 each.
+    // fal bills whole megapixels, 0.025 each.
     fal: `${imageRow('cheap', 'fal-ai/flux/dev', '0.02')}\n${imageRow('even', 'fal-ai/flux/dev', '0.025')}`,
     openrouter: `${chatRow('less', 'maker/thinker', '1.25', '10')}\n${chatRow('more', 'maker/plain', '1', '1')}`,
   });

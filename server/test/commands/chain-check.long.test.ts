@@ -1,4 +1,4 @@
-/** `farebox chain check`: what it finds out about the endpoints of a chain, without a database. */
+/** `farebox chain check`: faults of a chain's endpoints, found without a database. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** `farebox deposit`: what is printed, changed and logged, and which secrets never appear. */
+/** `farebox deposit`: output, changes, log rows, and secrets that must never appear. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -16,7 +16,7 @@ import vectors from '../fixtures/address-vectors.json' with { type: 'json' };
 import { chain, keyOf, readTo, show, transferTo, usdc } from '../operations/deposits-kit.ts';
 import { assertSaid, outputOf, placeFor } from './cli.ts';
 
-// The first set is the trial's.
+// The first set of keys is the trial's.
 const [evm, newer] = [keyOf('evm', 2), keyOf('evm', 1)];
 let who: Customer;
 let email: string;
@@ -45,7 +45,7 @@ const placeOf = (t: Cleaned, env: Record<string, string> = {}) =>
 const set = { FAREBOX_XPUB_EVM: evm.xpub };
 
 let used = 0;
-/** Transfers that the reader finds in one read, with their ids. */
+/** Makes the reader find these transfers in one read. Returns the ids of the deposits. */
 async function found(review: bigint | null, ...changes: Parameters<typeof transferTo>[2][]) {
   await db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(db, [chain.name], 60);

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
 import { call, placeFor } from './cli.ts';
 
-/** One variable, and the models of a machine in the same room are sold beside the sandbox's. */
+/** One variable adds the models of an Ollama server beside those of the sandbox. */
 
 const base = {
   id: 'chatcmpl-114',
@@ -13,7 +13,7 @@ const base = {
 };
 const usage = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
 
-/** As Ollama answers: no key, no cached tokens, usage in a last chunk where it is asked for. */
+/** Answers like Ollama: no key, no cached tokens, usage in a last chunk if it is asked for. */
 function ollama({ method, path, ...asked }: Call): Answer {
   if (method === 'GET' && path === '/v1/models')
     return {

@@ -62,7 +62,7 @@ describe('on a database of its own', () => {
     assert.equal(service.said.base_url, 'https://models.example.com/v1');
     const { available } = await company.balance();
     const id = await submit(service.base, company.key, 'a lighthouse');
-    // A whole process comes and goes meanwhile.
+    // Another process starts and ends meanwhile.
     const shown = await place.command(['account', 'show', 'ana@example.com', '--json']);
     assert.equal(shown.json.reserved_usd_micro, '10000');
     const { body: card } = await call(
@@ -96,7 +96,7 @@ describe('on a database of its own', () => {
     assert.ok(url.startsWith(`https://models.example.com/v1/requests/${id}/output/0?`), url);
     const { searchParams } = new URL(url);
     const exp = Number(searchParams.get('exp'));
-    // Signed with what stood in the file, without its line break.
+    // Signed with the file's contents, without its line break.
     const signed = sign(Buffer.from(secret), { request_id: id, index: 0, exp });
     assert.equal(searchParams.toString(), signed);
     assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
@@ -114,7 +114,7 @@ describe('on a database of its own', () => {
     assert.notEqual(first.base, second.base);
     const { available } = await company.balance();
     const id = await submit(first.base, company.key, 'a lighthouse');
-    // A whole process comes and goes meanwhile.
+    // Another process starts and ends meanwhile.
     const shown = await place.run(['account', 'show', 'ana@example.com', '--json']);
     assert.equal(shown.json.reserved_usd_micro, '10000');
     const { body } = await call(second.base, 'GET', `/v1/requests/${id}/status`, company.key);

@@ -219,7 +219,7 @@ describe('on a database of its own', () => {
     t.after(() => fresh.close());
     const env = { DATABASE_URL: fresh.url, FAREBOX_SECRET: '', FAREBOX_SECRET_PREVIOUS: secret };
     fs.mkdirSync(kept, { recursive: true });
-    // A process of its own ends only if nothing that was opened holds it up.
+    // In its own process, because an open handle would keep that from ending.
     assertSaid(
       await place.command(['trial'], env),
       /^The signing secret in .*data\/secret: EISDIR/,

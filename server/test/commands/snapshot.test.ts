@@ -84,7 +84,7 @@ describe('a snapshot', () => {
     const { to_notify } = imported.unfinished;
     assert.deepEqual([requests, reserved_usd_micro, to_notify], [3, 30_000n, 1]);
 
-    // The next steps go on where the source stopped.
+    // Numbers continue from those of the source.
     await submit(target.db, filled);
     await deposit(target.db, { account_id: filled.account_id, amount: 1n, reference: 'later' });
     const [next] = await target.db.run<{ id: bigint }>(
@@ -125,7 +125,7 @@ describe('a snapshot', () => {
     });
     assert.equal(imported.released, 3);
     assert.deepEqual(imported.unfinished.work, []);
-    // Its service may have given the next addresses to customers since.
+    // The source's service may have given the next addresses to customers since.
     assert.equal((await currentKey(target.db, 'evm'))!.next_index, 100_000);
 
     const after = await needAccount(target.db, filled.account_id);
@@ -151,7 +151,7 @@ describe('a snapshot', () => {
   });
 });
 
-/** Does something on another connection once the moment is fixed, before the first rows are read. */
+/** Does something on another connection after the snapshot is taken and before rows are read. */
 function interrupted(db: Database, meanwhile: () => Promise<void>): Database {
   return {
     ...db,

@@ -208,11 +208,11 @@ describe('with real upstreams set up', () => {
 });
 
 describe('killed', () => {
-  /** Leases of dead processes end soon. */
+  /** Short leases, so that those of dead processes end soon. */
   const env = {
     FAREBOX_LEASE_SECONDS: '2',
     FAREBOX_STEP_TIMEOUT_SECONDS: '1.8',
-    // A second is one, so that there is something under way to be killed.
+    // At real speed, so that jobs are running when the process is killed.
     FAREBOX_SANDBOX_SPEED: '1',
   };
 

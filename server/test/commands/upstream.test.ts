@@ -14,7 +14,7 @@ test('upstream test asks all that are set up, at no cost, and finds them well', 
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes, {
     fal: imageRow('fal-ai/flux/dev', 'fal-ai/flux/dev'),
-    // None of these is in the lists of models that their upstreams give.
+    // These models are not in their upstreams' lists.
     openrouter: chatRow('talk', 'maker/plain:nitro', '1', '1'),
     replicate: `${imageRow('own', 'deployments/maker/films-live')}\n${imageRow('old', 'maker/pictures')}`,
   });
@@ -58,7 +58,7 @@ test('upstream test names what is wrong: variable, address, credential, models',
   const gone = await away.run(['upstream', 'test', 'fal']);
   assert.equal(gone.code, 1);
   assert.match(gone.stdout, /address +does not answer\n[^]*wrong: its address does not answer: /);
-  // Without a name only those that are set up are asked.
+  // Without a name, only upstreams that are set up are tested.
   const rest = await place.run(['upstream', 'test', '--json'], { FAL_KEY: '' });
   assert.equal(rest.code, 0, rest.stdout);
 });

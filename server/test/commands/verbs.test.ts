@@ -60,7 +60,7 @@ describe('help', () => {
   });
 });
 
-/** The words of each command that does something; hidden ones are left out. */
+/** The words of each command with an action, except hidden ones. */
 function verbsOf(command: Command): string[] {
   const parts = command
     .createHelp()
@@ -121,7 +121,7 @@ describe('with no service running', () => {
     const place = placeFor(t);
     const made = await place.run(['account', 'create', 'ana@example.com', '--json']);
     assert.equal(made.code, 0, made.stderr);
-    // Typed in the wrong folder it would look as if all accounts were gone.
+    // In a wrong folder a new database would look as if all accounts were gone.
     const { dir } = place;
     assert.equal(made.stderr, `There was no database in ${dir}; a new one was made.\n`);
     await assertNoPostgres(place);
@@ -231,7 +231,7 @@ describe('beside a running service', () => {
     );
     assert.deepEqual(await said(...args), { ...booked, replayed: true });
     assert.match(await human(...args), /2\.5 USD was already booked.*Available: 12\.5 USD/);
-    // As it comes out of a table or a mail.
+    // With spaces, as pasted from a table or an e-mail.
     const pasted = [...args.slice(0, 4), ' wire "1" '];
     assert.deepEqual(await said(...pasted), { ...booked, replayed: true });
     const race = await Promise.all([1, 2, 3].map(() => said(...args.slice(0, 4), 'wire 2')));

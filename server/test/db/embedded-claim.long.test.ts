@@ -25,7 +25,7 @@ describe('a claim on a data folder', () => {
 
   test('is never held twice while processes fight for it and are killed', async (t) => {
     const dataDir = tempFolder(t);
-    // The file can be made by one alone; who finds it there while holding the claim says so.
+    // Only one process can make the file. A process that holds the claim and finds it, says so.
     const fight = `
       for (let wins = 0; wins < 20; ) {
         const result = await claimFolder(dataDir, String(process.pid));

@@ -23,7 +23,7 @@ describe('awkward folders', () => {
       say(rows[0]);`;
     const user = startScript(t, dataDir, script, { uid: NOBODY });
     assert.deepEqual(await user.hear(), { value: 1 });
-    // Root who comes later goes on as that user.
+    // A later start as root continues as this user.
     const server = await start(t, { dataDir });
     assert.equal(server.started, false);
     await server.stop();
@@ -43,7 +43,7 @@ describe('awkward folders', () => {
       await server.stop();
       assert.ok(!fs.existsSync(path.join(dataDir, 'postgres')));
 
-      // The pointer is enough to find it again, also from another place.
+      // The pointer file is enough to find the cluster, even if the folder was moved.
       const moved = path.join(closed, 'moved');
       fs.renameSync(dataDir, moved);
       const again = await start(t, { dataDir: moved, systemDir });
@@ -125,7 +125,7 @@ function cloneInto(folder: string): string {
   return path.join(sources, 'db/embedded.ts');
 }
 
-/** Hard links: as good as a copy here, and there at once. */
+/** Makes hard links, which take less time than a copy. */
 function linkTree(from: string, to: string): void {
   fs.mkdirSync(to, { recursive: true });
   for (const entry of fs.readdirSync(from, { withFileTypes: true })) {

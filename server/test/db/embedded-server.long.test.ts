@@ -23,7 +23,7 @@ import {
 
 const NOBODY = 65534;
 
-/** A data folder where a first start has been; most tests use it one after the other. */
+/** A data folder with a cluster; most tests use it one after the other. */
 let usedFolder: string;
 let firstStart: { started: boolean; facts: Record<string, unknown> };
 const cleanups: (() => Promise<void>)[] = [];
@@ -51,7 +51,7 @@ async function factsOf(server: EmbeddedServer): Promise<Record<string, unknown>>
   return rows[0];
 }
 
-/** The used folder with no server in it and an empty log, and the same again after the test. */
+/** The used folder without a server and with an empty log, restored after the test. */
 function stoppedFolder(t: TestContext): string {
   assert.equal(findRunning(clusterOf(usedFolder)), null);
   fs.rmSync(path.join(usedFolder, 'postgres.log'), { force: true });
@@ -137,7 +137,7 @@ describe('a server that runs', () => {
 describe('a server that is killed', () => {
   test('comes back by itself, once, to all who hold it, with every acknowledged row', async (t) => {
     const dataDir = stoppedFolder(t);
-    // One has it as a child, the other has adopted it.
+    // The server is a child of one process, and the other one has adopted it.
     const mine = await start(t, { dataDir });
     const other = await start(t, { dataDir });
     const first = await connect(t, mine);
@@ -201,7 +201,7 @@ describe('leftovers of a crash', () => {
     await server.release();
     const pidFile = path.join(clusterOf(dataDir), 'postmaster.pid');
     const text = fs.readFileSync(pidFile, 'utf8');
-    // As it looks from a second container that has the same volume and pids of its own.
+    // As seen from a second container with the same volume and other PIDs.
     fs.writeFileSync(pidFile, text.replace(/^\d+/, String(process.pid)));
     await assert.rejects(
       startEmbedded({ dataDir }),

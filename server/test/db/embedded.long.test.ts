@@ -32,7 +32,7 @@ describe('a first start', () => {
     assert.ok(host.length < 90, host);
     assert.equal(fs.statSync(host).mode & 0o077, 0, 'others can get to the socket');
     assert.equal(await value(await connect(t, server), '1'), 1);
-    // Else they would bring it back once this test stops it.
+    // Otherwise they would restart the server when this test stops it.
     for (const one of all) await one.kill('SIGKILL');
   });
 });

@@ -43,7 +43,7 @@ const times = <T>(count: number, item: T) => Array.from({ length: count }, () =>
 const granted = (callers: (callers.Caller | null)[]) =>
   callers.filter((caller) => caller?.rate.granted).length;
 
-/** The running minute of a key is over. */
+/** Ends the running minute of a key. */
 const passMinute = ({ key_id }: Key) =>
   database.db.run(
     rawSql(`update key_windows set started_at = now() - interval '60 s' where key_id = $1`, [

@@ -50,14 +50,14 @@ describe('connections of the pool that fell silent', () => {
     await fill();
     line.deafen();
     const begun = performance.now();
-    // Its statement is sent after its `begin` and would time out later.
+    // The statement is sent after the `begin` and would time out later.
     const work = () =>
       db.tx(async (tx) => {
         await setTimeout(50);
         await tx.run(rawSql('select 1'));
       });
     await assert.rejects(work(), isUnavailable);
-    // Not once for the statement and once more for its rollback.
+    // The timeout passes once, not again for the rollback.
     assert.ok(performance.now() - begun < 9_000);
     await work();
   });
@@ -91,7 +91,7 @@ describe('a connection that listens', () => {
   test('that is broken in the moment it begins has one successor, and each hint is heard once', async () => {
     await hears('first');
     const [first] = await server.db.run<{ at: Date }>(rawSql('select now() as at'));
-    // The pool opens none here, and its last query names no connection: it pings.
+    // Successors of the hint connection: the pool opens no connection here.
     const successors = rawSql(
       `select from pg_stat_activity where application_name = 'line' and backend_start > $1`,
       [first!.at],

@@ -257,7 +257,7 @@ describe('settings that lose what was committed', () => {
     }
   });
 
-  /** A database that answers as this one does, but for these settings. */
+  /** The database with other answers for these settings. */
   function answering(changes: Record<string, string>): Database {
     return {
       ...db,

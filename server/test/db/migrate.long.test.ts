@@ -7,7 +7,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** Further ways in which a migration fails, and what each released one does with rows. */
+/** Further ways in which a migration fails, and the effect of each released one on rows. */
 
 let database: TestDatabase;
 let db: Database;

@@ -1,4 +1,4 @@
-/** The log while the database is away: enough, and not a line for each who notices. */
+/** The log while the database is away: complete, but without a line for every failed call. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,10 +47,12 @@ const said = (of: RegExp) =>
 const told = () => said(/^the database/);
 const ask = () => service.db.run(sql`select 1 as one`);
 
-/** The server does not notice at once that a connection is gone, and goes on sleeping. */
+/**
+ * Number of sleeping backends: the server does not notice at once that their connections are gone.
+ */
 let asleep = 0;
 
-/** Breaks so many connections, each at work. */
+/** Breaks so many busy connections. */
 async function busy(count: number): Promise<unknown[]> {
   const asked = Array.from({ length: count }, () =>
     service.db.run(sql`select pg_sleep(60)`).catch((error: unknown) => error),

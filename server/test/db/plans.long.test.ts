@@ -55,7 +55,7 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 let database: TestDatabase;
 let db: Database;
-/** One of the many, and one account that has a quarter of all. */
+/** A usual account, and an account with a quarter of all rows. */
 let sample: Record<
   | 'account'
   | 'key'
@@ -86,7 +86,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** When request n was made: its id says the same. */
+/** The time of request n, which its id contains. */
 const madeAt = (n: number) => n * 65_536 + 3;
 
 const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
@@ -151,7 +151,7 @@ const openFilter: openRequests.OpenFilter = {
   due_seconds: 900,
 };
 
-/** The tables that grow with use; reading another whole one is fine. */
+/** Tables that grow with use; reading all of another table is fine. */
 const growing = new Set([
   'accounts',
   'balances',
@@ -532,7 +532,7 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
   }
 });
 
-// They are not prepared, so PostgreSQL plans them with the values.
+// These statements are not prepared, so PostgreSQL plans them for their values.
 describe('requests are found by metadata, which reads few others', () => {
   const asked: Record<string, string>[] = [
     { customer: 'c300' },
@@ -614,7 +614,7 @@ function executeWithNulls({ values }: Statement): string {
   return values.length === 0 ? 'execute asked' : `execute asked(${values.map(() => 'null')})`;
 }
 
-/** The rows of the node that reads most, whether it kept them or threw them away. */
+/** The rows read by the node that reads most, dropped rows included. */
 function rowsRead(node: Node): number {
   const rows =
     ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
@@ -629,7 +629,7 @@ function wholeTables(node: Node): string[] {
   return whole ? [table, ...below] : below;
 }
 
-/** 20,000 of everything, as a year's use leaves it: nearly all of it final, a few hundred open. */
+/** Fills the tables as after a year: 20,000 rows each, nearly all final, a few hundred open. */
 async function fill(): Promise<void> {
   const at = `now() - (20000 - n) * interval '20 minutes'`;
   await db.run(

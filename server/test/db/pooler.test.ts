@@ -13,7 +13,7 @@ import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
-/** PgBouncer, as its package brings it: in session mode Farebox works, in others it says why not. */
+/** PgBouncer with its package's defaults: Farebox works in session mode and refuses the others. */
 
 const options = { max: 2, statementTimeoutMs: 30_000, applicationName: 'test' };
 
@@ -63,7 +63,7 @@ describe('through PgBouncer with its default settings', { skip: missing ?? false
     server.close();
     return port;
   };
-  /** An address of the test's database by way of a pooler in this mode. */
+  /** The URL of the test's database through a pooler in this mode. */
   async function pooler(mode: string): Promise<string> {
     const [, user, host, at, name] = /^postgres:\/\/([^@]+)@(.+):(\d+)\/(.+)$/.exec(database.url)!;
     const port = await freePort();
@@ -80,7 +80,7 @@ auth_type = any
 pool_mode = ${mode}
 `,
     );
-    // PgBouncer does not run as root, and the embedded PostgreSQL knows its own user alone.
+    // PgBouncer does not run as root, and the embedded PostgreSQL accepts only its own user.
     const owner = execFileSync('stat', ['-c', '%U', decodeURIComponent(host!)])
       .toString()
       .trim();

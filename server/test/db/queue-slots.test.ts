@@ -6,7 +6,7 @@ import { claim, customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 
-/** The moment in which one worker has taken slots and nobody can see it yet. */
+/** The moment when a worker has taken slots and has not committed yet. */
 
 let database: TestDatabase;
 before(async () => void (database = await testDatabase()));
@@ -16,14 +16,14 @@ test('a second worker waits for the first to count, and finds no slot left', asy
   const { db } = database;
   const upstream = 'narrow';
   const lane = { upstream, concurrency: 3 };
-  // Turns go by id: what the early one submits comes before what is taken already.
+  // Turns go by account id: the early account's requests come before the claimed ones.
   const early = await customer(db, 0n);
   const late = await customer(db, 0n);
   for (let i = 0; i < 3; i++) await submit(db, late, { amount: 0n, upstream });
   assert.equal((await claim(db, upstream)).length, 1, 'from here on the upstream has its row');
   const first = await db.connect();
   try {
-    // As a claim does, but without its end.
+    // Like a claim that does not end.
     await first.query('begin');
     await first.query('select from upstreams where name = $1 for update', [upstream]);
     const { rowCount } = await first.query(

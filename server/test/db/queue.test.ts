@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** A queue of its own for each test. */
+/** The upstream of a test; each test has its own. */
 let upstream: string;
 let tests = 0;
 beforeEach(() => void (upstream = `upstream ${++tests}`));
@@ -247,7 +247,7 @@ describe('turns', () => {
   const ownersOf = async (claiming: Promise<queue.Claim[]>) =>
     (await owners(ids(await claiming))).toSorted();
 
-  /** Hands the place back, as an end does. */
+  /** Frees the slot, as an end does. */
   const finish = (id: string) =>
     db.run(
       rawSql(
@@ -258,7 +258,7 @@ describe('turns', () => {
 });
 
 describe('a request that was tried and waits for a slot again', () => {
-  /** Began, was refused, and found no slot. */
+  /** A request that began, was refused, and waits for a slot. */
   const tried = async (id: string) => {
     await db.run(
       rawSql(
@@ -414,7 +414,7 @@ describe('an upstream that fails', () => {
     upstreamPauses.noteFailure(db, upstream, {
       account_id,
       message: 'it broke',
-      // A pause of all of it.
+      // A pause of the whole upstream.
       why: pause_seconds > 0 ? 'account' : 'busy',
       model: 'flux',
       pause_seconds,
@@ -564,7 +564,7 @@ test('the state of a queue is its head, oldest first, and how long that has wait
   await db.run(
     rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [made[0]]),
   );
-  // In the order asked for, also when statistics make PostgreSQL join the other way about.
+  // In the requested order, even if statistics make PostgreSQL join in another order.
   await db.run(rawSql('analyze requests, upstreams'));
   const [known, empty] = await queue.queueStates(db, [upstream, 'nobody waits here'], 3);
   assert.deepEqual(known!.ids, made.slice(0, 3));

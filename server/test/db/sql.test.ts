@@ -142,7 +142,8 @@ describe('a statement', () => {
       await tx.run(sql`update t set n = n + 1 where id = 2`);
     });
     await locked.promise;
-    // Takes 2 and waits for 1; the rival then waits for 2. The one that waits longest is ended.
+    // Takes 2 and waits for 1, then the rival waits for 2. PostgreSQL ends the one that waited
+    // longest.
     const backwards = db.run(sql`
       with locked as (
         select x.id from (values (2), (1)) v (id), lateral (select id from t where t.id = v.id for update) x
@@ -315,7 +316,7 @@ describe('when every connection is cut', () => {
     );
     await admin.end();
   }
-  /** Until the pool has noticed, a call may meet a dead connection; it is told so, and nothing else. */
+  /** Until the pool notices, a call may get a dead connection, and exactly this error. */
   const works = async () => {
     try {
       return (await db.run(sql`select 1 as one`)).length === 1;
@@ -423,7 +424,7 @@ function someoneWaits(): Promise<boolean> {
   return activity(`wait_event_type = 'Lock'`).then((waiting) => waiting > 0);
 }
 
-/** Lets everyone pass once so many have come. */
+/** Holds callers until so many have come, then lets all pass. */
 function barrier(parties: number): () => Promise<void> {
   const open = Promise.withResolvers<void>();
   let here = 0;

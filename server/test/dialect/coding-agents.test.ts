@@ -13,15 +13,15 @@ type Json = Record<string, any>;
 /** Real coding agents with the settings of docs/clients.md. They are too large for every checkout. */
 
 interface Agent {
-  /** The variable that names its program. */
+  /** The variable with the path of the agent's program. */
   variable: string;
   args: string[];
   env(stage: Stage, dir: string): Record<string, string>;
-  /** Writes its settings into `dir`. */
+  /** Writes the agent's settings into `dir`. */
   settle?(stage: Stage, dir: string): void;
-  /** Its tool that runs a command, as the model calls it. */
+  /** A model's call of the agent's tool that runs a command. */
   tool: { name: string; arguments: Json };
-  /** Comes before the answer and returns with the next call. */
+  /** Reasoning that comes before the answer and returns with the next call. */
   thoughts: Json[];
 }
 

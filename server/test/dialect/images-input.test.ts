@@ -17,7 +17,7 @@ import { objectOf, type Json } from '../../src/lib/json.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { isLong } from '../kit/long.ts';
 
-/** Calls of OpenAI's Images as inputs of the models that this project ships. */
+/** Calls of OpenAI's Images, translated to inputs of the shipped models. */
 
 const folder = new URL('../../../catalog/', import.meta.url);
 const rows = readdirSync(folder)

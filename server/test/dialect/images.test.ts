@@ -16,7 +16,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { inLong } from '../kit/long.ts';
 
-/** OpenAI's Images as requests of the queue: the same money, limits, records and repeats. */
+/** OpenAI's Images as requests of the queue: with the same money, limits, records and repeats. */
 
 const more = `
   - id: fake/edit
@@ -68,7 +68,7 @@ function send(path: string, body: unknown, options: CallOptions = {}): Promise<R
   return service.call('POST', path, { key: account.key, base: service.base, body, ...options });
 }
 
-/** The reply of a call while the service works. */
+/** Runs the worker until the call has its reply, and returns it. */
 async function made(reply: Promise<Reply>): Promise<Reply> {
   let isAnswered = false;
   void reply.finally(() => (isAnswered = true)).catch(() => {});
@@ -384,7 +384,7 @@ inLong('many callers of one account wait only as long as slots are free', async 
 });
 
 inLong('the bytes of images are given back before the wait', async () => {
-  // An account may hold a quarter, which has no room for two such forms.
+  // An account may hold a quarter of all bytes, which is too little for two such forms.
   const { app, base } = await service.another({
     FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024),
   });

@@ -83,7 +83,7 @@ interface Played {
   booked: Booked;
 }
 
-/** One call, until it is settled. */
+/** Makes a call and waits until it is settled. */
 async function play(
   wire: WireName,
   door: DoorName,
@@ -115,10 +115,10 @@ async function newest(): Promise<Booked> {
 const answerOf = (wire: WireName, said: Said, stream: boolean): Answer =>
   stream ? streamOf(chatWires[wire].events(said).join('')) : { json: chatWires[wire].whole(said) };
 
-/** The call that the model got last. */
+/** The last call that the model got. */
 const asked = (wire: WireName) => chatWires[wire].asked(open[wire].desk.asked.at(-1)!);
 
-/** Plays it at each door before each upstream. */
+/** Plays a scene at each door with each upstream. */
 function everywhere(
   what: string,
   run: (wire: WireName, door: DoorName, stream: boolean) => Promise<void>,
@@ -237,7 +237,7 @@ for (const wire of ['messages', 'completions'] as const)
       };
       assert.deepEqual(await ended({ text: '1, 2', stop: 'END' }), ['stop_sequence', 'END']);
       assert.deepEqual(await ended({ text: '1, 2' }), ['end_turn', null]);
-      // Servers may write a word of their own there: only a text that the caller gave counts.
+      // Servers may write a word of their own into this field: only a text from the caller counts.
       assert.deepEqual(await ended({ text: '1, 2', stop: 'eos' }), ['end_turn', null]);
     });
 
@@ -302,7 +302,7 @@ describe('a stream that breaks off is charged for what arrived', () => {
           assert.doesNotMatch(reply.text, /HIDDEN|sk-/);
           assert.ok(booked.charged_usd_micro! > 0n);
           assert.ok(booked.charged_usd_micro! < chargeOf());
-          // Only Messages tell the prompt at the beginning; 21 bytes arrived.
+          // Only Messages reports the prompt at the beginning; 21 bytes arrived.
           if (wire === 'messages')
             assert.equal(booked.charged_usd_micro, chargeOf({ ...usualUsage, output: 6 }));
         }
@@ -322,7 +322,7 @@ for (const door of doorNames)
     assert.equal(heard!.cost, String(booked.charged_usd_micro));
   });
 
-/** An event of Messages; that of the end without its usage. */
+/** An event of Messages; if it is the last one, without its usage. */
 const withoutEnd = (event: string) =>
   event.includes('"message_delta"') ? event.replace(/,"usage":\{.*\}(?=\}\n)/, '') : event;
 

@@ -36,7 +36,7 @@ const png =
 
 interface Client {
   client: Anthropic;
-  /** Statuses of the replies so far: one for each time that it really called. */
+  /** Statuses of the replies so far, one for each call that was really made. */
   replies: number[];
 }
 

@@ -18,7 +18,9 @@ import {
 import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
 import { malformed } from './messages-malformed.ts';
 
-/** The Messages call before the real adapter and its fake: same money as chat, in another form. */
+/**
+ * The Messages call with the real adapter and its fake: a chat in another form, for the same money.
+ */
 
 type Json = Record<string, any>;
 
@@ -106,7 +108,7 @@ interface Scene {
   whole: Answer;
   streamed: () => Answer;
   status?: number;
-  /** The stream has an error at its end. */
+  /** The stream ends with an error. */
   breaks?: true;
 }
 
@@ -267,7 +269,7 @@ test('a repeat with the same Idempotency-Key gets the same message, whole or str
       assert.deepEqual(told(again), told(first));
     });
     assert.equal(cost, 0n);
-    // The same key on the other door is another call.
+    // The same key at the other API is another call.
     const other = await service.call('POST', '/v1/chat/completions', {
       key: account.key,
       body: { ...hello, stream },

@@ -10,7 +10,7 @@ import { openStage, type Stage } from './responses-kit.ts';
 
 type Json = Record<string, any>;
 
-/** Each scene is played through the chat call and through Responses: both cost the same. */
+/** Plays each scene through the chat call and through Responses: they cost the same. */
 
 let stage: Stage;
 before(async () => void (stage = await openStage()));
@@ -20,7 +20,7 @@ const picture = `data:image/png;base64,${tinyPng.toString('base64')}`;
 const called = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } };
 const parameters = { type: 'object', properties: {} };
 const schema = { type: 'object', properties: { city: { type: 'string' } } };
-/** Its last events together are larger than the buffer of a stream. */
+/** A text whose last events are larger than the buffer of a stream. */
 const long = 'A long text with ünïcode. '.repeat(40_000);
 const refusal = 'I will not.';
 const pieces = (delta: Json, finish = 'stop') => [

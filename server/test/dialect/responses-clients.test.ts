@@ -189,7 +189,7 @@ describe("OpenAI's client", () => {
       assert.ok(reasoning?.type === 'reasoning');
       assert.deepEqual(reasoning.content, [{ type: 'reasoning_text', text: 'Hm, the weather.' }]);
       const done = { type: 'function_call_output' as const, call_id: 'c1', output: 'Sunny.' };
-      // Clients may drop all but what only the model can read.
+      // Clients may drop everything except the encrypted content.
       const kept = { ...reasoning, content: undefined, summary: [] };
       const input = [question, kept, ...output.slice(1), done];
       await client.responses.create({ model, input: input as never });

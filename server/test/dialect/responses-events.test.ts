@@ -23,7 +23,7 @@ const detail = fc.oneof(
   fc.record({ type: fc.constant('reasoning.encrypted'), data: text, id: text, index }),
 );
 
-/** Calls 0 and 2 are of functions, call 1 of a custom tool. */
+/** Calls 0 and 2 call functions, call 1 calls a custom tool. */
 const call = fc.record({ index, id: fc.constantFrom('c0', 'c1', 'c1'), text }).map((each) => {
   const own = { index: each.index, id: each.id };
   return each.index === 1
@@ -68,7 +68,7 @@ function scene(deltas: Json[], finish_reason: string) {
   return { chunks, completion, events: eventsOf(chunks, completion) };
 }
 
-/** All that the model said, in one form for any items. */
+/** Everything that the model wrote, in a form that does not depend on the items. */
 function said(output: Json[]): Json {
   const parts = output.flatMap(({ content = [] }) => content as Json[]);
   const joined = (type: string, field: string) =>

@@ -1,4 +1,4 @@
-/** The calls of docs/api.md as a reader makes them: one after the other, in one shell. */
+/** Makes the calls of docs/api.md as a reader does: one after the other, in one shell. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf
 const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text]) => text!);
 const calls = blocks.join('').match(/^curl /gm)!.length;
 
-/** These the page itself makes too late: what it submitted has ended by then. */
+/** Calls that are refused on the page, because its request has ended by then. */
 const refused = /\/cancel$/;
 
-/** Each call says beside its reply how it ended; installing the client has a test of its own. */
+/** Prints the status beside each reply. Another test installs the client. */
 const around = `
 curl() { command curl -w '%{stderr}%{http_code} %{url_effective}\\n' "$@"; }
 npm() { test "$*" = 'install ./farebox-client.tgz'; }

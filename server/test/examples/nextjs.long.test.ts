@@ -15,7 +15,7 @@ type Handler = (request: Request, context?: unknown) => Promise<Response>;
 
 let world: World;
 let app: Server;
-/** Notifications as they came. */
+/** The notifications that arrived. */
 const told: { body: string; headers: Headers }[] = [];
 let submit: Handler;
 let follow: Handler;
@@ -169,7 +169,10 @@ describe('examples/nextjs', () => {
   });
 });
 
-/** A press in a process of its own, with a key of its own. */
+/**
+ * A program that submits a prompt as the page's button does, in its own process and with its own
+ * key.
+ */
 function program(prompt: string): string {
   const file = JSON.stringify(join(examples, 'nextjs/app/api/pictures/route.ts'));
   const body = JSON.stringify(JSON.stringify({ prompt }));

@@ -1,4 +1,4 @@
-/** The calls of docs/operating/api.md as a reader makes them: one after the other, in one shell. */
+/** Makes the calls of docs/operating/api.md as a reader does: one after the other, in one shell. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -8,11 +8,11 @@ import { missing, openWorld, type World } from './example-kit.ts';
 const page = readFileSync(new URL('../../../docs/operating/api.md', import.meta.url), 'utf8');
 const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)]
   .map(([, text]) => text!)
-  // The command has a test of its own.
+  // Another test runs the command.
   .filter((text) => !text.includes('npx farebox'));
 const calls = blocks.join('').match(/^curl /gm)!.length;
 
-/** Each call says beside its reply how it ended. */
+/** Prints the status beside each reply. */
 const around = `
 curl() { command curl -w '%{stderr}%{http_code} %{url_effective}\\n' "$@"; }
 `;

@@ -13,7 +13,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 let service: Service;
 let key: string;
 let account: TestAccount;
-/** BTCPay, as far as the example calls it. */
+/** A fake BTCPay Server, with the calls that the example makes. */
 let btcpay: Server;
 const invoices = new Map<string, object>();
 const running: ChildProcess[] = [];
@@ -45,7 +45,9 @@ type Name = 'stripe' | 'btcpay';
 let addresses: Record<Name | 'lost', string>;
 const secrets = { stripe: 'whsec_of_stripe', btcpay: 'of btcpay' };
 
-/** Starts a server of the example. `lost` is that for Stripe, and its Farebox does not answer. */
+/**
+ * Starts a server of the example. `lost`: the Stripe server with a Farebox that does not answer.
+ */
 async function run(name: Name | 'lost'): Promise<string> {
   const file = name === 'lost' ? 'stripe' : name;
   const program = join(import.meta.dirname, `../../../examples/payments/${file}.mjs`);
@@ -74,7 +76,7 @@ interface Payment {
   cents?: number;
   currency?: string;
   isPaid?: boolean;
-  /** As the event is called, if not after a payment. */
+  /** The event's type, if it is not that of a payment. */
   type?: string;
   age_seconds?: number;
   secret?: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { examples, missing, openWorld, type World } from './example-kit.ts';
 
-/** The examples that are programs: each does its job, and spends nothing where it must not. */
+/** The example programs: each runs its job, and spends nothing if it must not. */
 
 let world: World;
 before(async () => {
@@ -16,7 +16,7 @@ after(() => world.stop());
 interface Program {
   skip: string | false;
   command: string;
-  /** Makes a picture into this file, under this name of a job, for at most so much. */
+  /** Arguments that make an image in this file, with this job name and this maximum price. */
   args(prompt: string, file: string, job: string, most: string): string[];
   env?(job: string, most: string): Record<string, string>;
 }

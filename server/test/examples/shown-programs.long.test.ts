@@ -1,4 +1,4 @@
-/** The programs that the public pages show, as a reader copies them. */
+/** Runs the programs of the public pages as a reader copies them. */
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -61,7 +61,7 @@ const languages: Record<string, { skip: string | false; run: (program: string) =
     },
   };
 
-/** The programs in Python use packages that only some computers have. */
+/** Why a program cannot run: programs in Python use packages that only some computers have. */
 const lacks = (language: string, modules: string) =>
   language === 'Python' && missing('python3', '-c', `import ${modules}`);
 

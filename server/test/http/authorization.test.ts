@@ -22,7 +22,7 @@ import {
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** Rights: every route with every way to come without, or with, the right to it. */
+/** Rights: every route, called by callers with and without the right to it. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 
@@ -42,7 +42,7 @@ const columns = [
 ] as const;
 type Column = (typeof columns)[number];
 
-/** Every key is judged by one function: in the short form these try every route, all try a few. */
+/** One function judges every key, so in the short form only these columns try every route. */
 const usual = new Set<Column>([
   'no key',
   'revoked key',
@@ -147,7 +147,7 @@ let headersOf: Record<Column, Record<string, string>>;
 let queryOf: Partial<Record<Column, string>>;
 /** A finished request of the owner with one output. */
 let done: string;
-/** A file of the owner's. */
+/** A file of the owner. */
 let uploaded: string;
 
 before(async () => {
@@ -218,7 +218,7 @@ function table(): string[] {
 
 const dataUrl = `data:image/png;base64,${tinyPng.toString('base64')}`;
 
-/** A call of this route that does its work when it is allowed. */
+/** A call of this route that succeeds if it is allowed. */
 async function callOf(route: string): Promise<{ method: string; path: string; call: CallOptions }> {
   const [method = '', pattern = ''] = route.split(' ');
   const id = pattern.endsWith('/cancel') ? await submitted() : done;
@@ -228,7 +228,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     .replace('run/*', 'run/fake/image')
     .replace(':namespace', 'comfy')
     .replace(':owner/:alias', 'fake/image')
-    // With a signature that is none: the address is the credential, no key is.
+    // With an invalid signature, because the signed address is the credential here, not a key.
     .replace(':file_id', uploaded)
     .replace(':account_id', owner.account_id)
     .replace(':key_id', owner.key_id)
@@ -260,10 +260,10 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   return { method, path, call: method === 'GET' ? {} : (bodies[pattern] ?? {}) };
 }
 
-/** Routes that answer when their request has ended. */
+/** Routes that answer only when their request has ended. */
 const waits = /^POST \/(fal\/(fal\.)?run|v1\/images)\//;
 
-/** Works until the call is answered. */
+/** Runs the worker until the call is answered. */
 async function working(answer: Promise<Reply>): Promise<Reply> {
   let isAnswered = false;
   void answer.finally(() => (isAnswered = true));
@@ -323,7 +323,7 @@ describe('a key of scope keys', () => {
     manager = (await makeKey(service.db, made, bounds)).key;
   });
 
-  /** Those that a key of scope spend may make, its own account's output and file too. */
+  /** Routes that a key of scope spend may call, outputs and files of its account included. */
   const spending = rows.filter(({ statuses }) => statuses[0] === 401 && statuses[7]! < 300);
   for (const { route } of spending) {
     test(`cannot make ${route}`, async () => {
@@ -393,7 +393,7 @@ describe('what belongs to another account', () => {
   });
 });
 
-/** All of a reply that does not differ from call to call by nature. */
+/** The parts of a reply that are the same for each call. */
 function comparable({ status, headers, body }: Reply) {
   const varying = /^(date|x-request-id|x-fal-request-id|ratelimit.*)$/;
   const { request_id: _id, ...error } = body.error;

@@ -7,7 +7,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
 
-/** A key's view of the money it may spend. Two pictures cost $0.02. */
+/** The money that a key may spend. Two images cost $0.02. */
 
 let service: Service;
 before(async () => {
@@ -36,7 +36,7 @@ async function secondKey({ account_id }: TestAccount, limit: bigint) {
   return createKey(service.db, { account_id, name: 'second', ...limits });
 }
 
-/** When this month (UTC) ends, by the test's own reckoning. */
+/** The end of this month (UTC), computed by the test. */
 function monthsEnd(): string {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
@@ -79,7 +79,7 @@ describe('GET /v1/balance', () => {
       await requestIn(service, account, 'IN_PROGRESS');
       await service.wakeAll();
       await service.work();
-      // One of two pictures was delivered, for $0.01.
+      // One of two images was delivered, for $0.01.
       const first = left === null ? [] : [{ left_usd_micro: left, expires_at: sooner }];
       const rest = left === null ? { ...untouched, left_usd_micro: '995000' } : untouched;
       assert.deepEqual(await shown(), [...first, rest]);
@@ -97,7 +97,7 @@ describe('GET /v1/balance', () => {
     assert.deepEqual(await amounts(), ['4980000', '20000', '20000', '1000000']);
     await service.wakeAll();
     await service.work();
-    // One of the two was delivered.
+    // One of the two images was delivered.
     assert.deepEqual(await amounts(), ['4990000', '0', '10000', '1000000']);
   });
 
@@ -155,7 +155,7 @@ describe('GET /v1/balance', () => {
   test('begins a month with nothing spent, and keeps the balance', async () => {
     const account = await service.account({ usd: 5, monthly_limit_usd_micro: 1_000_000n });
     await submit(account);
-    // As if the key had last spent in the month before; given back for the books' own check.
+    // Moves the key's last spending to the month before; undone, so that the audit passes.
     const shift = (by: string) =>
       service.db.run(
         rawSql(`update key_usage set month = month ${by} interval '1 month' where key_id = $1`, [

@@ -88,7 +88,7 @@ describe('pages of other origins', () => {
     assert.match(String(first.headers['access-control-expose-headers']), /\betag\b/);
     const headers = { origin, 'if-none-match': String(first.headers.etag) };
     assert.equal((await raw(pathname + search, { headers })).status, 304);
-    // A page can read why a link does not open.
+    // A page must be able to read why a link does not open.
     assert.equal(allowed(await raw(`${pathname}?exp=1&sig=x`, { headers: { origin } })), '*');
     const keyed = await ask(pathname, 'authorization');
     assert.deepEqual([keyed.status, allowed(keyed)], [405, undefined]);
@@ -127,7 +127,7 @@ describe('pages of other origins', () => {
         body,
       });
       assert.equal(allowed(reply), 'https://app.example', reply.bytes.toString());
-      // Whether and when to call again has to be readable there as well.
+      // A page must also be able to read whether and when to call again.
       const shown = String(reply.headers['access-control-expose-headers']).split(', ');
       for (const name of ['retry-after', 'x-should-retry', 'x-request-id'])
         assert.ok(shown.includes(name), name);

@@ -1,4 +1,4 @@
-/** The log's line of each call: by it the call of a request is found, and the request of a call. */
+/** The log line of each call, which connects the ids of calls and requests. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../kit/until.ts';

@@ -9,7 +9,7 @@ import { startService, type Reply, type Service, type TestAccount } from '../kit
 import { traces } from '../kit/traces.ts';
 import { card, gate, moneyOf, rowOf, submitted, wake } from '../worker/floor.ts';
 
-/** Calls back from upstreams: they wake the next look, and nothing else. */
+/** Callbacks from upstreams make the next poll due, and do nothing else. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 const base = 'https://callers.example.com/v1';
@@ -52,7 +52,7 @@ function callBack(request_id: string, told: Told = {}): Promise<Reply> {
   return service.call('POST', path, { body, headers: { 'x-signed': signed } });
 }
 
-/** A job that runs and is looked at again in a minute. */
+/** A running job whose next poll is due in a minute. */
 async function running(): Promise<string> {
   const id = await submitted(service, account);
   await service.work();

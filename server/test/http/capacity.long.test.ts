@@ -38,14 +38,16 @@ function authorized() {
   return { headers: { authorization: `Key ${account.key}` } };
 }
 
-/** Waits until so many calls are being worked on; a caller reads its reply before it is off the count. */
+/**
+ * Waits until so many calls are open. A call counts for a moment after its caller has the reply.
+ */
 async function underWay(app: Service['app'], count: number): Promise<void> {
   await until(`${count} calls are under way`, async () => {
     return ((await app.metrics.inFlight.get()).values[0]?.value ?? 0) === count;
   });
 }
 
-/** A chat call that stays under way until `answer` is called. */
+/** A chat call that stays open until `answer` is called. */
 async function heldChat(base: string): Promise<{ answer: () => void; reply: Promise<Reply> }> {
   const gate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
@@ -109,7 +111,7 @@ describe('calls under way', () => {
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
     for (const { reply } of waiting) assert.equal((await reply).body.status, 'CANCELLED');
     assert.match(await stream.text(), /"CANCELLED"/);
-    // A place that was given up twice would let a third call through here.
+    // If a place had been freed twice, a third call would get through.
     await underWay(app, 0);
     const chatting = [await heldChat(base), await heldChat(base)];
     assertRefused(await get('/v1/balance', base), 'rate_limited');
@@ -211,7 +213,7 @@ describe('a process that is about to stop', () => {
 
 describe('bytes of bodies under way', () => {
   const megabyte = 1024 * 1024;
-  /** A body of so many bytes; nothing is spent for it. */
+  /** A body of so many bytes that reserves nothing. */
   const body = (bytes: number) =>
     `{"model_id":"fake/none","input":{},"pad":"${'x'.repeat(bytes - 46)}"}`;
 
@@ -232,15 +234,15 @@ describe('bytes of bodies under way', () => {
     await until(
       'what has come of it counts',
       async () => {
-        // While its parts still came, it may have been the one for which nothing was left.
+        // This call may itself have been refused while its parts were still arriving.
         if (first.isOver()) first = begin();
         const { status } = await send(body(2 * megabyte));
         return status === 429 && !first.isOver();
-        // Megabytes take their time where every core is busy.
+        // Megabytes take a while if every core is busy.
       },
       20_000,
     );
-    // The account's own share is taken, not what all have.
+    // The account's own share is used up, not the whole budget.
     const error = assertRefused(await send(body(2 * megabyte)), 'rate_limited', {});
     assert.match(error.message, /^The bodies of this account's open calls have \d+ bytes/);
     assert.ok(error.details.held >= 2 * megabyte);
@@ -260,7 +262,7 @@ describe('bytes of bodies under way', () => {
   });
 });
 
-/** A call whose body comes but for its last byte. `end` sends that, and gives the status. */
+/** A call whose last byte is missing. `end` sends the byte and returns the status. */
 function begun(base: string, key: string, bytes: Buffer) {
   let isOver = false;
   const call = request(new URL('/v1/chat/completions', base), {

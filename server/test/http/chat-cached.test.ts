@@ -95,7 +95,7 @@ async function* streamed(usage: Json, breaks: boolean) {
   yield { ...head, choices: [], usage };
 }
 
-/** Makes a call whose upstream reports this usage; gives what was reserved, charged and spent. */
+/** Makes a call whose upstream reports this usage. Returns reservation, charge and cost. */
 async function call(path: string, stream: boolean, usage: Json, breaks = false) {
   const earlier = await service.balance(account);
   service.fake.behave.chat = () =>

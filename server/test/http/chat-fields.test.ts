@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { completion } from '../kit/fake.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 
-/** Fields of a chat reach the upstreams that list them, and the caller reads which do not. */
+/** Fields of a chat reach only upstreams that list them, and a header names the others. */
 
 const row = `
   - id: fake/cached/chat

@@ -7,7 +7,7 @@ import { traces } from '../kit/traces.ts';
 import { replyOf } from '../upstreams/fakes/openai-chat.ts';
 import { openStand, type Stand } from '../upstreams/openai-kit.ts';
 
-/** Uploads and outputs in the messages of a chat with an upstream that has no files of ours. */
+/** Uploads and outputs in the messages of a chat, at an upstream that stores no files. */
 
 let stand: Stand;
 let service: Service;
@@ -208,7 +208,7 @@ describe('the bytes that a chat holds beside its body', () => {
     const small = await startService({
       catalog: fakeCatalog.replaceAll('upstream_model: chat', 'upstream_model: gpt-fake'),
       upstreams: [stand.upstream],
-      // An account's share is a quarter.
+      // An account's share is a quarter of all bytes.
       env: { FAREBOX_BODIES_MAX_BYTES: String(16_384 * KiB) },
       lookup: () => (asked.resolve(), found.promise),
     });

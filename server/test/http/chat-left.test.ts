@@ -53,11 +53,11 @@ after(async () => {
 interface Held {
   call: ChatCall;
   answer: (outcome: ChatOutcome) => void;
-  /** The account's balance before. */
+  /** The account's balance before the call. */
   earlier: bigint;
 }
 
-/** The upstream holds the call that `make` makes. `deaf`: it does not care about the signal. */
+/** Makes a call that the upstream holds. `deaf`: the upstream ignores the signal. */
 async function hold(make: () => void, { deaf = false } = {}): Promise<Held> {
   const { available: earlier } = await service.balance(account);
   const asked = Promise.withResolvers<Omit<Held, 'earlier'>>();
@@ -89,7 +89,7 @@ function send(sent: object, { key, base = service.base, signal }: Sending = {}) 
   });
 }
 
-/** A call that its caller leaves while the upstream holds it. */
+/** A call whose caller leaves while the upstream holds it. */
 async function left(sent: object, more: Sending & { deaf?: boolean } = {}): Promise<Held> {
   const gone = new AbortController();
   let reply = Promise.resolve();
@@ -102,14 +102,14 @@ async function left(sent: object, more: Sending & { deaf?: boolean } = {}): Prom
   return held;
 }
 
-/** The service knows that its caller is gone. */
+/** Waits until the service has noticed that the caller left. */
 async function noticed({ metrics } = service.app): Promise<void> {
   await until('the service has noticed', async () => {
     return (await metrics.inFlight.get()).values[0]!.value === 0;
   });
 }
 
-/** The account's loss once nothing is reserved, and how the newest request ended. */
+/** The money that the account lost, once nothing is reserved, and the end of the newest request. */
 async function settled({ earlier }: Held): Promise<unknown[]> {
   await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
   const [row] = await service.db.run<{ status: string; error_code: string | null }>(

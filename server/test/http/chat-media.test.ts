@@ -7,7 +7,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** Pictures, sound and files in the messages of a chat call: by the same rules as in the queue. */
+/** Images, audio and files in the messages of a chat call, by the same rules as in the queue. */
 
 async function lookup(hostname: string): Promise<string[]> {
   if (hostname === 'public.farebox-test.org') return ['93.184.216.34'];
@@ -30,7 +30,7 @@ const picture = (url: string) => ({ type: 'image_url', image_url: { url } });
 const sound = (data: string) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
 const file = (fields: Record<string, unknown>) => ({ type: 'file', file: fields });
 
-/** The parts stand in the second message, after a text. */
+/** A chat call with these parts in the second message, after a text. */
 function chat(parts: unknown[], more: Record<string, unknown> = {}): Promise<Reply> {
   const messages = [
     { role: 'system', content: 'http://10.0.0.1/ is only a text here' },
@@ -40,7 +40,7 @@ function chat(parts: unknown[], more: Record<string, unknown> = {}): Promise<Rep
   return service.call('POST', '/v1/chat/completions', { key: account.key, body });
 }
 
-/** Refused with the place, without a trace, and without a word to the upstream. */
+/** Asserts a refusal that names the place, leaves nothing, and does not call the upstream. */
 async function refused(part: unknown, place: string, says: RegExp): Promise<string> {
   const earlier = await traces(service);
   const asked = service.fake.chats.length;

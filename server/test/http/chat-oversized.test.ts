@@ -22,7 +22,7 @@ const row = (id: string, upstreams: string, more = '') => `  - id: ${id}
     max_output_tokens: 8192
     upstreams: ${upstreams}
 ${more}`;
-/** 128 once, 16 for the message, and what "hi" costs at most. */
+/** The prompt's bound: 128 for the call, 16 for the message, 2 for "hi". */
 const prompt = 128n + 16n + 2n;
 const reserved = prompt + 2n * 1_000n;
 
@@ -84,7 +84,7 @@ test('a whole reply is charged its reservation, and no other route is asked', as
 describe('a stream', () => {
   for (const [model, charged] of [
     ['a/fake', reserved],
-    // 3 for the message and one for its word, and four bytes a token of what was delivered.
+    // 3 for the message, 1 for its word, and a token for four delivered bytes.
     ['a/own', 4n + 2n * 3n],
   ] as const) {
     test(`of ${model} is charged ${charged}`, async () => {

@@ -13,7 +13,10 @@ import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** Chat calls under an Idempotency-Key: repeated, waited for, and made again after a failure. */
+/**
+ * Chat calls with an Idempotency-Key: their replies are repeated or awaited, or made again after a
+ * failure.
+ */
 
 let service: Service;
 let account: TestAccount;
@@ -62,7 +65,7 @@ const said = (text: string): ChatOutcome => ({
   reply: completion(text, { prompt_tokens: 5, completion_tokens: 2 }),
 });
 
-/** The upstream holds every call until it is told its outcome. */
+/** The upstream holds every call until the test gives its outcome. */
 function holding() {
   const calls: { call: ChatCall; answer: (outcome: ChatOutcome) => void }[] = [];
   service.fake.behave.chat = (call) =>
@@ -417,7 +420,7 @@ describe('a call whose process never came back', () => {
       charged_usd_micro: 0n,
     });
     assert.equal((await chat(key)).headers.get('idempotent-replayed'), null);
-    // It was only slow: its caller gets the reply for nothing, and nothing more is written.
+    // The process was only slow: its caller gets the reply at no cost, and nothing else is written.
     const books = await traces(service);
     answer(said('late'));
     const late = await first;

@@ -8,7 +8,9 @@ import { startService, type Reply, type Service, type TestAccount } from '../kit
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 
-/** Chat at a model with two upstreams: the second one is called where the first surely took nothing. */
+/**
+ * Chat at a model with two upstreams: the second is called if the first surely accepted nothing.
+ */
 
 const catalog = `
 owned_by: test
@@ -142,9 +144,9 @@ test('an upstream whose account is empty is left alone; callers are told of no m
     assert.equal(reply.status, 200, reply.text);
   }
   const [first, second] = called();
-  // Whose account it is does not matter: the first answer pauses it, as soon as the service sees it.
+  // The first answer pauses the upstream for all accounts, as soon as the service sees the pause.
   assert.ok(first! >= 1 && first! <= 3 && second === 3, String(called()));
-  // A call without money takes no slot, and learns of the pause first.
+  // A call without money takes no slot, but is refused by the pause first.
   const { key } = await service.account({ usd: 0 });
   await until('the service has seen it', async () => {
     const call = { key, body: { prompt: 'x' } };
@@ -162,13 +164,13 @@ test('one account whose calls are lost at a route has it tried last; others are 
   const [own, stranger] = [await service.account(), await service.account()];
   for (let i = 0; i < 20; i++) assert.equal((await chat({}, own)).status, 200);
   assert.deepEqual(called(), [3, 20]);
-  // For others it is the first, and that it answers them changes nothing for this account.
+  // For other accounts the route stays first; its answers to them change nothing for this account.
   fake.behave = {};
   assert.equal((await chat({}, stranger)).status, 200);
   assert.deepEqual(called(), [4, 20]);
   assert.equal((await chat({}, own)).status, 200);
   assert.deepEqual(called(), [4, 21]);
-  // It is put last, not left out; once it has answered, it is the first again.
+  // The route is put last, not left out. Once it has answered, it is first again.
   other.behave.chat = refuse();
   for (const calls of [
     [5, 22],

@@ -23,12 +23,12 @@ import { until } from '../kit/until.ts';
 const hello = [{ role: 'user', content: 'hello' }];
 /** 3 for the message and a quarter of the word's 5 bytes, rounded up. */
 const helloCount = 5;
-/** Each makes two and a half tokens. */
+/** Each piece has two and a half tokens. */
 const pieces = ['ten bytes ', 'and again ', 'and so on ', 'to its end'];
 
-/** 128 once, 16 for the message, and what five Latin letters cost at most. */
+/** The prompt's bound: 128 for the call, 16 for the message, 4 for five Latin letters. */
 const helloBound = 128n + 16n + 4n;
-/** The bound of so many pieces: counted by the rule for words. */
+/** The bound of so many pieces, by the rule for words. */
 const boundOf = (delivered: 0 | 1 | 4): bigint => ({ 0: 0n, 1: 8n, 4: 27n })[delivered];
 
 /** The charge when nobody reported usage: a quarter of the delivered bytes, rounded up. */
@@ -56,7 +56,7 @@ interface Begun {
   events: Events;
   tap: Tap;
   call: ChatCall;
-  /** The account's loss since, once nothing is reserved. */
+  /** The money that the account lost since, once nothing is reserved. */
   cost(): Promise<bigint>;
 }
 
@@ -119,7 +119,7 @@ async function openStreams(): Promise<number> {
   return (await service.app.metrics.streams.get()).values[0]!.value;
 }
 
-/** The client is gone, and the service knows it. */
+/** Disconnects the client and waits until the service has noticed. */
 async function leave(events: Events): Promise<void> {
   events.leave();
   await until('the service has noticed', async () => (await openStreams()) === 0);
@@ -229,7 +229,7 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
         const all = await events.rest();
         assert.equal(await events.closed, true);
         const charge = delivered === 0 ? 0n : countedCost(delivered);
-        // The charge comes before the fault; without a charge there is nothing before it.
+        // If there is a charge, it comes in a chunk before the error.
         const told = parsed(all).filter(({ usage }) => (usage ?? null) !== null);
         assert.deepEqual(
           told.map(({ choices, usage }) => [choices, usage.cost_usd_micro]),
@@ -324,7 +324,7 @@ describe('a caller who leaves', () => {
     ] as const) {
       for (const stays of [false, true]) {
         if (stays && delivered === 0) continue;
-        // Each takes the whole second that the row has.
+        // Each case takes the whole second that the row allows.
         if (!isLong && delivered !== 1) continue;
         const who = stays ? 'stays' : 'leaves';
         test(`${model}, ${who} after ${delivered} chunks: no usage comes in time, the bound is charged`, async () => {

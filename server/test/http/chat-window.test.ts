@@ -31,7 +31,7 @@ after(async () => {
   await service.stop();
 });
 
-/** 128 once and 16 for the message; a digit is a token. */
+/** A prompt of so many tokens: 128 for the call, 16 for the message, one for each digit. */
 const digits = (tokens: number) => '7'.repeat(tokens - 128 - 16);
 const bodyOf = (model: string, content: unknown, more: object = {}) => ({
   model: `fake/${model}`,

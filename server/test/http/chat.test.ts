@@ -16,7 +16,7 @@ import { wellAgain } from '../kit/well.ts';
  * and a completion token two.
  */
 
-/** A row whose own ceilings lie below what a caller may ask for. */
+/** A row with lower limits than a caller may ask for. */
 const smallRow = `
   - id: fake/small/chat
     kind: text
@@ -33,7 +33,7 @@ const smallRow = `
     example: { messages: [{ role: user, content: hello }] }
 `;
 
-/** A row at which a picture costs more than at most models. */
+/** A row with more tokens for an image than most models. */
 const seeingRow = `
   - id: fake/seeing/chat
     kind: text
@@ -56,7 +56,7 @@ const hello = [{ role: 'user', content: 'hello' }];
 const helloBound = 148;
 /** 3 for the message and a quarter of the word's 5 bytes, rounded up. */
 const helloCount = 5;
-/** 10 tokens where they are counted: a quarter of the bytes. */
+/** 10 tokens by the count of a quarter of the bytes. */
 const forty = 'forty letters make ten tokens when sold.';
 
 let service: Service;
@@ -85,7 +85,9 @@ async function books() {
   return { available, reserved, transfers: await service.transfers() };
 }
 
-/** Runs one call with the upstream answering so; gives the call and what it did to the books. */
+/**
+ * Makes a call with this outcome at the upstream. Returns the reply and the changes of the books.
+ */
 async function charged(outcome: ChatOutcome, body: Record<string, unknown> = {}) {
   const earlier = await books();
   service.fake.behave.chat = () => outcome;
@@ -403,7 +405,7 @@ describe('what the upstream did not take is released', () => {
       failure: 'outcome_unknown',
     },
   ];
-  // Each case begins after the pause that it asks for.
+  // Each case begins after the pause of the case before.
   beforeEach(() => wellAgain(service));
 
   for (const { name, outcome, code, failure, retryAfter } of cases) {

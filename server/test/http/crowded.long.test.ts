@@ -16,7 +16,7 @@ import { exchange } from '../kit/wire.ts';
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
 const stallMs = 1_000;
-// More than what lies in the buffers of both ends of a connection.
+// More than the buffers of both ends of a connection hold.
 const largeBytes = 32 * 1024 * 1024;
 let service: Service;
 let account: TestAccount;
@@ -51,7 +51,7 @@ function open(bytes: string, base = service.base): Socket {
   return socket;
 }
 
-/** The model answers nobody until it is told to. */
+/** The model answers nobody until the returned function is called. */
 function hold(): () => void {
   const gate = Promise.withResolvers<void>();
   service.fake.behave.chat = async () => {
@@ -162,7 +162,7 @@ test('a key has so many chat calls open and no more, and other keys have theirs'
     service.call('POST', '/v1/chat/completions', { key, body: chat, base, headers });
   const answer = hold();
   const asked = service.fake.chats.length;
-  // The second one only waits for the first.
+  // The second call only waits for the first.
   const headers = { 'idempotency-key': 'once' };
   const waiting = [call(account, headers), call(account, headers)];
   await until('both are open', () => service.fake.chats.length === asked + 1);

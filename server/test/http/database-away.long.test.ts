@@ -26,16 +26,16 @@ let service: Service;
 let account: TestAccount;
 
 before(async () => {
-  // Under root PostgreSQL runs as another user, who has to pass through.
+  // Under root PostgreSQL runs as another user, who needs access to the folder.
   chmodSync(dir, 0o711);
   postgres = await startEmbedded({ dataDir });
   const { host, port, user, database } = postgres.connection;
   const usual = process.env.FAREBOX_TEST_DATABASE;
   process.env.FAREBOX_TEST_DATABASE = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  // Running calls wait so long for it to come back.
+  // Open calls wait this long for the database to come back.
   const env = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1' };
   service = await startService({ running: true, env });
-  // The database of the other files in this process.
+  // Restores the setting of other files in this process.
   if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
   else process.env.FAREBOX_TEST_DATABASE = usual;
   account = await service.account();
@@ -69,7 +69,7 @@ test('while PostgreSQL is there and does not answer, readiness says so in time',
   await until('it is ready', async () => (await service.call('GET', '/readyz')).status === 200);
 });
 
-/** Those that serve connections. */
+/** PIDs of the backends that serve connections. */
 async function backends(): Promise<number[]> {
   const found = await service.db.run<{ pid: number }>(
     rawSql(`select pid from pg_stat_activity where backend_type = 'client backend'`),
@@ -127,7 +127,7 @@ describe('while PostgreSQL is away', () => {
       async () => (await service.balance(account)).reserved > 2n * 348n,
     );
     lines = service.log.length;
-    // Nobody brings it back before it is asked for.
+    // Nothing restarts PostgreSQL before the test does.
     await postgres.release();
     process.kill(postgres.pid, 'SIGKILL');
     await until('it is gone', async () => (await get(`/v1/requests/${id}`)).status !== 200);
@@ -212,7 +212,7 @@ describe('while PostgreSQL is away', () => {
     }
     assert.match((await watching.rest()).at(-1)!.data, /"COMPLETED"/);
     assert.equal((await service.call('GET', link)).status, 200);
-    // A request that could not be settled is released when it is due, for nothing.
+    // A request that could not be settled is released when it is due, at no cost.
     await until(
       'nothing is reserved',
       async () => (await service.balance(account)).reserved === 0n,

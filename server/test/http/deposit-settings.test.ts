@@ -9,7 +9,7 @@ import { liveChain } from '../chains/scene.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { chain, keyOf } from '../operations/deposits-kit.ts';
 
-/** Chains with a wrong setting: what the operator reads, and that no customer gets an address. */
+/** Chains with a wrong setting: the operator reads why, and no customer gets an address. */
 
 const ofChain = (id: string) => ({
   forge: (method: string, answer: unknown) => (method === 'eth_chainId' ? id : answer),
@@ -42,7 +42,7 @@ const refused: Record<string, [live: LiveChain, why: RegExp]> = {
     /^USDT has 18 decimals, but the chain file decimals says 6\. Correct decimals or address of that token\.$/,
   ],
 };
-// With a number of its own: a chain is refused whose number was read under another name.
+// With its own chain id, because a chain id that was read under another name is refused.
 const good = wrong('good', { chain_id: 8 }, ofChain('0x8'));
 
 let service: Service;

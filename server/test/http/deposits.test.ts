@@ -34,7 +34,7 @@ async function get(path: string, { key }: TestAccount, from = service) {
   return reply.body;
 }
 
-/** Reads the chain as if the time of its next read had come. */
+/** Makes the chain due and reads it. */
 async function read(): Promise<void> {
   await service.db.run(rawSql('update chains set wake_at = now()'));
   await service.app.chains!.runOnce();

@@ -10,7 +10,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { S3Server } from '../storage/s3-server.ts';
 
-/** While a disk is nearly full: no new work, and everything that was taken on goes on. */
+/** A disk is nearly full: no new work is taken, and accepted work goes on. */
 
 const headers = { 'idempotency-key': 'before' };
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
@@ -80,7 +80,7 @@ describe('a disk that is nearly full', () => {
     const earlier = service.log.length;
     for (let i = 0; i < 20; i++) await ready(base);
     for (let i = 0; i < 20; i++) await submit(base);
-    // On a slow machine the new process may still be telling of its start.
+    // On a slow machine the new process may still log its start.
     const [line, ...more] = service.log
       .slice(earlier)
       .map((each) => JSON.parse(each))

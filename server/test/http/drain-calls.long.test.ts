@@ -9,7 +9,7 @@ import { seconds } from '../kit/seconds.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** The real program, told to stop, told twice, and killed, with calls under way. */
+/** The real program with open calls, which is stopped, stopped twice, and killed. */
 
 let service: Service;
 before(async () => {
@@ -20,7 +20,7 @@ after(async () => {
   await service.stop();
 });
 
-/** Else it could claim another test's job, and die with it. */
+/** Without a worker, which could claim another test's job and die with it. */
 const withoutWorker = { FAREBOX_WORKER: 'off' };
 
 const chatBody = (content: string, stream = false) => ({
@@ -43,7 +43,7 @@ function chatStream(account: TestAccount, base: string, content: string) {
   return openEvents(base, '/v1/chat/completions', { key: account.key, body });
 }
 
-/** A connection on which nothing has been said yet. */
+/** A connection on which nothing has been sent yet. */
 async function heldConnection(base: string): Promise<(bytes: string) => Promise<string>> {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);
@@ -142,7 +142,7 @@ describe('a process', { concurrency: true }, () => {
     assert.doesNotMatch(running.output(), /"level":(50|60)/);
   });
 
-  /** On new connections, as a load balancer opens them that has not noticed yet. */
+  /** Asserts that new connections are served, as a load balancer opens them before it notices. */
   async function stillAnswers(account: TestAccount, base: string, status: string): Promise<void> {
     const unready = await service.call('GET', '/readyz', { base });
     assert.equal(assertRefused(unready, 'capacity_unavailable').details.failing, 'draining');
@@ -177,7 +177,7 @@ describe('a process', { concurrency: true }, () => {
     for (const path of ['/livez', '/readyz'])
       assert.equal((await service.call('GET', path, { base })).status, 503, path);
     assert.equal((await submit()).status, 202);
-    // Beside each other, because one that waits long must not take the second half's time.
+    // In parallel, so that a call that waits long does not use up the second half.
     const late: Promise<number>[] = [];
     const sending = setInterval(() => {
       late.push(
@@ -192,7 +192,7 @@ describe('a process', { concurrency: true }, () => {
   });
 
   test('says on each connection with which reply it ends, also where the call began before the stop', async (t) => {
-    // On a database of its own, because the workers of the processes here would end its request.
+    // On its own database, because workers of other processes would end its request.
     const own = await startService();
     t.after(() => own.stop());
     const { app, base } = await own.another({ FAREBOX_DRAIN_SECONDS: '0.5' });
@@ -260,7 +260,7 @@ describe('a process', { concurrency: true }, () => {
     await released(account);
   });
 
-  /** A request that a process could not settle is still reserved, and comes back once it is due. */
+  /** Asserts that an unsettled request is still reserved, and is released once it is due. */
   async function released(account: TestAccount): Promise<void> {
     assert.ok((await reserved(account)) > 0n);
     const makeDue =

@@ -6,7 +6,7 @@ import { seconds } from '../kit/seconds.ts';
 import { startService } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Further moments at which the program is told to stop. */
+/** Further moments at which the program is stopped. */
 
 describe('a process', { concurrency: true }, () => {
   test('that proves its books breaks that off, and leaves no statement running', async () => {

@@ -7,7 +7,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { submitted } from '../worker/floor.ts';
 
-/** Uploaded files by address: to their own account, and to upstreams by a link for a while. */
+/** Who gets an uploaded file: its own account, and upstreams by a link that expires. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 const soon = () => Math.floor(Date.now() / 1000) + 60;

@@ -17,7 +17,7 @@ import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 import { film, heic, image, sound } from '../storage/media-fixtures.ts';
 
-/** POST /files: what is taken, what is not and leaves nothing, and who may use what was uploaded. */
+/** POST /files: accepted uploads, refused ones that leave nothing, and who may use a file. */
 
 const maxBytes = 1_000_000;
 const uploadWindowMs = 700;
@@ -45,7 +45,7 @@ function upload(
 /** Paths of all stored bytes, temporary ones too. */
 function stored(): string[] {
   const root = join(service.dir, 'media');
-  // A temporary file may go while the folder is read.
+  // A temporary file may be removed while the folder is read.
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(root, join(parentPath, name)))
@@ -414,7 +414,7 @@ describe('a body that does not come as announced', () => {
   test('longer: what was announced is the file, what follows is no call', async () => {
     const { replies, closed } = await exchange(service.base, `${head(5)}hello world`);
     assert.equal(closed, true);
-    // The one that the rest is refused with may come before the other is ready.
+    // The refusal may come before the other upload is ready.
     const statuses = replies.map(({ status }) => status);
     assert.deepEqual(statuses.slice(-1), [400]);
     assert.ok(statuses.length === 1 || (statuses[0] === 201 && replies[0]!.body.size === 5));
@@ -555,6 +555,6 @@ test('an upload is refused while the disk is nearly full, and taken where it is 
   assertRefused(await send(low.base), 'capacity_unavailable');
   assert.deepEqual(await left(), before);
   t.mock.restoreAll();
-  // It may have looked at its disk just then.
+  // The service checks its disk from time to time.
   await until('it is taken again', async () => (await send(service.base)).status === 201);
 });

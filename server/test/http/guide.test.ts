@@ -1,11 +1,11 @@
-/** The plain-text guide leads a reader who knows nothing else to a finished job. */
+/** The plain-text guide is enough to get to a finished job. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { errors, failures } from '../../src/core/errors.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { fakeCatalog, startService, type Reply, type Service } from '../kit/service.ts';
 
-/** As the usual one, but its example holds what a shell would trip over. */
+/** The usual catalog with an example whose characters a shell would misread. */
 const catalog = fakeCatalog.replace(
   'example: { prompt: a cat }',
   `example: { prompt: "a cat's $tail" }`,
@@ -29,7 +29,7 @@ interface Curl {
   data: string | null;
 }
 
-/** The commands of the guide, in its order, taken apart as a shell would. */
+/** The commands of the guide, in order, split as a shell does. */
 function commands(): Curl[] {
   const text = guide.text.replaceAll('\\\n', ' ');
   return [...text.matchAll(/^ {4}curl (.*)$/gm)].map(([, line]) => curlOf(wordsOf(line!)));

@@ -11,10 +11,10 @@ import {
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** Idempotency-Key: the same call again is answered with the same words, and done once. */
+/** Idempotency-Key: a repeated call gets the same reply, and is done once. */
 
 const image = '/v1/queue/fake/image';
-/** Nobody listens there, and it counts as public. */
+/** An address where no server listens, and that counts as public. */
 const hook = 'http://127.0.0.1:9/hook';
 
 let service: Service;
@@ -39,7 +39,7 @@ async function card(reply: Reply): Promise<any> {
     .body;
 }
 
-/** Runs a call that has to be refused, and proves that it left nothing. */
+/** Asserts that a call is refused and leaves nothing. */
 async function refused(call: () => Promise<Reply>, code: ErrorCode) {
   const earlier = await traces(service);
   const error = assertRefused(await call(), code);

@@ -2,7 +2,9 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
-/** Fields that are null, and fields that the model does not know: accepted, and never silently. */
+/**
+ * Fields that are null, and fields that the model does not know: accepted, and named in the reply.
+ */
 
 let service: Service;
 let account: TestAccount;

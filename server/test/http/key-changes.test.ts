@@ -29,7 +29,7 @@ describe('a change holds from the next call on, on every process', () => {
 
   interface Change {
     name: string;
-    /** The answer to the call that shows it, before and after. */
+    /** A call that shows the change, and its answers before and after. */
     call: { method: string; path: string; body?: unknown };
     change: (account: TestAccount) => Promise<unknown>;
     expected: [before: number, after: number, code: ErrorCode | null];

@@ -16,7 +16,7 @@ import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 /** Webhooks to the computer of the trial: for its demo account, and nobody else. */
 
 const posts: { path: string; headers: Record<string, string>; body: string }[] = [];
-/** The addresses of a name. */
+/** Addresses by host name. */
 const names = new Map([['localhost', ['127.0.0.1']]]);
 const lookup = async (name: string) => names.get(name) ?? Promise.reject(new Error('no such name'));
 let receiver: LocalServer;
@@ -59,7 +59,7 @@ async function webhookOf(service: Service, { key }: TestAccount, id: string) {
   return (await service.call('GET', `/v1/requests/${id}`, { key })).body.webhook;
 }
 
-/** One check of the worker, with the clients of a trial. */
+/** Checks for low balances once, with the HTTP clients of a trial. */
 async function lookForLowBalances(): Promise<void> {
   const webhooks = createFetch({ guard: true, lookup });
   const localWebhooks = createFetch({ guard: { allowHosts: loopbackHosts }, lookup });
@@ -146,7 +146,7 @@ describe('the demo account gets webhooks on its own computer', () => {
   });
 });
 
-/** Refused at the submit and on the pages, and not called by a request that names it in its row. */
+/** Asserts that the address is refused at the submit and on the pages, and never called. */
 async function isShut(service: Service, account: TestAccount): Promise<void> {
   const url = `${receiver.url}/shut`;
   assertRefused(await submit(service, account, { webhook_url: url }), 'bad_webhook_url');

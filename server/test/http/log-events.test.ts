@@ -41,7 +41,7 @@ async function submit(query = '', { key } = account): Promise<string> {
   return body.request_id as string;
 }
 
-/** A figure's value by its name and labels as they are written. */
+/** A metric's value, by its name and labels in Prometheus form. */
 async function figure(name: string): Promise<number | undefined> {
   const { text } = await service.call('GET', '/metrics', { base: service.base });
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));

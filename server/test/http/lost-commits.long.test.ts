@@ -29,7 +29,7 @@ const chatBody = {
 const chatCost = 9n;
 const imageCost = 10_000n;
 
-/** It recognises no repeat, so a start of which nothing is known is never sent again. */
+/** An upstream that recognises no repeat, so a lost start is never sent again. */
 const forgetful = createFake({ name: 'forgetful', class: 'C' });
 const forgetfulRow = `
   - id: forgetful/image
@@ -75,7 +75,7 @@ after(async () => {
   await service.stop();
 });
 
-/** All that moves money. */
+/** Statements that move money. */
 const books = /\btransfers\b/;
 
 const call = (method: string, path: string, more = {}): Promise<Reply> =>
@@ -87,7 +87,9 @@ const work = async () => {
   while ((await app.worker!.runOnce()) > 0);
 };
 
-/** The traces of the call, while the answers of `count` commits were lost to it. */
+/**
+ * Runs the work while the answers of `count` commits are lost. Returns the changes in the database.
+ */
 async function through<T>(count: number, work: () => Promise<T>, of = books) {
   const earlier = await traces(service);
   const before = line.lostCommits;

@@ -59,7 +59,7 @@ async function openWorld(times: Partial<Times>): Promise<World> {
 }
 
 const all = [json, chat, numbers, headers, requests, paths, bodies];
-/** So many calls at a time. */
+/** Number of calls at a time. */
 const concurrency = 8;
 
 async function assertAnswer([, call, answers, more]: Row, at = world): Promise<void> {
@@ -88,7 +88,7 @@ describe('is refused:', { concurrency }, () => {
 });
 
 describe('is taken:', { concurrency }, () => {
-  /** With the usual limits of time, because large bodies may come slowly. */
+  /** A service with the usual time limits, because large bodies may come slowly. */
   let patient: World;
   before(async () => void (patient = await openWorld({})));
   after(async () => {
@@ -176,7 +176,7 @@ test('a length of next to nothing runs to its end, and is charged at most 1', as
 
 test('after all that nothing is harmed', () => assertUnharmed(service, world.account, marker));
 
-/** Calls that came to an end, of whatever sort. */
+/** Number of calls that ended in any way. */
 async function finished(): Promise<number> {
   const { values } = await service.app.metrics.httpSeconds.get();
   const counts = values.filter(({ metricName }) => metricName?.endsWith('_count'));

@@ -149,7 +149,7 @@ test('an account that may not manage keys by API is refused with every key, unti
     assert.deepEqual([status, code, details], [403, 'forbidden', { reason: 'keys_by_api_off' }]);
     assert.match(message, /does not let this account manage keys by API\. Ask the operator\.$/);
   }
-  // Keys that spend go on, and people still make and revoke keys.
+  // Keys that spend still work, and people can still make and revoke keys.
   assert.equal((await service.call('GET', '/v1/requests', { key })).status, 200);
   assert.equal((await owner.call('POST', '/keys', { name: 'by a person' })).status, 201);
   const shown = (await operator.call('GET', ofAccount())).body;

@@ -8,7 +8,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 
-/** Metadata is kept with a request of any door, shown and searched by, and reaches no upstream. */
+/** Metadata is kept with a request of any API, shown and searched, and reaches no upstream. */
 
 let service: Service;
 let account: TestAccount;
@@ -63,7 +63,7 @@ const doors: [what: string, path: string, body: object, headers: object][] = [
 for (const [what, path, body, headers] of doors)
   test(`of ${what} is on the card and in the list, and nowhere at the upstream`, async () => {
     const own = await service.account();
-    // As curl sends it: the bytes of UTF-8, which a client may only give as Latin-1.
+    // Bytes of UTF-8, as curl sends them; this client takes header bytes only as Latin-1.
     const raw = Object.entries(headers).map(([name, value]) => [
       name,
       Buffer.from(value as string).toString('latin1'),
@@ -214,7 +214,7 @@ describe('a call is refused, by the name of what is wrong, and leaves nothing', 
     test(what, async () => {
       const earlier = await traces(service);
       const error = assertRefused(await post(path, body, headers), 'bad_request');
-      // Text that cannot be stored is refused in any body, by its own path.
+      // Text that cannot be stored is refused in any body, and `param` is its path.
       assert.ok([param, `${param}.a`].includes(String(error.param)), String(error.param));
       assert.deepEqual(await traces(service), earlier);
     });

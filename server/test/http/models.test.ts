@@ -7,7 +7,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** The catalog as callers see it: without a key or with one, cacheable, by its exact ids. */
+/** The catalog as callers see it: with and without a key, cacheable, with exact ids. */
 
 let service: Service;
 before(async () => {
@@ -191,7 +191,7 @@ describe('with a key', () => {
 describe('caching', () => {
   test('the list has a tag, and a minute to live', async () => {
     const { headers } = await get('/v1/models');
-    // Weak, as it stands for the compressed bytes too.
+    // Weak, because it is also the ETag of the compressed bytes.
     assert.match(headers.get('etag')!, /^W\/"[\w-]+"$/);
     assert.equal(headers.get('cache-control'), 'public, max-age=60');
   });
@@ -280,7 +280,7 @@ models:
     writeFileSync(file, text('/jobs/{id}', '0.01'));
     await app.catalog.reload();
     assert.equal(await own(), 0.01);
-    // So it could ask for no job.
+    // With this definition a job could not be polled.
     writeFileSync(file, text('/jobs', '0.02'));
     await app.catalog.reload();
     const problems = app.catalog.problems();

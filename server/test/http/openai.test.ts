@@ -21,7 +21,7 @@ after(async () => {
 
 interface Client {
   client: OpenAI;
-  /** Statuses of the replies so far: one for each time that it really called. */
+  /** Statuses of the replies so far, one for each call that was really made. */
   replies: number[];
 }
 

@@ -200,7 +200,7 @@ describe('the document and the table of routes', () => {
       .filter(({ path }) => path.startsWith(below))
       .map(({ method, path }) => `${method} ${documentedPath({ path: path.slice(below.length) })}`);
     const marked = operations.filter(({ operation }) => operation['x-by-session']);
-    // A file is read by its signed link.
+    // A file is also read by its signed link, without a key.
     assert.deepEqual([...marked.map(({ name }) => name), 'GET /files/{file_id}'], bySession);
   });
 
@@ -239,7 +239,7 @@ describe('the document and the catalogue of errors', () => {
 
   test('put each code under the status of the catalogue', () => {
     for (const [i, { name, operation }] of operations.entries()) {
-      // This door refuses with fal's statuses.
+      // This call refuses with fal's statuses.
       if (name === 'POST /fal/run/{model_id}') continue;
       const found: string[] = [];
       for (const [status, node] of Object.entries(operation.responses as Json)) {
@@ -382,16 +382,16 @@ describe('the committed document', () => {
   });
 });
 
-/** Calls back for every object of the document that says something itself; no reference is followed. */
+/** Calls `see` for every object of the document, without following references. */
 function visit(node: unknown, at: string, see: (node: Json, at: string) => void): void {
   if (typeof node !== 'object' || node === null) return;
   if (!Array.isArray(node)) see(node as Json, at);
   for (const [name, child] of Object.entries(node)) {
     if (name === 'properties') {
-      // A map: its names are those of the wire, such as "example".
+      // A map of fields: a field may be called "example".
       for (const [field, schema] of Object.entries(child)) visit(schema, `${at}.${field}`, see);
     } else if (name !== 'example' && name !== 'examples') {
-      // The contents of an example are data, whatever its fields are called.
+      // The contents of an example are data.
       visit(child, `${at}/${name}`, see);
     }
   }

@@ -8,9 +8,9 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
-/** A call with several faults is told the first, in the public order, whatever the others are. */
+/** The answer to a call with several faults names the first one in the documented order. */
 
-/** The call under way: what the faults change of it. */
+/** The parts of a call that faults change. */
 interface Attempt {
   account: TestAccount;
   path: string;
@@ -38,7 +38,7 @@ after(async () => {
 
 const used = 'used-before';
 
-/** In the order in which they are told. */
+/** Faults in the order of their checks. */
 const faults: Fault[] = [
   {
     name: 'no key',
@@ -96,7 +96,7 @@ const faults: Fault[] = [
   },
 ];
 
-/** Lets one call a minute through, and makes it. */
+/** Limits the account to one call a minute, and makes it. */
 async function exhaust(account: TestAccount): Promise<void> {
   await keys.setLimits(service.db, account.key_id, { rpm: 1 });
   await service.call('GET', '/v1/requests', { key: account.key });
@@ -132,11 +132,11 @@ function send({ path, key, body, raw, headers }: Attempt): Promise<Reply> {
 
 for (const call of Object.keys(calls)) {
   describe(`${call} with two faults`, () => {
-    // In the short form each before the next; taking them away one by one shows the whole order.
+    // The short form compares neighbours only, which together give the whole order.
     for (const [i, first] of faults.entries()) {
       for (const second of faults.slice(i + 1, isLong ? undefined : i + 2)) {
         test(`${first.name} is told before ${second.name}`, async () => {
-          // The later one first, so that the order of what is set up says nothing.
+          // The later fault is set up first, so that the order of setting up does not matter.
           assertRefused(await attempt(call, [second, first]), first.code);
         });
       }

@@ -28,7 +28,7 @@ interface Kept {
   ending: string;
 }
 
-/** By index. */
+/** The outputs, by index. */
 let kept: Kept[];
 let service: Service;
 let account: TestAccount;
@@ -371,7 +371,7 @@ describe('a part of an output', () => {
     for (const stale of ['"other"', `W/${etag}`, new Date().toUTCString(), '']) {
       assert.equal(await status(stale), 200, stale);
     }
-    // Out of reach of the part, but it is the whole that is sent.
+    // The range lies outside the file, but the whole file is sent.
     const headers = { range: 'bytes=999999-', 'if-range': '"other"' };
     assert.equal((await fetchIt(link!, headers)).status, 200);
   });

@@ -11,7 +11,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 
-/** More than a process can do, callers that take their time on purpose, and what a supervisor sees. */
+/** Too many calls for a process, callers that are slow on purpose, and the view of a supervisor. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
 let service: Service;
@@ -65,7 +65,8 @@ test('many calls of an account at once, where five may be its share: five are ma
   try {
     const shed = await Promise.all(Array.from({ length: more }, call));
     for (const reply of shed) {
-      // Refused at the door, or as beyond the share, once the key is known.
+      // Refused because the process is full or, once the key is known, because the share is used
+      // up.
       assertRefused(reply, reply.status === 503 ? 'capacity_unavailable' : 'rate_limited');
     }
     assert.equal((await service.call('GET', '/livez', { base })).status, 200);
@@ -75,7 +76,7 @@ test('many calls of an account at once, where five may be its share: five are ma
       more,
     );
   } finally {
-    // The five were still at it while the others got their answers.
+    // The five calls were still open while the others got their answers.
     gate.resolve();
   }
   for (const reply of await Promise.all(calls)) assertRefused(reply, 'invalid_input');
@@ -86,7 +87,7 @@ test('many calls of an account at once, where five may be its share: five are ma
   assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
 });
 
-/** The next event; a stream that is silent for long has comments before it. */
+/** The next event, without the comments that come before it on a silent stream. */
 async function told(events: Events): Promise<string> {
   let next = await events.next();
   while (next?.comment !== undefined) next = await events.next();
@@ -116,7 +117,7 @@ test('silent streams hold up nobody, are told a change, and are ended by a stop'
   for (const events of all) assert.match((await events.next())!.data, /"IN_QUEUE"/);
   assert.equal(await gauge(app.metrics.streams), count);
   await until('they leave their places', async () => (await gauge(app.metrics.inFlight)) === 0);
-  // Both ends of each are in this process.
+  // This process has both ends of each stream.
   assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024, 'they take too much memory');
   const one = await service.call('GET', `/v1/requests/${changing}/status/stream`, {
     key: account.key,
@@ -236,10 +237,10 @@ describe('/metrics', () => {
       /^# TYPE farebox_fenced_writes_total counter$/m,
       /^farebox_process_resident_memory_bytes \d+$/m,
     ];
-    // The text is long, so only what is wrong about it is shown.
+    // The text is long, so a failure shows only the missing line.
     for (const line of lines) assert.ok(line.test(reply.text), String(line));
     assert.equal(/fbx_|whsec_|example\.com|secret/.exec(reply.text), null);
-    // A route, never an address: each id would be a series of its own.
+    // A route, never a path: each id in a path would be a series of its own.
     assert.equal(/route="[^"]*[0-9a-f]{8}-/.exec(reply.text), null);
   });
 

@@ -9,7 +9,7 @@ import { startService, type CallOptions, type Service, type TestAccount } from '
 import { wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 
-/** POST /queue/{model_id} with `Prefer: wait`: the output in one call, if it is there in time. */
+/** POST /queue/{model_id} with `Prefer: wait`: the output in one call, if it comes in time. */
 
 let service: Service;
 let account: TestAccount;
@@ -32,7 +32,7 @@ function submit(wait = 'wait=50', options: CallOptions = {}) {
   return service.call('POST', path, { key: account.key, body, headers: prefer, base, ...more });
 }
 
-/** A submit that is held, and the id of its request. */
+/** A submit that waits, and the id of its request. */
 async function waiting(options: CallOptions & { base?: string } = {}, app = service.app) {
   const before = await newest();
   const { reply } = await held(

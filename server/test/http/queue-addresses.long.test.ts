@@ -27,7 +27,7 @@ const addresses: Record<string, string[]> = {
   both: ['93.184.216.34', '::ffff:127.0.0.1'],
 };
 
-/** The addresses of names; unknown names do not exist. */
+/** Resolves a host name; unknown names do not exist. */
 async function lookup(hostname: string): Promise<string[]> {
   const found = addresses[hostname.replace('.farebox-test.org', '')];
   if (!found) throw new Error('no such name');
@@ -56,7 +56,7 @@ async function card(reply: Reply): Promise<any> {
     .body;
 }
 
-/** Runs a call that has to be refused, and proves that it left nothing. */
+/** Asserts that a call is refused and leaves nothing. */
 async function refused(call: () => Promise<Reply>, code: ErrorCode) {
   const earlier = await traces(service);
   const error = assertRefused(await call(), code);
@@ -155,12 +155,12 @@ describe('an address of somewhere inside', () => {
   test('is refused at submit as a webhook and as an input, in every spelling', async () => {
     assert.ok(sample.length > 80, `${sample.length} cases`);
     const earlier = await traces(service);
-    // The guard itself is tried with all of them in lib/guard.long.test.ts.
+    // lib/guard.long.test.ts tests the guard itself with all of them.
     for (const { url } of isLong ? sample : sample.filter((_, i) => i % 4 === 0)) {
       assertRefused(await submit({ prompt: 'x', webhook_url: url }), 'bad_webhook_url', {
         about: url,
       });
-      // An empty text in an input is no address: the field counts as left out.
+      // An empty text in an input counts as left out.
       if (url === '') continue;
       assertRefused(await submit({ prompt: 'x', image_url: url }), 'invalid_input', { about: url });
     }

@@ -14,7 +14,7 @@ import {
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** POST /queue/{model_id}: what is accepted, what it reserves, and all that is refused without a trace. */
+/** POST /queue/{model_id}: accepted inputs, their reservations, and refusals that leave nothing. */
 
 const image = '/v1/queue/fake/image';
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -41,7 +41,7 @@ async function card(reply: Reply): Promise<any> {
     .body;
 }
 
-/** Runs a call that has to be refused, and proves that it left nothing. */
+/** Asserts that a call is refused and leaves nothing. */
 async function refused(call: () => Promise<Reply>, code: ErrorCode) {
   const earlier = await traces(service);
   const error = assertRefused(await call(), code);
@@ -116,7 +116,7 @@ describe('an accepted submit', () => {
 
   test('gives positions in the order of the queue', async () => {
     await service.work();
-    // A process's knowledge of its queues is a moment old.
+    // A process reads its queues only from time to time.
     const { base } = service;
     await until('the queue is seen to be empty', async () => {
       const { body } = await submit({ prompt: 'x' }, { base });

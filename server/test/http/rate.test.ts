@@ -4,7 +4,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 
-/** Calls a minute of a key: counted exactly, told on every keyed reply. */
+/** Calls a minute of a key: counted exactly, and reported on every reply to a key. */
 
 let service: Service;
 let second: string;
@@ -32,7 +32,7 @@ function rate({ headers }: Reply) {
   return { limit, remaining, reset };
 }
 
-/** As if the minute of this key had begun so long ago. */
+/** Moves the beginning of this key's minute into the past. */
 function age(account: TestAccount, seconds: number) {
   return service.db.run(
     rawSql(

@@ -11,7 +11,7 @@ import { requestIn } from '../kit/states.ts';
 
 let service: Service;
 let account: TestAccount;
-/** Oldest first. */
+/** Ids of the requests, oldest first. */
 const made: string[] = [];
 
 before(async () => {
@@ -72,7 +72,7 @@ describe('the list', () => {
     const foreign = await submit('fake/image', other);
     assert.deepEqual(idsOf(await list('', other)), [foreign]);
     assert.ok(!idsOf(await list('?limit=100')).includes(foreign));
-    // A cursor of another's request is only a place in time.
+    // A cursor with another account's request is only a place in time.
     assert.deepEqual(idsOf(await list(`?cursor=${made[20]}`, other)), []);
   });
 });

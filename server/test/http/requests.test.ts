@@ -7,7 +7,7 @@ import { startService, type Reply, type Service, type TestAccount } from '../kit
 import { requestIn, states, wake, type State } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 
-/** A request as callers see it, and their actions, in each of its states. */
+/** A request in each of its states, as callers see it, and their actions. */
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 let service: Service;
@@ -17,7 +17,7 @@ const ids = {} as Record<State, string>;
 before(async () => {
   service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
   account = await service.account();
-  // The queued ones last: a worker that runs for the others would take them along.
+  // Queued requests come last, because the worker that the others need would start them.
   for (const state of [
     'COMPLETED',
     'FAILED',

@@ -5,12 +5,12 @@ import { startProcess, type ServiceProcess } from '../kit/process.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Two processes behind a load balancer, each replaced while callers go on: nobody notices. */
+/** Two processes behind a load balancer are replaced one by one, and no caller notices. */
 
 const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
 const callers = 4;
 const small = { prompt: 'x', image_size: { width: 64, height: 64 } };
-/** One folder for both, where the sandbox keeps its jobs and their media lie. */
+/** Starts a process. Both have the same folder, for jobs of the sandbox and for media. */
 const startNode = () =>
   startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir });
 
@@ -28,7 +28,7 @@ after(async () => {
   await service.stop();
 });
 
-/** Those that were ready when they were last asked, as a load balancer knows it. */
+/** Processes that were ready at the last check, as a load balancer knows it. */
 const ready = new Set<string>();
 async function watch(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -46,7 +46,7 @@ async function watch(signal: AbortSignal): Promise<void> {
 
 let turn = 0;
 let passedOn = 0;
-/** To one that is ready; what it does not take (503) goes to the next, as balancers can be told. */
+/** Sends a call to a ready process, and after a 503 to the next one, as a load balancer does. */
 async function balanced(method: string, path: string, body?: unknown): Promise<Reply> {
   const bases = [...ready];
   const base = bases[turn++ % bases.length]!;

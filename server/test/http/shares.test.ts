@@ -10,7 +10,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** Resources shared by many accounts: one of them cannot take them from the others. */
+/** Resources that accounts share: one account cannot take them from the others. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
 let service: Service;
@@ -26,7 +26,7 @@ after(async () => {
   await service.stop();
 });
 
-/** Sends what it is given and keeps the connection; `text` is what came back. */
+/** Sends bytes and keeps the connection open. `text` is the reply so far. */
 function send(base: string, bytes: string): { socket: Socket; text: string } {
   const { hostname, port } = new URL(base);
   const open = { socket: connect({ host: hostname, port: Number(port) }), text: '' };
@@ -75,7 +75,7 @@ test('hanging chats of one account leave others theirs', async () => {
   const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '8' });
   const gate = Promise.withResolvers<void>();
   const earlier = await traces(service);
-  // A call counts as its account's only once its key is checked, so counts of calls do not tell.
+  // Counted at the model, because a call counts for its account only once its key is checked.
   let atModel = 0;
   service.fake.behave.chat = async () => {
     atModel += 1;
@@ -175,7 +175,7 @@ describe('streams and waits', () => {
       assertRefused(await reply, 'unauthorized');
       assert.match((await stays.next())!.data, /IN_QUEUE/);
       await service.call('POST', theirs.replace('/status', '/cancel'), { key: other.key, base });
-      // Its place in the queue may change before.
+      // Earlier events may be about the place in the queue.
       assert.match((await stays.rest()).at(-1)!.data, /CANCELLED/);
     });
   }

@@ -1,11 +1,11 @@
-/** The public pages: anyone reads them, and they lead nowhere that is not served. */
+/** The public pages: anyone can read them, and all their links work. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startWebService } from '../kit/web.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, type Service } from '../kit/service.ts';
 
-/** A name, an example and a schema that HTML and shells would trip over. */
+/** A name, an example and a schema with characters that HTML or a shell would misread. */
 const catalog = fakeCatalog
   .replace('example: { prompt: a cat }', `example: { prompt: "a cat's <b>tail</b>" }`)
   .replace('name: Fake image', 'name: "Fake <image>"');

@@ -27,7 +27,7 @@ after(async () => {
 
 interface Opened {
   events: Events;
-  /** The next event, as the document allows it; null once the stream has ended. */
+  /** The next event, checked by the OpenAPI document; null once the stream has ended. */
   next(): Promise<{ event: string; data: any } | null>;
 }
 

@@ -1,4 +1,6 @@
-/** Sums of usage read all requests of their days: how many at a time, and for how long. */
+/**
+ * Limits of sums of usage, which read all requests of their days: number at a time, and duration.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -20,7 +22,7 @@ after(async () => {
 const sum = (of: Service, key: string) =>
   of.call('GET', '/v1/usage?by=day', { key, base: of.base });
 
-/** Runs `work` while no sum can read its rows. */
+/** Runs `work` while a lock keeps sums from reading their rows. */
 async function locked(of: Service, work: () => Promise<unknown>): Promise<void> {
   await of.db.tx(async (tx) => {
     await tx.run(rawSql('lock table request_results in access exclusive mode'));

@@ -84,7 +84,7 @@ async function cancelled(): Promise<void> {
   ok(await service.call('POST', `/v1/requests/${request_id}/cancel`, { key: own.key }));
 }
 
-/** All pages, each of one line. */
+/** The lines of all pages, read one line a page. */
 async function linesOf(query: string, key = own.key): Promise<any[]> {
   const lines: any[] = [];
   for (let at = ''; ;) {
@@ -97,7 +97,7 @@ async function linesOf(query: string, key = own.key): Promise<any[]> {
   }
 }
 
-/** Groups: completed/requests charged, and tokens if there are any. */
+/** A line as text: its groups, completed/requests, charge, and tokens if there are any. */
 function shown(line: any): string {
   const { day: on, model_id, key_id, metadata, completed, failed, requests, ...sums } = line;
   assert.equal(completed + failed, requests);

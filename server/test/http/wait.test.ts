@@ -7,13 +7,13 @@ import { startService, type Reply, type Service, type TestAccount } from '../kit
 import { requestIn, wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 
-/** GET …/status?wait=SECONDS: held until the status changes, and no longer. */
+/** GET …/status?wait=SECONDS is held until the status changes, and no longer. */
 
 let service: Service;
 let other: Awaited<ReturnType<Service['another']>>;
 let account: TestAccount;
 before(async () => {
-  // Hints alone have to do it: nobody looks by himself within this file's time.
+  // Only hints end a wait here: the service checks by itself once an hour.
   service = await startService({ times: { checkMs: 3_600_000 } });
   other = await service.another();
   account = await service.account();
@@ -27,7 +27,7 @@ function status(id: string, wait = '', base = service.base): Promise<Reply> {
   return service.call('GET', `/v1/requests/${id}/status${wait}`, { key: account.key, base });
 }
 
-/** A waiting call at one of the processes, and how long it was held. */
+/** A waiting call at one of the processes, and the time for which it was held. */
 async function waiting(
   id: string,
   at: { app: Service['app']; base: string } = service,
@@ -273,7 +273,7 @@ describe('a wait that is no number of seconds up to 60', () => {
   });
 });
 
-/** Lets the queued requests begin, and not end. */
+/** Lets the queued requests begin, but not end. */
 async function startOnly(): Promise<void> {
   service.fake.behave = {
     start: (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 }),

@@ -12,9 +12,9 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { until } from '../kit/until.ts';
 import { serveHttp, serveTcp, type LocalServer, type TcpServer } from '../lib/local-server.ts';
 
-/** Notifications, as real receivers get them: once, signed, and never to an address of our own. */
+/** Notifications at real receivers: sent once, signed, and never to a private address. */
 
-/** A whole notification may take so long here. */
+/** Time limit of a notification in this file. */
 const webhookMs = 1_000;
 
 interface Hit {
@@ -24,20 +24,20 @@ interface Hit {
   body: string;
 }
 
-/** Everything that the receiver got; a path for each test, so that they do not mix. */
+/** All calls that the receiver got. Each test has its own path. */
 const hits: Hit[] = [];
 const at = (path: string) => hits.filter((hit) => hit.path === path);
-/** How the receiver answers at a path; elsewhere 204. */
+/** Answers of the receiver by path; default: 204. */
 const answers: Record<string, (res: ServerResponse) => void> = {};
 
 let receiver: LocalServer;
 let garbage: TcpServer;
-/** Nobody has allowed these: a call that arrives has passed the guard. */
+/** A server that no setting allows: a call that arrives has passed the guard. */
 let forbidden: LocalServer;
 let closedPort: number;
 let service: Service;
 let account: TestAccount;
-/** The addresses of a name; any other is not found. */
+/** Addresses by host name; other names are not found. */
 const names = new Map<string, string[]>();
 
 before(async () => {
@@ -113,7 +113,7 @@ function verify(hit: Hit, secret: string): unknown {
 
 type IsGenuine = (secret: string, headers: IncomingHttpHeaders, body: string | Buffer) => boolean;
 
-/** The recipe of docs/api.md, as it stands there. */
+/** The code of docs/api.md, unchanged. */
 async function documented(): Promise<IsGenuine> {
   const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
   const [, recipe] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
@@ -156,7 +156,7 @@ describe('each end is told once, with the card', () => {
       assert.deepEqual(more, []);
       assert.equal(hit!.method, 'POST');
       assert.match(hit!.headers['content-type']!, /^application\/json\b/);
-      // It was under way while this was written.
+      // The notification was being sent when the body was written.
       const pending = { url: to(path), state: 'pending', last_status: null };
       assert.deepEqual(JSON.parse(hit!.body), { ...shown, webhook: pending });
       assert.doesNotMatch(hit!.body, /"prompt"/);
@@ -370,7 +370,7 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       await deliveries(id).then((all) => all.map(({ status, error }) => [status, error])),
       [[200, null]],
     );
-    // Bytes in the sockets' buffers were sent too, and read by nobody.
+    // Bytes in the buffers of the sockets count as sent, although nobody reads them.
     assert.ok(written < 16 * 1024 * 1024, `${written} bytes were taken`);
   });
 

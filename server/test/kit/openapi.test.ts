@@ -1,4 +1,4 @@
-/** Tests the check that every reply of the suite goes through. */
+/** Tests the check of every reply in all tests. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkReply, findOperation } from './openapi.ts';

@@ -74,7 +74,7 @@ function output(index: number) {
 
 class RolledBack extends Error {}
 
-/** The laws that are broken in a transaction that did this. Nothing of it stays. */
+/** The laws that this SQL breaks. Its transaction is rolled back. */
 async function brokenBy(text: string): Promise<string[]> {
   const given = text.replace(/(?<!:):([a-z]+)/g, (_, name: string) => `'${ids[name]}'`);
   let broken: string[] = [];

@@ -34,7 +34,7 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 interface Sabotage {
   what: string;
   sql: string;
-  /** The laws it breaks, the one it is meant for first. */
+  /** The laws that the change breaks; the first one is the law under test. */
   breaks: string[];
 }
 
@@ -44,7 +44,7 @@ let other: Customer;
 const ids: Record<'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'call', string> =
   {} as never;
 
-/** `:who`, `:queued` and so on stand for ids. */
+/** Changes by SQL; `:who`, `:queued` and others stand for ids. */
 const sabotages: Sabotage[] = [
   {
     what: 'a balance out of nothing',
@@ -619,7 +619,7 @@ before(async () => {
     reference: 'fee',
     reason: 'a fee',
   });
-  // Spent again at once, so that its transfers sum to nothing.
+  // Spent again at once, so that the account's transfers sum to nothing.
   await adjust(db, {
     account_id: third.account_id,
     amount: -1n,
@@ -677,7 +677,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** Takes away what keeps the tables right. */
+/** Removes the guards of the tables. */
 async function disarm(third: Customer): Promise<void> {
   const { db } = database;
   const guards = await db.run<{ text: string }>(
@@ -717,7 +717,7 @@ async function auditAfter(text: string): Promise<AuditReport> {
 
 function brokenBy({ ok, violations }: AuditReport): string[] {
   assert.equal(ok, violations.length === 0);
-  // They were taken away here; audit-guards.test.ts breaks that law, guard by guard.
+  // Without the law about guards, which were removed here; audit-guards.test.ts tests it.
   return violations.map(({ law }) => law).filter((law) => law !== 'guards_stand');
 }
 

@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** One process audits for all, and spends little of its time on it. */
+/** One process audits for all processes, for a small share of the time. */
 
 let database: TestDatabase;
 before(async () => {

@@ -204,7 +204,7 @@ describe('the life of an account', () => {
     assert.ok(report.checked.accounts >= Object.keys(lives).length);
   });
 
-  /** Plays the events of one account and says each one's verdict. */
+  /** Returns a function that plays an event of the account and returns its verdict. */
   function player(who: Customer): (event: string) => Promise<string> {
     const { db } = database;
     const ids = new Map<string, string>();

@@ -18,7 +18,7 @@ import {
 import { laws } from '../chaos/guards.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** Refusals by the schema alone, with every line of the service's own code left out. */
+/** Refusals by the schema alone, without the service's code. */
 
 const refusedChange = '23001';
 const brokenCheck = '23514';
@@ -26,7 +26,7 @@ const taken = '23505';
 
 let database: TestDatabase;
 let who: Customer;
-/** By their state. */
+/** Requests by their state. */
 const ids: Record<'open' | 'running' | 'completed' | 'failed' | 'cancelled', string> = {} as never;
 
 before(async () => {
@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** The SQLSTATE and constraint that a statement is refused with; it has changed nothing then. */
+/** The SQLSTATE and the constraint with which a statement is refused. */
 async function refusal(
   text: string,
   values: unknown[] = [],
@@ -95,7 +95,7 @@ describe('transfers are never changed', () => {
 });
 
 describe('a transfer is refused', () => {
-  /** A release of the open request would be fine: each case spoils one thing of it. */
+  /** A valid release of the open request; each case makes one field of it invalid. */
   const fine = () => ({
     id: newId(),
     account_id: who.account_id,

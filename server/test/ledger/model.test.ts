@@ -35,7 +35,7 @@ const numRuns = Number(process.env.LEDGER_RUNS ?? (isLong ? 60 : 8));
 const steps = Number(process.env.LEDGER_STEPS ?? 40);
 const seed = Number(process.env.LEDGER_SEED ?? Date.now() % 2 ** 31);
 
-/** The first key of each account has no limits, the second one is kept short. */
+/** The first key of each account has no limits, the second has low ones. */
 const keys = [
   { account: 0, limit: null, open_jobs: 1_000 },
   { account: 0, limit: 120n, open_jobs: 2 },
@@ -66,9 +66,9 @@ const amount = fc.oneof(
   { weight: 1, arbitrary: fc.bigInt(0n, 400n) },
 );
 const account = fc.nat(1);
-/** Which request a step is about: counted from the newest, so that steps follow each other up. */
+/** The request of a step, counted from the newest, so that steps often have the same request. */
 const request = fc.nat(7);
-/** How many claims ago the writer had its own: mostly none. */
+/** How many claims the writer's own claim is behind the newest one: mostly 0. */
 const late = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   { weight: 1, arbitrary: fc.nat(2) },
@@ -174,7 +174,7 @@ test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps
     'begun',
     'claimed',
   ];
-  // Else these lives are too dull to prove anything.
+  // Lives without these verdicts would prove nothing.
   if (numRuns >= 60)
     assert.deepEqual(
       all.filter((verdict) => (seen.get(verdict) ?? 0) < 3),
@@ -188,7 +188,7 @@ interface Pair {
   model: LedgerModel;
   lane: string;
   owners: Customer[];
-  /** Ids of the model's requests, in its order. */
+  /** Ids of the requests, in the order of the model. */
   ids: string[];
   begun: Set<string>;
 }
@@ -288,7 +288,9 @@ async function submit(pair: Pair, asks: Ask[]): Promise<Played> {
   return { real, expected };
 }
 
-/** Which account's turn it is belongs to the queue; that it is one of the oldest belongs here. */
+/**
+ * Asserts that the claimed request is the oldest of an account; the turns belong to other tests.
+ */
 async function claimNext({ db, model, lane, ids }: Pair): Promise<Played> {
   const claimable = model.claimable();
   const [claimed] = await claim(db, lane);
@@ -311,7 +313,7 @@ async function take(
   if (each.do === 'begin') {
     const attempt = model.requests[n]!.attempt - each.late;
     const claimOf = `${id} ${attempt}`;
-    // A claim begins once; a chat call has begun with its submit.
+    // A claim begins once; a chat call begins with its submit.
     if (model.requests[n]!.is_call || attempt < 1 || begun.has(claimOf))
       return { real: [], expected: [] };
     begun.add(claimOf);
@@ -358,7 +360,7 @@ async function finishAll(
   };
 }
 
-/** Everything that money and limits are decided on, in the model's words. */
+/** The state on which decisions about money and limits depend, in the form of the model. */
 async function realState({ db, owners, lane }: Pair): Promise<unknown> {
   const [row] = await db.run<{ accounts: unknown; keys: unknown; requests: unknown }>(
     rawSql(

@@ -19,7 +19,7 @@ import {
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
-/** A month's end, seen from the month after it: what was reserved is moved into the past. */
+/** The end of a month, played by moving reservations into the past. */
 
 let database: TestDatabase;
 before(async () => {
@@ -28,7 +28,7 @@ before(async () => {
 after(() => database.close());
 const clean = async () => assert.deepEqual((await audit(database.db)).violations, []);
 
-/** All that this account did so far, it did last month. */
+/** Moves everything that this account did so far into last month. */
 async function turnMonth({ account_id }: Customer): Promise<void> {
   const { db } = database;
   const past = `date_trunc('month', now() at time zone 'utc') at time zone 'utc' - interval '1 minute'`;
@@ -177,13 +177,13 @@ test('a submit that began before midnight and ends after it counts in its own mo
       ]),
     );
   const { month } = await usageOf(db, who);
-  // Another transaction has turned the row already: for this one the month lies ahead.
+  // Another transaction has already moved the row to a month that is still ahead for this one.
   await turnRow();
   await submit(db, who, { amount: 100n, upstream: inLane(who, 'early') });
   const { month: ahead, ...counted } = await usageOf(db, who);
   assert.notEqual(ahead, month);
   assert.deepEqual(counted, { pending: 0n, posted: 0n, open: 1 });
-  // It is past midnight for all.
+  // Now it is past midnight for all transactions.
   await turnMonth(who);
   await turnRow();
   await clean();

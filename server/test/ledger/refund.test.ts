@@ -33,7 +33,7 @@ after(async () => {
 
 const reason = 'the picture was blurred';
 
-/** A customer with 1000, and a request of theirs that was charged so much of a quote of 100. */
+/** A customer with 1000, and a request with a quote of 100 that was charged `charge`. */
 async function charged(charge = 100n): Promise<{ who: Customer; request_id: string }> {
   const { db } = database;
   const who = await customer(db, 1_000n);
@@ -171,7 +171,7 @@ describe('a refund', () => {
     const { db } = database;
     const { request_id } = await charged();
     const ago = `interval '3 days'`;
-    // Rows are moved to the past, not the clock.
+    // Moves rows to the past, and not the clock.
     await db.run(
       rawSql(`update request_results set created_at = created_at - ${ago} where request_id = $1`, [
         request_id,

@@ -120,7 +120,7 @@ describe('a fault', () => {
       'timeout',
       true,
     );
-    // The server may read it later than the client gives up.
+    // The server may read the request after the client has given up.
     await until('it has arrived', () => server.requests.length > 0);
     assert.equal(server.requests.length, 1);
   });

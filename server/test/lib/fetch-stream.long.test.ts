@@ -68,7 +68,7 @@ describe('stream', () => {
     const call = { maxBytes: 100 };
     const never = client().stream({ url: `${server.url}/never`, idleTimeoutMs: 60, ...call });
     await assertFault(never, 'timeout', true);
-    // Long enough for what is there to come on a busy machine.
+    // Long enough for the sent bytes to arrive on a busy machine.
     const amid = { url: `${server.url}/amid`, idleTimeoutMs: 1500, ...call };
     const reply = await client().stream(amid);
     await assertFault(readAll(reply), 'timeout', true, 200);

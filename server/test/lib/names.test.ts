@@ -18,7 +18,10 @@ import { assertBlocked, assertFault, client, forbiddenListener, http, limits } f
 
 const publicIp = '93.184.216.34';
 const forbidden = await forbiddenListener();
-/** A customer's server that does as its URL says; reachable only because a test allows its name. */
+/**
+ * A customer's server that behaves as the path says. It is reachable only if a test allows its
+ * name.
+ */
 const hook = await http((req, res) => {
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://hook');
   const to = searchParams.get('to');
@@ -50,7 +53,9 @@ async function names(
 }
 
 describe('names', () => {
-  /** Blocked at the send, and named as not public by the check before it. */
+  /**
+   * Asserts that the call is blocked, and that the check before it calls the address not public.
+   */
   async function assertNeverPublic(answer: Answer): Promise<void> {
     const lookup = await names(() => answer);
     assert.equal(await resolvesToPublic('hook.example-farm.com', lookup), 'not_public');
@@ -68,7 +73,7 @@ describe('names', () => {
     return fetch.request({ url: `http://hook.example-farm.com:${forbidden.port}/`, ...limits });
   }
 
-  /** The answer of the customer's server comes back unchanged; nothing further is called. */
+  /** Asserts that the server's answer comes back unchanged, without a further call. */
   async function assertReturned(path: string, status: number): Promise<void> {
     const lookup: Lookup = async () => ['127.0.0.1'];
     const fetch = guarded({

@@ -40,7 +40,7 @@ describe('an account', () => {
   test('and its first deposit are made together or not at all', async () => {
     const wanted = { email: 'gift@example.com', is_operator: false, first_deposit: 7n };
     const before = await count();
-    // As if the process died between the two.
+    // As if the process had died between the two statements.
     await db.run(
       rawSql(`create function fail() returns trigger language plpgsql as $$ begin raise exception 'gone'; end $$;
         create trigger fail before insert on transfers for each row execute function fail()`),

@@ -43,7 +43,7 @@ after(async () => {
 let lanes = 0;
 type State = 'waiting' | 'claimed' | 'running' | 'completed' | 'failed' | 'cancelled';
 
-/** A request in that state, under the attempt that its worker has. */
+/** A request in this state, with its worker's attempt. */
 async function request(state: State, webhook_url: string | null = null): Promise<Claim> {
   const upstream = `lane ${++lanes}`;
   const id = await submit(db, who, { amount: 100n, upstream, webhook_url });
@@ -57,7 +57,7 @@ async function request(state: State, webhook_url: string | null = null): Promise
   return claimed!;
 }
 
-/** All of a request that a write could have changed. */
+/** Everything of a request that a write could change. */
 async function picture(id: string): Promise<unknown> {
   const [row] = await db.run(
     rawSql(
@@ -80,7 +80,7 @@ describe('an end takes', () => {
   const states: State[] = ['waiting', 'claimed', 'running', 'completed', 'failed', 'cancelled'];
   const takes: Record<EndTransition['to'], State[]> = {
     COMPLETED: ['running'],
-    // Without a claim there is no worker that could have seen it fail; the attempt of one that waits is 0.
+    // A waiting request has no worker that could see it fail; its attempt is 0.
     FAILED: ['waiting', 'claimed', 'running'],
     CANCELLED: ['waiting', 'claimed'],
   };
@@ -167,7 +167,7 @@ describe('many ends at once', () => {
     );
     assert.ok(!(submitted[0] instanceof Error));
     assert.equal((await requestRow(db, beside.row.id)).status, 'IN_QUEUE');
-    // Three of four gave back what they did not cost, one new one took a hundred.
+    // Three of four released the unused part, and a new one reserved a hundred.
     assert.deepEqual(await picture(poisoned.id), before[0]);
     assert.equal(
       (await balanceOf(db, who)).available,
@@ -383,7 +383,7 @@ describe('a move under another attempt changes nothing', () => {
       const before = await picture(claimed.id);
       for (const attempt of [claimed.attempt - 1, claimed.attempt + 1]) {
         const moved = await moveMany(db, [move({ id: claimed.id, attempt })]);
-        // A sent notification was sent: its delivery is on record although the state is another's.
+        // The delivery of a sent notification is recorded even if another worker has the request.
         if (to === 'notified')
           await db.run(
             rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]),

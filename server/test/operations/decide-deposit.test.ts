@@ -42,7 +42,7 @@ async function read(found: ReturnType<typeof transferTo>, review: bigint | null 
 }
 
 let used = 0;
-/** A deposit of this customer that was not credited by itself. */
+/** Deposits of this customer that are held or ignored. */
 const made = {
   review: () => place((n) => transferTo(address, n), 1n),
   unconfirmed: () => place((n) => transferTo(address, n, { is_confirmed: false })),
@@ -111,7 +111,7 @@ describe('an operator credits a deposit', () => {
       );
       assert.equal(await reasonOf(credit(id)), 'deposit_credited');
       assert.equal(await reasonOf(ignore(id)), 'deposit_credited');
-      // Neither does the reader credit it again.
+      // The reader does not credit it again either.
       assert.deepEqual(await read(found), { credited: [], held: 0 });
       assert.equal(await balance(), amount);
       const [state, why] = earlier.split(' ');
@@ -250,7 +250,7 @@ describe('a payment by hand that names the transaction', () => {
       const named = reference(found.tx_hash);
       assert.equal(await reasonOf(byHand(named)), 'deposit_on_chain');
       assert.equal(await balance(), 5_000_000n);
-      // A bonus for it and a correction of it are other money.
+      // A bonus and a correction with its name in the reference are other money.
       const { account_id } = who;
       await byHand(`bonus ${named}`, { source: 'bonus' });
       const correction = { account_id, amount: -1n, reference: `less ${named}`, reason: 'fee' };

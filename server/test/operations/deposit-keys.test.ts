@@ -36,7 +36,7 @@ const rotate = (key = second) =>
 const differs = { address: null, differs: 'xpub_differs' };
 
 let used = 0;
-/** Pays 5 USDT to each of these. */
+/** Pays 5 USDT to each of these addresses. */
 async function pay(...to: (string | null)[]): Promise<bigint> {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);
@@ -138,7 +138,7 @@ describe('a key that an operator replaces', () => {
 
 test('what comes to an address of the trial is credited in the trial only', async () => {
   const { db } = database;
-  // Anybody has the private keys of the first set.
+  // The private keys of the first set are public.
   const ofTrial = keyOf('evm');
   const { address: open } = await address(ofTrial);
   await rotate(first);

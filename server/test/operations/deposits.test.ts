@@ -43,7 +43,7 @@ async function addressOf({ account_id }: Customer): Promise<string> {
   return found!;
 }
 
-/** A read by the newest attempt. */
+/** Records a read with the newest attempt. */
 async function recorded(read: ChainRead, review: bigint | null = null) {
   await database.db.run(rawSql('update chains set wake_at = now()'));
   const [claim] = await chains.claimDue(database.db, [chain.name], 60);

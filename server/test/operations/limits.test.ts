@@ -6,7 +6,7 @@ import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 
-/** Limits are exact however many real calls come at once, on however many processes. */
+/** Limits are exact for any number of simultaneous calls on several processes. */
 
 const price = 10_000n;
 const crowd = isLong ? 256 : 128;
@@ -26,7 +26,7 @@ after(async () => {
   await service.stop();
 });
 
-/** As many submits at once, on both processes by turns. */
+/** Sends so many submits at once, to both processes in turn. */
 function submits(
   account: TestAccount,
   options: { keys?: string[]; count?: number; path?: string; body?: object } = {},
@@ -171,7 +171,7 @@ describe("a key's monthly limit", () => {
     ]);
     for (const reply of [...refused(jobs), ...chats.filter(({ status }) => status !== 200)])
       assertRefused(reply, 'key_limit_reached');
-    // A call holds much and takes little: what came back may be spent again, to the last whole place.
+    // A call reserves much and is charged little, and the released rest may be spent again.
     const spent = async () => {
       const [row] = await service.db.run<{ spent: bigint }>(
         rawSql(

@@ -12,7 +12,8 @@ import { until } from '../kit/until.ts';
 let service: Service;
 let other: string;
 before(async () => {
-  // Four images are asked for and charged as one, two or none: most of each reservation comes back.
+  // Four images are requested, and none, one or two are delivered, so most of each reservation
+  // returns.
   const fake = createFake({
     behave: {
       start: (job, self) => {
@@ -85,7 +86,7 @@ describe('submits while earlier ones are charged, refunded and cancelled', () =>
     const replies: Reply[] = [];
     const countAccepted = () => replies.filter(({ status }) => status === 202).length;
     const caller = async (n: number) => {
-      // Ten fit at a time. Refusals are quick, so callers go on until something came back.
+      // Ten fit at a time. Refusals are quick, so callers repeat until a reservation has returned.
       for (let i = 0; i < 12 || (countAccepted() <= 10 && i < 1_000); i++) {
         const reply = await submit(account, n * 1_000 + i);
         replies.push(reply);
@@ -139,7 +140,7 @@ describe('deposits and corrections while the account is busy', () => {
 describe('a cancel at the moment of the claim', () => {
   test('has one winner: cancelled and never started, or refused and run', async () => {
     const account = await service.account({ usd: 100, open_jobs: 10_000 });
-    // With a place for each of them, a quick machine would claim nearly all before their cancel.
+    // With a slot for each request, a fast machine would claim nearly all before their cancel.
     service.fake.concurrency = 12;
     const outcomes: { cancelled: boolean; id: string }[] = [];
     const racers = 20;
@@ -148,7 +149,7 @@ describe('a cancel at the moment of the claim', () => {
       for (let i = 0; i < each; i++) {
         const reply = await submit(account, n * 100 + i);
         assert.equal(reply.status, 202);
-        // Some are cancelled before a worker can have seen them, some while, some after.
+        // Cancels some requests before a worker sees them, some at the same time, some later.
         for (let turn = 0; turn < (n * 7 + i) % 12; turn++)
           await new Promise((resolve) => setImmediate(resolve));
         const { status, body } = await cancel(account, reply);

@@ -17,7 +17,7 @@ import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { moneyOf, rowOf, submitted } from '../worker/floor.ts';
 
-/** A database that was restored from a backup keeps still until an operator says that it may go on. */
+/** A service on a restored database starts nothing until an operator resumes it. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
 let service: Service;
@@ -51,7 +51,7 @@ const ready = (base = service.base) => service.call('GET', '/readyz', { base });
 const change = (text: string) => service.db.run(rawSql(text));
 const resume = (options = { look: false, release: false }) =>
   resumeAfterRestore(service.db, options);
-/** As a row comes out of a dump: another transaction writes it. */
+/** Writes the row in another transaction, as restoring a dump does. */
 async function fromDump(): Promise<void> {
   await change('update installation set beat = beat');
 }
@@ -59,7 +59,7 @@ const many = (count: number) =>
   Promise.all(Array.from({ length: count }, () => submitted(service, account)));
 const workOf = ({ unfinished }: ResumeResult) =>
   unfinished.work.map(({ does, jobs, ...of }) => `${jobs} ${does} for ${of.reserved_usd_micro}`);
-/** A start of this request at an upstream, and what came of it. */
+/** A start of this request at an upstream, with its outcome. */
 const begun = (id: string, outcome: string, handle: string | null) =>
   service.db.run(
     rawSql(
@@ -89,7 +89,7 @@ test('an address that was given away after the backup is given to nobody else', 
   const one = await addressOf(account);
   const lost = await addressOf(late);
   await fromDump();
-  // The backup knows nothing of that address.
+  // The backup does not have the address.
   await change(`delete from deposit_addresses where account_id = '${late.account_id}'`);
   await change('update deposit_keys set next_index = next_index - 1');
   const none = { address: null, differs: null };
@@ -239,7 +239,7 @@ async function nextAddress({ db }: Service): Promise<number> {
   return (await addresses.currentKey(db, 'evm'))!.next_index;
 }
 
-/** A process that starts in this folder after the database has got a new timeline. */
+/** Starts a process in this folder after the database got a new timeline. */
 async function onNewTimeline(
   sinceLastBeat: string,
   folder: string,

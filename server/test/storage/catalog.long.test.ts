@@ -37,7 +37,7 @@ models:
 `;
 }
 
-/** A file with a definition of its own. */
+/** A file with its own definition. */
 function defining(id: string, url = 'https://b.example', key = 'ACME_KEY'): string {
   const form = `upstream: { name: acme, adapter: openai, url: "${url}", key_from: ${key} }`;
   return yaml(id).replace('upstream: sandbox', form);
@@ -309,7 +309,7 @@ describe('the live catalog', () => {
       problems.length,
     );
     await store.reload();
-    // A standing problem is told once.
+    // A lasting problem is logged once.
     assert.equal(
       lines.filter(({ message }) => message.includes('has a problem')).length,
       problems.length,
@@ -336,7 +336,7 @@ describe('the live catalog', () => {
       told.map(({ message }) => message),
       ['catalog file has a problem; what another file already defines is ignored'],
     );
-    // Also while the file that has the id is bad, and when it is changed.
+    // Also while the file with the id has a problem, and when it changes.
     await put('b.yaml', 'models: 5');
     await store.reload();
     assert.equal(price(), 1_000_000n);
@@ -384,7 +384,7 @@ describe('the live catalog', () => {
       told.map((line) => line.message),
       ['catalog file has a problem; what another file already defines is ignored'],
     );
-    // Also while the file that defines it is bad, and when its definition is changed.
+    // Also while the defining file has a problem, and when its definition changes.
     await put('b.yaml', 'models: 5');
     await store.reload();
     assert.equal(live.get('acme'), definition);
@@ -417,7 +417,7 @@ describe('the live catalog', () => {
       '',
       'models: 5',
       `upstream: [\n${defining('b/x')}`,
-      // Its new name does not count, so that its old one still does.
+      // The new name does not count, so the old one stays.
       renamed.replace('usd:', 'usdd:'),
     ];
     for (const text of bad) {
@@ -429,11 +429,11 @@ describe('the live catalog', () => {
       assert.equal(live.get('acme'), definition, 'the last good definition went');
       assert.deepEqual(ids(), ['b/x', 'c/x']);
     }
-    // Another file changes meanwhile.
+    // Another file changes in the meantime.
     await put('c.yaml', yaml('c/y', '1', 'acme'));
     await store.reload();
     assert.deepEqual(ids(), ['b/x', 'c/y']);
-    // In order, and without that upstream: now the row is wrong.
+    // The file is valid again, without that upstream: now the row has a problem.
     await put('b.yaml', renamed);
     await store.reload();
     const [problem, ...others] = store.problems();
@@ -582,7 +582,7 @@ describe('the live catalog', () => {
   });
 
   test('changes its version with a row, and only then', async (t) => {
-    // It must not have noticed by itself before it is told.
+    // So that the catalog does not notice the change by itself.
     const still = { watch: false, pollMs: 3_600_000 };
     const { store, put } = await open(t, { 'a.yaml': yaml('a/x') }, still);
     const first = store.current().version;
@@ -633,7 +633,7 @@ describe('the live catalog', () => {
       warned().map(({ fields }) => fields),
       [{ warnings: [warning], count: 1 }],
     );
-    // The row stays, and nobody knows where in the file it stands.
+    // The row stays in use, but its place in the file is unknown.
     await put('a.yaml', 'no catalog');
     await store.reload();
     const { line: _, ...unplaced } = warning;

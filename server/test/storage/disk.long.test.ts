@@ -41,7 +41,7 @@ describe('the disk', () => {
     for (let i = 0; i < 20; i += 1) {
       await readAll(storage, 'fd/0');
       for await (const _chunk of (await storage.open('fd/0'))!) break;
-      // Never read at all.
+      // Opened and never read.
       await storage.open('fd/0');
       const unread = (await storage.open('fd/0', { start: 5, end: 9 }))!;
       await unread[Symbol.asyncIterator]().return?.();
@@ -221,7 +221,7 @@ describe('the disk', () => {
   });
 });
 
-/** Creates files as the store does, each changed a little. */
+/** Makes file handles as the store does, with changes. */
 function handleWith(change: (handle: FileHandle) => void): (path: string) => Promise<FileHandle> {
   return async (path) => {
     const handle = await open(path, 'wx', 0o600);

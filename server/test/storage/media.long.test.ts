@@ -291,7 +291,7 @@ describe('measure', () => {
     test(`${name} has its size and duration`, async () => {
       const { duration_seconds, ...size } = await measure(await fileOf(await make()), content_type);
       assert.deepEqual(size, without(measures, 'duration_seconds'));
-      // A whole number of frames.
+      // The duration is a whole number of frames.
       const expected = measures.duration_seconds ?? 0;
       const extra = (duration_seconds ?? 0) - expected;
       assert.ok(extra >= 0 && extra < 0.1, `${duration_seconds} s`);
@@ -422,7 +422,7 @@ describe('measure', () => {
   });
 
   test('a file made to keep the parser busy is given up in time, and the next is measured', async () => {
-    // A true FLAC header with no frame behind it, on which the parser turns in place.
+    // A valid FLAC header without frames, which sends the parser into an endless loop.
     const header = (await samples['flac']!.make()).subarray(0, 42);
     const trap = join(folder, 'trap');
     await writeFile(trap, Buffer.concat([header, Buffer.alloc(5000)]));
@@ -456,14 +456,14 @@ describe('measure', () => {
   });
 });
 
-/** An MP4 of another brand, which is what its first bytes are judged by. */
+/** An MP4 with another brand in its first bytes, which decides its type. */
 function branded(bytes: Buffer, brand: string): Buffer {
   const copy = Buffer.from(bytes);
   copy.write(brand, 8, 'latin1');
   return copy;
 }
 
-/** A sound with a tag before it, as a cover picture makes one. */
+/** Audio with a tag before it, as large as a cover image makes it. */
 function tagged(bytes: Buffer, size: number): Buffer {
   const length = [21, 14, 7, 0].map((shift) => (size >> shift) & 0x7f);
   return Buffer.concat([

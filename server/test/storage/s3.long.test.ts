@@ -12,9 +12,9 @@ import { StorageFull } from '../../src/storage/storage.ts';
 import { chunked, conformance, exists, readAll, type Opened } from './conformance.ts';
 import { credentials, refusal, S3Server, type S3Call } from './s3-server.ts';
 
-/** The least that S3 takes for a part. */
+/** The smallest part that S3 accepts. */
 const leastPart = 5 * 1024 * 1024;
-/** That of the server below. */
+/** The smallest part that the test's server accepts. */
 const part = 512 * 1024;
 
 conformance('S3', async (): Promise<Opened> => {
@@ -258,7 +258,7 @@ describe('S3', () => {
     };
     const hasty = storageAt(endpoint, tempFolder, { callMs: 50 });
     await assert.rejects(readAll(hasty, 'torn/0'), { name: 'StreamStalled' });
-    // And its connection is let go.
+    // The connection is released too.
     await closed.promise;
   });
 
@@ -353,7 +353,7 @@ function storageAt(
   });
 }
 
-/** Lets the event loop turn, so that whatever would go on by itself has gone on. */
+/** Lets the event loop turn, so that work without I/O can finish. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -18,7 +18,7 @@ const rigs = await Promise.all(
   rigFiles.map(async (file) => ((await import(`./rigs/${file}`)) as { rig: Rig }).rig),
 );
 
-/** A new adapter is in each of these, besides its folder and its row in `adapters.ts`. */
+/** Places that name each adapter, besides its folder and its row in `adapters.ts`. */
 const places: Record<string, (name: string) => boolean> = {
   'its name among adapterNames in server/src/core/catalog/upstream-definition.ts': (name) =>
     (adapterNames as readonly string[]).includes(name),

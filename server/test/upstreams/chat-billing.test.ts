@@ -20,11 +20,11 @@ import { chunkOf, replyOf, sayings } from './fakes/openai-chat.ts';
 
 type Json = Record<string, any>;
 
-/** 149 tokens are reserved for it and 5 counted: 3 for the message, and 7 bytes. */
+/** 149 tokens are reserved for this prompt, and 5 counted: 3 for the message, and 7 bytes. */
 const harbour: Message[] = [{ word: 'harbour', pictures: 0 }];
-/** 149 and 100 tokens of the row that stops, rounded up. */
+/** 149 and 100 tokens at the row `stop`, rounded up. */
 const reserved = 247n;
-/** 5 and 5 tokens: the sayings have 17 bytes. */
+/** 5 and 5 tokens: the texts have 17 bytes. */
 const counted = 12n;
 
 let bench: Bench;
@@ -195,7 +195,7 @@ describe('what the upstream reports', () => {
         const card = await bench.service.call('GET', `/v1/requests/${row.id}`, {
           key: bench.account.key,
         });
-        // The usage on the card tells the charge, and no cost beside it.
+        // The usage on the card has the charge, but not the operator's cost.
         assert.doesNotMatch(card.text, /"cost(?!_usd_micro":"11")|[":]4321\b|\.004321|estimated/);
       }
     });
@@ -225,7 +225,7 @@ describe('how it ends', () => {
     });
 
     test(`${row}: it says an error in place of each chunk`, async () => {
-      // Before anything is written, after words, and after the end.
+      // Before the first word, after words, and after the end.
       const places = isLong ? [...begun.keys(), begun.length] : [0, 3, begun.length];
       for (const fault of Object.values(inBand))
         for (const at of places)
@@ -342,7 +342,7 @@ describe('a caller who leaves', () => {
             const scene = sceneOf(done(...events), { row, include_usage, leaves });
             charges.push((await bench.play(scene)).row.charged_usd_micro!);
           }
-          // 9 and 40 tokens of the row that finishes.
+          // 9 and 40 tokens at the row `finish`.
           if (row === 'finish') assert.deepEqual([...new Set(charges)], [6n]);
           else
             assert.deepEqual(
@@ -404,7 +404,7 @@ describe('a caller who leaves', () => {
     const figures = usageChunk(tokens(9, 4));
     for (const [where, events] of Object.entries(early)) {
       test(`${where}: what was delivered is counted, and its true figures count`, async () => {
-        // 5 for the prompt, or as many as were told, and the bytes of the words so far.
+        // 5 for the prompt, or the reported count, and the bytes of the words so far.
         const isTold = events === early['beside the prompt'];
         const prompt = isTold ? 9 : 5;
         const sizes = words.map((_, i) => Buffer.byteLength(sayings.slice(0, i + 1).join('')));
@@ -419,7 +419,7 @@ describe('a caller who leaves', () => {
         await assertCharged(sceneOf(done(...events, figures)), 11n);
         await assertCharged(sceneOf(done(...events, figures), { leaves: 2, row: 'finish' }), 1n);
         await assertCharged(sceneOf({ events, end: 'dies' }), all);
-        // Before any word what was reported stands: the prompt alone, or nothing.
+        // Before any word the report counts: the prompt alone, or nothing.
         const wordless = sceneOf(done(...events, figures), { leaves: 1 });
         await assertCharged(wordless, isTold ? 4n : 0n);
       });

@@ -9,7 +9,7 @@ import { randomScene } from './chat-scenes.ts';
  * again. Every run prints its seed, and a failure the call that failed.
  */
 const rounds = Number(process.env.CHAT_ROUNDS ?? 300);
-/** Rare cases may be missing in so few rounds; then it goes on until they have come. */
+/** Rare cases may be missing in few rounds; then the test continues until all have come. */
 const roundsMax = Math.max(rounds * 5, 1500);
 const least = rounds / 100;
 const seed = Number(process.env.CHAT_SEED ?? Date.now() % 1_000_000);
@@ -21,7 +21,7 @@ test(
     t.diagnostic(`CHAT_SEED=${seed}`);
     const random = mulberry(seed);
     const bench = await openBench();
-    // Also where the time is up: what is left open would keep the whole run waiting.
+    // Also after a timeout, because an open server would keep the whole run waiting.
     t.after(() => bench.close());
     const seen = { paid: 0, free: 0, failed: 0, left: 0, clamped: 0, counted: 0 };
     for (let n = 0; n < rounds || (n < roundsMax && !isEnough(seen)); n++) {
@@ -41,12 +41,12 @@ test(
     }
     await bench.proven();
     t.diagnostic(JSON.stringify(seen));
-    // A run in which the dangerous paths were never taken proves nothing.
+    // A run without the dangerous paths proves nothing.
     assert.ok(isEnough(seen), `not each of them ${least} times: ${JSON.stringify(seen)}`);
   },
 );
 
-/** Each path was taken, and more than once in a long run. */
+/** Whether each path was taken, in a long run more than once. */
 function isEnough(seen: Record<string, number>): boolean {
   return Object.values(seen).every((count) => count >= least);
 }

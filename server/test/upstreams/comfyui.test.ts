@@ -20,7 +20,7 @@ import { fileOf } from './replicate-kit.ts';
 const SIGNAL = new AbortController().signal;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Two files in, a preview and a picture out. */
+/** A workflow with two files as input, and a preview and an image as output. */
 const mixing = {
   '1': { class_type: 'LoadImage', inputs: { image: 'a.png' } },
   '2': { class_type: 'LoadImage', inputs: { image: 'b.png' } },

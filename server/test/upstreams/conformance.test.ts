@@ -24,7 +24,7 @@ for (const file of readdirSync(join(import.meta.dirname, 'rigs')).toSorted()) {
   rigs.push(rig);
 }
 
-/** Recovery after a death depends on the class and on call backs only. */
+/** Recovery after a crash depends only on the class and on callbacks. */
 function isFirstOfClass(rig: Rig): boolean {
   const alike = (each: Rig) => each.class === rig.class && each.callsBack === rig.callsBack;
   return rigs.find(alike) === rig;
@@ -43,15 +43,15 @@ function faultsFor(rig: Rig): Fault[] {
   });
 }
 
-/** How a request ends while the upstream does this and nothing else. */
+/** The end of a request while the upstream has this fault. */
 type End =
-  /** Well, and paid. */
+  /** Completed and charged. */
   | 'completed'
-  /** Well, once the upstream is well again; until then it waits. */
+  /** Completed once the fault is over; waits until then. */
   | 'completed once mended'
-  /** By the class: found again, or not known. */
+  /** By the class: the job is found, or its outcome is unknown. */
   | 'by class'
-  /** It waits until its time is over. */
+  /** The request waits until its time is over. */
   | 'timeout'
   | 'upstream_rejected'
   | 'upstream_failed'
@@ -59,7 +59,7 @@ type End =
 
 interface Expected {
   ends: End | readonly End[];
-  /** Jobs that the upstream took on. */
+  /** Jobs that the upstream accepted. */
   jobs: 0 | 1;
 }
 
@@ -104,7 +104,7 @@ const expected: Record<Fault, Expected> = {
   'cancel-late': { ends: 'timeout', jobs: 1 },
 };
 
-/** Enough looks for any job that ends at all. */
+/** Enough polls for any job that ends at all. */
 const looks = 8;
 
 for (const rig of rigs) {
@@ -133,7 +133,7 @@ for (const rig of rigs) {
       const call = { key: account.key, body: input };
       const reply = await until('it is taken', async () => {
         const each = await service.call('POST', `/v1/queue/${model_id}`, call);
-        // A pause of the test before is seen for a moment longer.
+        // The service may see the pause of an earlier test for a moment longer.
         return each.status === 503 ? null : each;
       });
       assert.equal(reply.status, 202, reply.text);
@@ -172,7 +172,7 @@ for (const rig of rigs) {
             rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
           );
           assert.ok(result!.cost_usd_micro !== null && result!.cost_usd_micro >= 0n);
-          // Plain names: what the worker keeps where a start brought addresses has none.
+          // Handles that are plain names, not those with addresses from the answer to a start.
           const handles = await service.db.run<{ handle: object | null }>(
             rawSql('select handle from attempts where request_id = $1', [id]),
           );
@@ -207,7 +207,7 @@ for (const rig of rigs) {
       });
     });
 
-    /** The job of a lost answer may still be named by a call back, so it is waited for. */
+    /** A callback may still name the job of a lost answer, so the worker waits. */
     const isWaitedFor = rig.class === 'C' && rig.callsBack;
 
     describe('a fault', () => {
@@ -221,7 +221,7 @@ for (const rig of rigs) {
         test(`${fault}: ${faults[fault]}`, async () => {
           const before = fake.journal.length;
           fake.play(fault);
-          // Only what still runs can be cancelled.
+          // Only a running job can be cancelled.
           fake.hold(fault === 'cancel-late');
           const id = await submit();
           const end = await endsSo(id, typeof ends === 'string' ? [ends] : ends, jobs);
@@ -289,7 +289,7 @@ for (const rig of rigs) {
         fake.hold(true);
         const id = await submit();
         await service.app.worker!.runOnce();
-        if (await isFinal(id)) return; // It answers with the result: there is no such moment.
+        if (await isFinal(id)) return; // The start's answer is the result, so there is no such moment.
         assert.equal(fake.journal.length - before, 1);
         await service.db.run(
           rawSql('update attempts set handle = null, outcome = null where request_id = $1', [id]),
@@ -305,7 +305,7 @@ for (const rig of rigs) {
         fake.hold(true);
         const id = await submit();
         await service.app.worker!.runOnce();
-        // As a lease that ended: another process takes it up.
+        // Ends the lease, so that another process takes over.
         await service.db.run(
           rawSql('update requests set attempt = attempt + 1 where id = $1', [id]),
         );
@@ -392,7 +392,7 @@ for (const rig of rigs) {
         assert.equal(fake.journal.length, before + 1);
       });
 
-      /** Its next look is a minute away. */
+      /** Moves the next poll a minute away. */
       async function pushed(id: string): Promise<void> {
         await service.db.run(
           rawSql(`update requests set wake_at = now() + interval '60 s' where id = $1`, [id]),

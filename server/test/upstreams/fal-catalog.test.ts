@@ -13,7 +13,7 @@ import { open, started } from './fal-kit.ts';
 const text = await readFile(new URL('../../../catalog/fal.yaml', import.meta.url), 'utf8');
 const { rows, problems } = parseCatalogText(text, 'fal.yaml');
 
-/** The body that reaches fal for an input of a caller's. */
+/** The body that reaches fal for a caller's input. */
 async function sent(t: Parameters<typeof open>[0], id: string, more: Record<string, unknown> = {}) {
   const row = rows.find((each) => each.id === id)!;
   const [route] = row.upstreams as [(typeof row.upstreams)[0]];

@@ -4,7 +4,7 @@ import { createFalClient } from '@fal-ai/client';
 import { isLong } from '../kit/long.ts';
 import { fakeFal, falKey } from './fakes/fal.ts';
 
-/** fal's own client takes the stand-in for fal. */
+/** fal's own client works with the stand-in of fal. */
 
 async function openClient(t: TestContext, credentials = falKey) {
   const fake = await fakeFal();

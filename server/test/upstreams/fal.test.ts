@@ -215,7 +215,7 @@ test('a result is taken with its media, its fields and what it cost', async (t) 
     [0, 1].map((index) => ['images', { url: url(index) }]),
   );
   assert.deepEqual(fields, { seed: 7, has_nsfw_concepts: [false, false], prompt: '' });
-  // 1.5 units at 0.025 USD. In which unit is not the row's to know, so no quantity is told.
+  // 1.5 units at 0.025 USD. The row cannot know fal's unit, so there is no quantity.
   assert.equal(cost_usd_micro, 37_500n);
   assert.equal(quantity, undefined);
 });

@@ -10,7 +10,7 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { start } from './sandbox-kit.ts';
 
-/** A service whose operator lets upstreams reach a host of the own network. */
+/** A service whose operator allows a private host for upstreams. */
 
 let dir: string;
 let database: TestDatabase;
@@ -26,7 +26,7 @@ before(async () => {
     FAREBOX_ALLOW_PRIVATE_HOSTS: `gpu.corp:${inside.port}`,
   });
   const log = createLog('silent', { write: () => true });
-  // As with a name server that knows one address and fails for the other family.
+  // Like a name server that knows an address of one family and fails for the other.
   const lookup = async () => ['127.0.0.1'];
   services = await openServices({
     config,

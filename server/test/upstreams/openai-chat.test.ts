@@ -39,7 +39,7 @@ function chunksIn(outcome: ChatOutcome): AsyncIterable<Json> {
   return (outcome as { chunks: AsyncIterable<Json> }).chunks;
 }
 
-/** All that came, and the fault it broke off with. */
+/** All chunks, and the error with which the stream broke off. */
 async function read(outcome: ChatOutcome): Promise<{ chunks: Json[]; fault: string | null }> {
   const chunks: Json[] = [];
   try {
@@ -594,7 +594,7 @@ describe('refusals, whole and streamed', () => {
 });
 
 describe('time and leaving', () => {
-  /** Pieces, then nothing until the other side hangs up. */
+  /** A stream that sends these events, then nothing until the client disconnects. */
   const stalled = (...events: string[]) =>
     streamOf(
       (async function* () {
@@ -603,7 +603,7 @@ describe('time and leaving', () => {
       })(),
     );
 
-  /** The chat alone, with times that no definition has. */
+  /** The chat part alone, with shorter times than a definition can have. */
   function chatWith(
     times: { idle_seconds?: number; first_byte_seconds?: number },
     peekMs?: number,

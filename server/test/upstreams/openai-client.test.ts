@@ -5,7 +5,7 @@ import { media } from './fakes/kit.ts';
 import { sayings, streamOf, eventsOf, chunkOf } from './fakes/openai-chat.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
-/** The fake is only worth what OpenAI's own client thinks of it. */
+/** The fake proves something only if OpenAI's own client works with it. */
 describe("OpenAI's own client takes the fake for OpenAI", () => {
   let fake: FakeOpenai;
   let client: OpenAI;

@@ -41,7 +41,7 @@ async function accepted(stand: Stand, job = film()): Promise<Json> {
   return (outcome as Json).handle;
 }
 
-/** Looks until it has ended. */
+/** Polls until the job has ended. */
 async function ended(stand: Stand, handle: Json): Promise<JobState> {
   for (let look = 0; look < 10; look++) {
     const state = await stand.upstream.poll(handle, signal);

@@ -7,7 +7,9 @@ import { PollRefused, type Handle } from '../../src/upstreams/upstream.ts';
 import { serve, type Answer } from './fakes/kit.ts';
 import { plain } from './http-job-kit.ts';
 
-/** A look that an upstream refuses, by each adapter: why, for how long, and no word of our key. */
+/**
+ * A poll that an upstream refuses, with each adapter: the reason, the wait, and no key in any text.
+ */
 
 interface Look {
   adapter: AdapterName;
@@ -16,7 +18,7 @@ interface Look {
 }
 
 const workflows = { w: { graph: {}, inputs: {} } };
-/** The adapter anthropic has only chat, and so no job to look at. */
+/** The adapter anthropic has only chat, so it has no job to poll. */
 const looks: Record<Exclude<AdapterName, 'anthropic'> | 'openrouter', Look> = {
   'http-job': {
     adapter: 'http-job',

@@ -8,7 +8,7 @@ import { handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.
 /** Calls that come in at a job's callback address. */
 
 let stand: Stand;
-/** With no secret of the operator's. */
+/** The upstream without a secret from the operator: it asks Replicate. */
 let asking: Upstream;
 before(async () => void (stand = await openStand()));
 after(() => stand.close());

@@ -4,7 +4,7 @@ import Replicate, { validateWebhook } from 'replicate';
 import { fakeReplicate } from './fakes/replicate.ts';
 import { media, type FakeUpstream } from './fakes/kit.ts';
 
-/** The server that stands in for Replicate, as Replicate's own client sees it. */
+/** Replicate's own client works with the stand-in of Replicate. */
 
 let fake: FakeUpstream;
 let client: Replicate;

@@ -33,7 +33,7 @@ describe('what is sent', () => {
     assert.equal(headers.authorization, `Bearer ${stand.fake.key}`);
     assert.equal(headers['content-type'], 'application/json');
     assert.equal(headers.prefer, undefined, 'nothing waits on an open connection');
-    // Models refuse a null; left out it is their own default.
+    // Models refuse null; a field that is left out gets their default.
     assert.deepEqual(bodyOf(), { input: { prompt: 'a lighthouse', num_outputs: 2 } });
   });
 

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => opened.close());
 
-/** Starts a picture under a key of the fault's own words. */
+/** Starts an image, with the fault's words as its key. */
 function ask(words: string): Promise<StartOutcome> {
   return start(
     opened.sandbox,

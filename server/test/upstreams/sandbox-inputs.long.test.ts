@@ -41,7 +41,7 @@ before(async () => {
 });
 after(() => opened.close());
 
-/** Everything that counts in a sandbox's folder. */
+/** The files in a sandbox's folder that matter. */
 async function keptIn(dir: string): Promise<string[]> {
   const lists = await Promise.all(
     ['jobs', 'tmp'].map((part) => readdir(join(dir, part)).catch(() => [])),

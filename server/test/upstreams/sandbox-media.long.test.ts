@@ -10,7 +10,7 @@ import type { Media, Opened } from './sandbox-kit.ts';
 
 const square = { resolution: '480p', aspect_ratio: '1:1' };
 
-/** A file's own facts, read by libraries the sandbox's claims have no hold over. */
+/** Facts about a file, read by independent libraries. */
 async function factsOf(bytes: Buffer): Promise<string> {
   const input = new Input({ source: new BufferSource(bytes), formats: ALL_FORMATS });
   const video = await input.getPrimaryVideoTrack();
@@ -32,7 +32,7 @@ before(async () => {
 after(() => opened.close());
 
 describe('every task makes real media', () => {
-  /** Pictures: format, size and number, as sharp reads them. */
+  /** Images: format, size and number, as sharp reads them. */
   const pictures: [task: string, input: Record<string, unknown>, facts: string[]][] = [
     ['text-to-image', { prompt: 'sea', ...tiny }, ['png 96x64']],
     [
@@ -58,7 +58,7 @@ describe('every task makes real media', () => {
     ['reframe', { ...image, aspect_ratio: '16:9', mode: 'pad' }, ['png 160x90']],
     ['layer-decomposition', { ...image, num_images: 3 }, Array(3).fill('png 160x120 alpha')],
   ];
-  /** Films and sounds: size, codecs and length, as mediabunny reads them. */
+  /** Videos and audio: size, codecs and length, as mediabunny reads them. */
   const films: [task: string, input: Record<string, unknown>, facts: string][] = [
     ['text-to-video', { prompt: 'sea', ...tiny, duration_seconds: 1.37 }, '96x64 avc 1.37s'],
     [
@@ -165,7 +165,7 @@ describe('every task makes real media', () => {
       .raw()
       .toBuffer();
     const source = await sharp(media.photo).raw().toBuffer();
-    // Below the label every pixel is the source's own.
+    // Below the label every pixel is that of the source.
     const from = 160 * 40 * 3;
     assert.deepEqual(flat.subarray(from), source.subarray(from));
   });

@@ -86,7 +86,7 @@ const newest = async () => {
   );
   return row!.id;
 };
-/** Whose turn it is goes on from the test before. */
+/** The keys' turns continue from the test before. */
 const turned = (text: string, from: string) => {
   const order = 'abc';
   return [...text].map((each) => order[(order.indexOf(each) + order.indexOf(from)) % 3]).join('');
@@ -263,7 +263,7 @@ describe('where all keys rest', () => {
   });
 });
 
-/** Once the process has looked again whether the upstream is open. */
+/** Calls until the process has noticed that the upstream is no longer paused. */
 async function untilServed(): Promise<number[]> {
   for (;;) {
     const { status } = await say();

@@ -52,7 +52,7 @@ interface Job {
 
 let server: Keyed;
 let jobs: Job[];
-/** Starts whose answer is lost, once the job is made. */
+/** Number of starts whose answer is lost after the job was made. */
 let losing = 0;
 before(async () => {
   server = await serveKeyed(answer);
@@ -80,9 +80,9 @@ interface World {
   service: Service;
   account: TestAccount;
   operator: Person;
-  /** Another process of the same service with these keys; rounds are its worker's from now on. */
+  /** Starts another process with these keys, whose worker runs the later rounds. */
   restarted(...letters: Letter[]): Promise<string>;
-  /** Ends what still runs: its time is over. */
+  /** Ends all running requests by their deadline. */
   end(): Promise<void>;
   /** Makes the request due, and works once. */
   step(id: string): Promise<void>;
@@ -118,9 +118,9 @@ async function open(kind: string): Promise<World> {
   };
 }
 
-/** A job that was begun with key A, and runs. */
+/** A running job that began with key A. */
 async function running({ service, account, step }: World): Promise<string> {
-  // Whose turn it is is not known: the other one is at its limit for this moment.
+  // Key B is at its limit for a moment, because the turn of the keys is unknown.
   server.answers.b = limited(3);
   const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
   await step(id);
@@ -132,7 +132,7 @@ async function running({ service, account, step }: World): Promise<string> {
   return id;
 }
 
-/** One whose answer was lost: the key is A, and the job is made. */
+/** A request whose start with key A was lost after the job was made. */
 async function lost(world: World): Promise<string> {
   server.answers.b = limited(3);
   losing = 1;
@@ -246,7 +246,7 @@ describe('several keys, jobs', () => {
   test('keep a start with its key: repeated with it, and there is one job', async () => {
     const id = await lost(world);
     await world.restarted('b', 'a');
-    // The answer to the repeat does not belong to the first start: no other key is shown it.
+    // After the refusal of a repeat, no other key is tried: only key A knows the job.
     server.answers.a = limited();
     await world.step(id);
     assert.deepEqual((await startsOf(world.service, id)).slice(-2), ['a unknown', 'a unknown']);
@@ -271,7 +271,7 @@ describe('several keys, jobs', () => {
     server.calls.length = 0;
     await world.step(first);
     assert.doesNotMatch(server.shown(), /a/, 'it was polled while its key waits');
-    // On a slow machine the other one's poll was due meanwhile.
+    // On a slow machine the other job's poll was due meanwhile.
     server.calls.length = 0;
     await world.step(other);
     assert.equal(server.shown(), 'b');
@@ -343,7 +343,7 @@ describe('one key', () => {
     server.calls.length = 0;
     await step(id);
     assert.equal(server.shown(), 'c', 'the key that there is');
-    // Behind the first, so that what was begun with that is asked for with it.
+    // Key B comes behind A, so that jobs that began with A are polled with A.
     await world.restarted('a', 'b');
     jobs[0]!.state = 'done';
     await step(id);

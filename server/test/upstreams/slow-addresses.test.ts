@@ -10,7 +10,7 @@ import { card, moneyOf, submitted } from '../worker/floor.ts';
 import { media } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
-/** A caller's server that takes its time, while a slot of the upstream is held for it. */
+/** A caller's slow server, for which a slot of the upstream is held. */
 
 const catalog = (fake: FakeOpenai) => `
 upstream:

@@ -1,4 +1,4 @@
-/** Addresses of the pages that name nothing, or ask for what is not offered. */
+/** Addresses of the pages without a target, or with values that the page does not have. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -19,7 +19,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** The browser of an operator. */
+  /** Opens the browser of an operator. */
   async function open() {
     return enter(browser, base, await operatorOf(service));
   }
@@ -37,7 +37,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
 
     const ask = async (path: string, accept: string, method = 'GET') => {
       const { status, headers } = await fetch(`${base}${path}`, { method, headers: { accept } });
-      // A shared cache must not give the one answer to who asked for the other.
+      // A shared cache must not send one answer to a caller who asked for the other.
       assert.equal(headers.get('cache-control'), 'no-store', `${method} ${path}`);
       assert.match(headers.get('vary')!, /accept/i);
       return [status, headers.get('content-type')!.split(';')[0]];
@@ -56,7 +56,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     for (const [asked, kept] of [
       ['/dashboard?days=999&by=model', '/dashboard?by=model'],
       ['/dashboard/requests?status=NOPE&from=2026-99-01&model=12', '/dashboard/requests?model=12'],
-      // Only the ledger has kinds: the view by request has one line a request.
+      // Only the view of all movements has kinds; the view by request has one line a request.
       ['/dashboard/money?kind=nope,charge', '/dashboard/money?kind=charge&view=ledger'],
       ['/dashboard/money?kind=nope&view=nope', '/dashboard/money'],
       ['/studio?kind=nope&sort=name&q=true', '/studio?sort=name&q=true'],
@@ -74,7 +74,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await page.getByLabel('Find').inputValue(), '123');
     await page.goto(`${base}/operator?days=999`);
     await page.locator('input[type=radio][value="30"]:checked').waitFor({ state: 'attached' });
-    // A task that no model has is seen among the filters, and can be taken away.
+    // A task that no model has is shown among the filters, and can be removed.
     await page.goto(`${base}/studio?task=no-such-task`);
     await page.getByText('no-such-task').click();
     await page.waitForURL(`${base}/studio`);

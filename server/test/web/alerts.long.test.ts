@@ -1,4 +1,4 @@
-/** Hearing that a balance runs low: once, by e-mail and webhook, however many processes look. */
+/** Alerts of a low balance: one e-mail and one webhook, also if several processes check. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -97,7 +97,7 @@ describe('a balance that falls below what was named', () => {
     const told = (await call('GET', '/alerts')).body.notified_at;
     assert.ok(told);
 
-    // Still below, and lower: nothing new.
+    // Still below the limit, so there is no new alert.
     await move(account, -1);
     await look();
     assert.equal(posts.length, 1);
@@ -201,7 +201,7 @@ describe('a balance that falls below what was named', () => {
     assert.equal((await call('PUT', '/alerts', wanted)).status, 200);
     await look();
     assert.equal(letters.length, 0);
-    // Turned off and on again, it counts as not told.
+    // An alert that is turned off and on again is sent again.
     await call('PUT', '/alerts', { ...wanted, low_balance_usd_micro: null });
     assert.equal((await call('GET', '/alerts')).body.notified_at, null);
   });

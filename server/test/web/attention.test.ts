@@ -42,7 +42,7 @@ const submit = async () => {
   return body.request_id as string;
 };
 
-/** One line, of one unknown outcome of a moment ago. */
+/** Asserts one line, about one unknown outcome of a moment ago. */
 async function oneDoubt(): Promise<void> {
   const [{ since, ...line }, ...rest] = (await lines()) as [Line];
   assert.deepEqual(rest, []);

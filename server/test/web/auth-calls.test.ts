@@ -1,4 +1,4 @@
-/** The calls of the sign-in library, held against who asks them in other ways than the pages. */
+/** The calls of the sign-in library, made in other ways than by the pages. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** A body as it is, with the type that is said. */
+/** Posts this body unchanged, with this type. */
 async function post(path: string, body: string, type: string | null, cookies?: Person['cookies']) {
   const reply = await fetch(`${originOf(service)}${path}`, {
     method: 'POST',
@@ -37,7 +37,7 @@ async function post(path: string, body: string, type: string | null, cookies?: P
   return { status: reply.status, headers: reply.headers, body: (await reply.json()) as any };
 }
 
-/** A target to the letter, which `fetch` would tidy up. */
+/** Gets this exact target, which `fetch` would normalise. */
 async function get(target: string, { cookies }: Person) {
   const { hostname, port, host } = new URL(originOf(service));
   const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname);

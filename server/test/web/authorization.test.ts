@@ -1,4 +1,4 @@
-/** Rights: every route of the web pages with every sort of visitor. */
+/** Rights: every route of the web pages with every kind of visitor. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -27,7 +27,7 @@ const columns = [
 ] as const;
 type Column = (typeof columns)[number];
 
-/** The answers of each need, in the order of the columns; `ok`: the handler is reached. */
+/** The answers for each needed right, in the order of the columns; `ok`: the handler is reached. */
 const cells = {
   //         none rev. oth. read bill dev. own. oper susp
   anyone: '   ok  ok   ok   ok   ok   ok   ok   ok   ok',
@@ -40,7 +40,7 @@ const cells = {
 } as const;
 type Need = keyof typeof cells;
 
-/** Every route with what it has to ask for. Written down here, and not read from the routes. */
+/** The right that every route has to demand, written here and not read from the routes. */
 const table: Record<Need, string> = {
   anyone: `
     GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
@@ -206,7 +206,7 @@ describe('the gate before the handlers', () => {
 
   for (const [i, column] of columns.entries()) {
     test(`lets ${column} to what is theirs, and to nothing else`, async () => {
-      // One after the other: all at once wait for a connection until they are given up.
+      // One after the other, because all at once would time out waiting for a connection.
       const answers: [string, string][] = [];
       for (const route of known()) answers.push([nameOf(route), await knock(route, column)]);
       const expected = known().map((route) => {
@@ -237,7 +237,7 @@ describe('the gate before the handlers', () => {
   }
 });
 
-/** The real gate with handlers that only say that they were reached. */
+/** The real check of rights, with handlers that only say that they were reached. */
 async function openGate(service: Service) {
   const secret = Buffer.from('a secret of at least thirty-two characters');
   const origin = () => originOf(service);

@@ -44,7 +44,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** Reads the chain as if the time of its next read had come. */
+  /** Makes the chain due and reads it. */
   async function read(): Promise<void> {
     await service.db.run(rawSql('update chains set wake_at = now()'));
     await service.app.chains!.runOnce();
@@ -171,7 +171,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
   });
 });
 
-/** Asserts that on paper there is one page of black on white, without the frame around it. */
+/** Asserts that the receipt prints on one page, black on white, without the page's frame. */
 async function assertPrints(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ media: 'print' });
   for (const each of ['header', '.mantine-AppShell-navbar', 'main button'])

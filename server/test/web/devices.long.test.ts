@@ -1,4 +1,4 @@
-/** Strangers cannot keep somebody from signing in where they have signed in before. */
+/** Strangers cannot block a person's sign-in in a browser in which the person signed in before. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Service } from '../kit/service.ts';
@@ -26,7 +26,7 @@ const tryWith = (who: Person, email: string, given = 'a wrong password') =>
     { 'x-forwarded-for': newAddress() },
   );
 
-/** Wrong tries from many addresses, until the address of e-mail is held back. */
+/** Tries wrong passwords from many addresses until the e-mail address is blocked. */
 async function lockOut(email: string): Promise<void> {
   for (let i = 0; i < 21; i++) await tryWith(stranger(service), email);
   assert.equal((await tryWith(visitorOf(service, '', email), email, password)).status, 429);

@@ -1,4 +1,4 @@
-/** The pages that explain the API, in a real browser. */
+/** The docs of the API in the dashboard, in a real browser. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
@@ -73,7 +73,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
         const code = await snippet.innerText();
         assert.match(code, new RegExp(account.key));
         assert.deepEqual(await printedBy(code), [10_000n]);
-        // Chosen once, a language is that of all steps.
+        // A language that is chosen in one step applies to all steps.
         await page.getByRole('region', { name: 'Submit, JavaScript' }).waitFor();
         await page.getByRole('tab', { name: 'fare' }).first().click();
         const line = page.getByRole('region', { name: 'Ask for the price, fare' });

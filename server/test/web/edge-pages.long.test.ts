@@ -1,4 +1,4 @@
-/** The pages where something is unusual: a suspended account, an odd browser, a wrong address. */
+/** Unusual cases of the pages: a suspended account, an odd browser, a wrong address. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -30,7 +30,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** A browser of this person; else of the owner of an account of their own. */
+  /** Opens a browser of this person; default: the owner of a new account. */
   async function open(who?: Person, options: VisitOptions = {}) {
     const account = await service.account({ usd: 5 });
     const visit = await enter(

@@ -1,4 +1,4 @@
-/** Another e-mail address, in a real browser: asked for, and proven by the letter's link. */
+/** Changing the e-mail address in a real browser, with the link in the e-mail. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -47,7 +47,7 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText(`If ${email} can be used here`).waitFor();
       await assertClear(page, `email-asked-${size}`);
 
-      // On another device, as letters are read.
+      // The e-mail is read on another device.
       const reader = await visitor(browser, { viewport, language: 'ru', scheme: 'dark' });
       const { links } = await post.letterTo(email);
       await reader.page.goto(links[0]!);

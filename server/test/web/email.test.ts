@@ -1,4 +1,4 @@
-/** Another e-mail address: who may ask for it, what proves it, and what it ends. */
+/** Changing the e-mail address: who may do it, the proof, and what the change ends. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -33,7 +33,7 @@ const confirm = (token: string) => stranger(service).call('POST', '/api/email', 
 const signIn = async (email: string) =>
   (await stranger(service).call('POST', '/api/auth/sign-in/email', { email, password })).status;
 const lettersTo = (email: string) => post.letters.filter(({ to }) => to === email);
-/** The token in the link that was sent there. */
+/** The token in the link that was sent to this address. */
 async function tokenFor(email: string): Promise<string> {
   const { links } = await post.letterTo(email);
   return new URL(links[0]!).searchParams.get('token')!;
@@ -74,7 +74,7 @@ describe('another e-mail address', () => {
     await until('the second letter to the address before', () =>
       lettersTo(ada.email).some(({ subject }) => /has changed/.test(subject)),
     );
-    // Once.
+    // The link works once.
     assert.equal((await confirm(token)).status, 400);
   });
 
@@ -130,7 +130,7 @@ describe('another e-mail address', () => {
     assert.deepEqual([second.status, second.body.error.code], [400, 'bad_request']);
     const rows = await service.db.run(rawSql('select from people where email = $1', [email]));
     assert.equal(rows.length, 1);
-    // A visitor who came too late is signed in as before.
+    // A visitor whose address was taken meanwhile is still signed in.
     const still = await Promise.all([ada, eve].map((each) => each.call('GET', '/api/me')));
     assert.deepEqual(
       still.map(({ status }) => status),

@@ -1,4 +1,4 @@
-/** The way in, in a real browser. */
+/** Signing up and in, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -34,7 +34,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `sign-up-${size}`);
       await page.getByRole('button', { name: 'Create an account' }).click();
-      // Both links of signing up kept where the visitor wanted to go.
+      // Both links of the sign-up kept the page that the visitor wanted.
       await page.waitForURL('**/dashboard/requests');
       await page.getByRole('button', { name: 'Ada' }).click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();

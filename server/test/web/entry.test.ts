@@ -1,4 +1,4 @@
-/** The way in: signing up, signing in, invitations; and what must not be learnt or forged there. */
+/** Signing up, signing in and invitations, and what strangers must not learn or forge. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';

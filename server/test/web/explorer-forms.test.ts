@@ -1,4 +1,4 @@
-/** Hashes and addresses are written as the explorers of their chain write them, everywhere. */
+/** Hashes and addresses have the form of their chain's explorer everywhere. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Family } from '../../src/core/deposit/address.ts';

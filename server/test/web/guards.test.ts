@@ -1,4 +1,4 @@
-/** The way in, held against who forges and listens. */
+/** Sign-in against forgers and eavesdroppers. */
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import {
   type Person,
 } from '../kit/web.ts';
 
-/** As a browser that came by this address would. */
+/** A call as from a browser that uses this address. */
 function comeBy(host: string, path: string): Promise<{ status: number; to: string | undefined }> {
   const { port, hostname } = new URL(service.base);
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ test('a page of this machine is shown at the address that its changes are taken 
   const path = '/dashboard/keys?state=all';
   for (const name of ['127.0.0.1', '[::1]', '127.0.0.2'])
     assert.deepEqual(await comeBy(`${name}:${port}`, path), { status: 302, to: origin + path });
-  // Nowhere else: not at home, not from another machine's name or port, and no call of the pages.
+  // Not at the pages' own address, not with another name or port, and not for calls of the pages.
   for (const host of [`localhost:${port}`, `farebox.example:${port}`, '127.0.0.1:1', '127.0.0.1'])
     assert.deepEqual(await comeBy(host, path), { status: 200, to: undefined }, host);
   const call = await comeBy(`127.0.0.1:${port}`, '/api/me');

@@ -1,4 +1,4 @@
-/** The way in, held against who guesses and asks. */
+/** Sign-in against guessing and probing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hashPassword } from '../../src/lib/password.ts';
@@ -18,7 +18,7 @@ import {
   type Person,
 } from '../kit/web.ts';
 
-/** The next code of the app, which is accepted already: each works once. */
+/** The app's next code, which is already accepted, because each code works only once. */
 const nextCode = (secret: string) => totp(secret, Date.now() + 30_000);
 
 let service: Service;
@@ -29,7 +29,7 @@ after(() => service.stop());
 
 const signInAs = (who: Person, email: string, given = password, headers = {}) =>
   who.call('POST', '/api/auth/sign-in/email', { email, password: given }, headers);
-/** The parts by which a caller can tell two answers apart. */
+/** The parts of an answer that a caller can compare. */
 const told = ({ status, headers, body }: Answer) => ({
   status,
   headers: [...headers]
@@ -73,7 +73,7 @@ describe('who guesses is stopped', () => {
       statuses(21, () =>
         signInAs(stranger(service), email, 'a wrong one', { 'x-forwarded-for': newAddress() }),
       );
-    // The sign-in that made her was one of hers.
+    // The sign-in that created this person counts too.
     assert.deepEqual(await guess(ada.email), [...Array(19).fill(401), 429, 429]);
     assert.deepEqual(await guess('nobody21@example.com'), [...Array(20).fill(401), 429]);
   });
@@ -197,7 +197,7 @@ describe('who asks learns nothing of others', () => {
     );
     const emails = [ada.email, 'unknown2@example.com'];
     const times: number[][] = [[], []];
-    // In turn, so that a moment in which the machine is slow is one for both.
+    // In turn, so that a slow moment of the machine affects both.
     for (let i = 0; i < 14; i++) {
       const started = performance.now();
       await signInAs(stranger(service), emails[i % 2]!, 'a wrong one');

@@ -97,7 +97,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     ['phone-dark', { viewport: phone, scheme: 'dark', language: 'ru' }],
   ];
 
-  /** Opens the page as the operator; at its end nothing may have gone wrong in the browser. */
+  /** Opens the page as the operator, and asserts at the end that the browser had no errors. */
   const at = async (path: string, options: VisitOptions, look: (page: Page) => Promise<void>) => {
     const { page, context, faults } = await enter(browser, originOf(service), operator, options);
     await page.goto(`${originOf(service)}${path}`);
@@ -106,7 +106,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     await context.close();
   };
 
-  /** Nothing in the way, and nothing told that is secret. */
+  /** Asserts that the page is accessible and shows no secret. */
   const checked = async (page: Page, name: string) => {
     await assertClear(page, name);
     assert.ok(!(await page.content()).includes(key));
@@ -243,7 +243,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       );
       await service.wakeAll();
       await service.work();
-      // A repeat may still learn of this one.
+      // A repeat may still find the job of this start.
       fake.behave = { start: () => ({ outcome: 'unknown', message: 'reset after 312 bytes' }) };
       const waiting = await submit('fake/image');
       await service.work();

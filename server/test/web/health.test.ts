@@ -15,7 +15,7 @@ import { operatorOf, person, startWebService, stranger, type Person } from '../k
 const key = 'a-key-that-nobody-may-see-0123456789';
 const secret = 'a-secret-of-callbacks-that-nobody-may-see';
 
-/** An upstream that takes our key, and one that needs a variable which is not set. */
+/** An upstream with a key, and another one whose variable is not set. */
 const acme = (host: string) => `
 upstream:
   name: acme
@@ -462,7 +462,7 @@ describe('unknown outcomes', () => {
     await service.db.run(
       rawSql(`update request_results set created_at = ${past} where request_id = $1`, [id]),
     );
-    // Nothing is summed up yet of that day.
+    // The sums of that day are not stored yet.
     await service.db.run(rawSql('delete from revenue_days'));
     await rollUpDays(service.db);
     const sums = async () => {

@@ -1,4 +1,4 @@
-/** Changing keys on their page, in a real browser; and what who may only look sees of it. */
+/** Changing keys on their page in a real browser, and the page for people who may only read. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -48,7 +48,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
-  /** Nothing hangs over the side of the page. */
+  /** Whether the page is no wider than its window. */
   const fits = (page: Page) =>
     page.evaluate(() => {
       const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;

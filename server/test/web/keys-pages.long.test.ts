@@ -1,4 +1,4 @@
-/** The page of keys, in a real browser: what is done there holds for the API at once. */
+/** The page of keys, in a real browser: changes apply to the API at once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -44,7 +44,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await page.getByRole('menuitem', { name: item }).click();
   };
-  /** Nothing hangs over the side of the page. */
+  /** Whether the page is no wider than its window. */
   const fits = (page: Page) =>
     page.evaluate(() => {
       const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
@@ -66,7 +66,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     await form.getByLabel('Name').fill('Within');
     await form.getByLabel('Monthly limit').fill('3');
     await form.getByRole('button', { name: 'Create a key' }).click();
-    // The field is named as the form names it.
+    // The message names the field as the form does.
     await form.getByText('The operator has set “Monthly limit” to at most 2 USD').waitFor();
     await form.getByLabel('Monthly limit').fill('2');
     await form.getByRole('button', { name: 'Create a key' }).click();
@@ -94,14 +94,14 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       await form.getByLabel('Name').fill('Web shop');
       await form.getByLabel('Monthly limit').fill('0.015');
       await form.getByRole('combobox', { name: 'Expires' }).click();
-      // Choosing closes the list, which would cover the next field; a click may be lost as below.
+      // Repeats lost clicks, as below. The open list would cover the next field.
       const option = page.getByRole('option', { name: 'In 30 days' });
       await option.waitFor();
       await until('the expiry is chosen', async () => {
         if (await option.isVisible()) await option.click({ timeout: 1_000 }).catch(() => {});
         return option.isHidden();
       });
-      // A click whose aim moves between press and release is none.
+      // If the target moves between press and release, the click is lost.
       await until('a model is chosen', async () => {
         await form.getByRole('combobox', { name: 'Models' }).click();
         await page.getByRole('option', { name: 'fake/image' }).click();
@@ -162,7 +162,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await revoke.click();
       await page.getByRole('heading', { name: 'No active key' }).waitFor();
-      // The row is gone, and with it the button that had opened the dialog.
+      // The row is gone, with the button that opened the dialog.
       await until('the keyboard goes on in the content', () => isFocused(page.locator('#content')));
       assert.equal(await statusOf(key), 401);
       await page.getByText('All', { exact: true }).click();

@@ -1,4 +1,4 @@
-/** API keys on the customer's pages: what is made and changed there holds for the API at once. */
+/** API keys on the customer's pages: new keys and changes apply to the API at once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
@@ -208,7 +208,7 @@ describe('changing a key', () => {
 });
 
 describe('what an operator has set on one key', () => {
-  /** An account of its own with one key, and its owner. */
+  /** A new account with one key, and its owner. */
   async function begin() {
     const own = await service.account();
     const owner = (await person(service, { [own.account_id]: 'owner' })).of(own.account_id);
@@ -251,7 +251,7 @@ describe('what an operator has set on one key', () => {
     assert.deepEqual(limitsOf({ body: between }), ['5000', 30, null]);
     await set({ rpm: null }, second.key_id);
     assert.deepEqual(limitsOf(await make()), ['5000', null, null]);
-    // A key made meanwhile keeps its limits.
+    // A key that was made meanwhile keeps its limits.
     const kept = await owner.call('PATCH', `/keys/${between.key_id}`, { rpm: null });
     refused(kept, 'rpm', /operator has set/);
   });

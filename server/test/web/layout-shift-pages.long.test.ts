@@ -1,4 +1,4 @@
-/** Parts on the screen stay in place when the rest comes. */
+/** Visible parts stay in place when the rest of a page loads. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -6,17 +6,17 @@ import { enter, openBrowser, picture, sizes, withoutBrowser } from '../kit/brows
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService, type Person } from '../kit/web.ts';
 
-/** Runs in the page, before anything of it. */
+/** Runs in the page before its own scripts. */
 const watch = `
   globalThis.shift = 0;
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) shift += value;
   }).observe({ type: 'layout-shift', buffered: true });`;
 
-/** Until all that has changed is drawn. */
+/** Resolves when all changes are drawn. */
 const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
-/** Holds answers back, so that the page is drawn without them in any case. */
+/** Delays answers until the page is drawn without them. */
 async function hold(page: Page, addresses: RegExp): Promise<() => Promise<void>> {
   const held: (() => Promise<void>)[] = [];
   let isHeld = true;
@@ -57,7 +57,7 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
         const releaseCode = await hold(page, new RegExp(`/assets/${name}-[^/]+\\.js`));
         const releaseData = await hold(page, /\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/);
         await page.goto(`${base}${path}`);
-        // First what stands for the page, then the page with what stands for its data.
+        // First the placeholder of the page, then the page with the placeholders of its data.
         const stand = page.locator('.mantine-Skeleton-root');
         const whole = page.locator('.mantine-Skeleton-root[style*="60vh"]');
         await whole.waitFor();

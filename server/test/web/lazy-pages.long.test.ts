@@ -1,4 +1,4 @@
-/** Pages whose code does not come, in a real browser. */
+/** Pages whose code cannot be loaded, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -37,7 +37,7 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
     for (const name of ['Team', 'Docs']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
-      // All around it is still there.
+      // The parts around the page are still there.
       assert.equal(await page.getByRole('link', { name: 'Keys', exact: true }).isVisible(), true);
     }
     const again = page.getByRole('alert').getByRole('button', { name: 'Try again' });

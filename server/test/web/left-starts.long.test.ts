@@ -69,7 +69,7 @@ const attention = async () => {
   const line = data.find(({ what }: { what: string }) => what === 'unknown_outcomes');
   return line ? [line.count, line.of] : null;
 };
-/** The costs at upstreams, and how many calls of unknown cost there were, by upstream. */
+/** The costs and the number of calls with unknown cost, by upstream. */
 const costs = async () => {
   const { by_upstream } = await look('/overview?days=7');
   return Object.fromEntries(
@@ -79,7 +79,7 @@ const costs = async () => {
 
 const unknown = { outcome: 'unknown', message: 'answered 502' } as const;
 
-/** An image that was lost at the first upstream and made by the next. */
+/** An image whose start was lost at the first upstream, and which the next upstream made. */
 async function draw(): Promise<string> {
   fake.behave.start = () => unknown;
   const call = { key: customer.key, body: { prompt: 'x' } };
@@ -89,7 +89,7 @@ async function draw(): Promise<string> {
   return body.request_id;
 }
 
-/** A chat call that was lost at the first upstream; of the next comes what `chat` says. */
+/** A chat call that was lost at the first upstream and, with `isLostToo`, at the next one. */
 async function talk(isLostToo = false): Promise<string> {
   fake.behave.chat = () => unknown;
   const usage = { prompt_tokens: 5, completion_tokens: 2 };
@@ -298,7 +298,9 @@ test('the command line lists them, resolves one, and all of an upstream with the
   await service.audit();
 });
 
-/** A chat call whose row says that nothing goes on: its own outcome is unknown at the first. */
+/**
+ * A chat call with an unreadable answer, which ends it at the first upstream as an unknown outcome.
+ */
 async function lostAtTheFirst(): Promise<string> {
   fake.behave.chat = () => ({ ...unknown, answer: 'unreadable' });
   const messages = [{ role: 'user', content: 'hi' }];

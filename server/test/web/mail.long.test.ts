@@ -144,7 +144,7 @@ describe('signing up', () => {
   test('takes as long with a known address as with a free one', async () => {
     const known = await person(service);
     const times: number[][] = [[], []];
-    // In turn, so that a moment in which the machine is slow is one for both.
+    // In turn, so that a slow moment of the machine affects both.
     for (let i = 0; i < 10; i++) {
       const email = i % 2 === 0 ? `free${i}@example.com` : known.email;
       const started = performance.now();

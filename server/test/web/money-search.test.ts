@@ -1,4 +1,4 @@
-/** The state of the money pages in their address, decided from values alone. */
+/** The state of the money pages, read from their address and written into it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statementSearch } from '../../../web/src/dashboard/money/money-search.ts';

@@ -25,7 +25,7 @@ after(() => service.stop());
 
 const balanceOf = async (account: TestAccount) => (await service.balance(account)).available;
 
-/** One of the time when the operator's log had no rows of vouchers; its code. */
+/** The code of an expired voucher from before the operator's log had rows of vouchers. */
 async function expiredVoucher(): Promise<string> {
   const code = newVoucherCode(randomBytes);
   await service.db.run(
@@ -51,7 +51,7 @@ const submit = async (account: TestAccount, body: object = {}, model = 'fake/ima
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
-/** Rows that a test has written past the books. */
+/** Removes requests that a test wrote without transfers. */
 async function forget(account_id: string): Promise<void> {
   for (const table of ['requests', 'spend_days', 'spend_rollups'])
     await service.db.run(rawSql(`delete from ${table} where account_id = $1`, [account_id]));
@@ -152,7 +152,7 @@ describe('the overview', () => {
       const sum = seen.reduce((all: bigint, row: any) => all + BigInt(row.charged_usd_micro), 0n);
       const n = BigInt(Math.min(days, 40));
       assert.equal(sum, (n * (n + 1n)) / 2n, `${days} days`);
-      // The seven most expensive by name, the others together.
+      // The seven most expensive models are named, the others are added up.
       const named = new Set(seen.map((row: any) => row.model_id));
       assert.equal(named.size, days === 7 ? 7 : 8);
       const oldest = seen.find((row: any) => row.day === body.days[0]);
@@ -200,7 +200,7 @@ describe('the overview', () => {
       ),
     );
     assert.equal(await sum(), 100);
-    // An hour after midnight yesterday is over, and before that the day before.
+    // The newest stored day is yesterday; in the first hour after midnight, the day before.
     assert.ok(Number((await kept())[0]!.n) >= 8);
     assert.equal(await sum(), 100);
     assert.equal(ids.length, 10);
@@ -290,7 +290,7 @@ describe('the statement', () => {
     account = await service.account({ usd: 5 });
     const { account_id } = account;
     ({ call } = (await person(service, { [account_id]: 'read_only' })).of(account_id));
-    // One of the three is made.
+    // One of the three images is made.
     await submit(account, { num_images: 3 });
     await finish();
     failed = await submit(account);

@@ -1,4 +1,4 @@
-/** Signing in at an identity provider, and by letters, in a real browser. */
+/** Signing in at an identity provider, and by e-mail, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** Signing in at an identity provider: who gets in, as whom, and what is kept of it. */
+/** Signing in at an identity provider: who gets in, as which person, and what is stored. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -44,7 +44,7 @@ const social = (who: Person, callbackURL = '/dashboard') =>
     errorCallbackURL: '/sign-in',
   });
 
-/** Where somebody ends who signs in there: a path of the pages. */
+/** Signs in at the provider. Returns the path of the pages on which the person ends. */
 async function signIn(
   service: Service,
   who = stranger(service),

@@ -1,4 +1,4 @@
-/** The operator's console in a real browser: finding an account, and what may be done to it. */
+/** The operator's console in a real browser: finding accounts, and actions on them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -53,7 +53,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByText(/^Key: /).waitFor();
       assert.ok(!page.url().includes(customer.key.slice(6, 12)), page.url());
       await picture(page, `operator-accounts-key-${size}`);
-      // One that is begun is for no address either.
+      // A part of a key or code must not get into an address either.
       for (const begun of [customer.key.slice(0, 12), 'FB-W07P-TJ90-2VW0-KDW7']) {
         const asked = page.waitForRequest((request) => request.url().includes(begun.slice(0, 4)));
         await page.getByLabel('Find an account').fill(begun);
@@ -212,7 +212,7 @@ async function credit(page: Page, amount: string, reference: string, says: strin
   await page.getByText(says).waitFor();
 }
 
-/** Numbers that reach beyond the room that their card has inside. */
+/** Numbers that are wider than the inside of their card. */
 const cutNumbers = `[...document.querySelectorAll('main .mantine-Card-root .number')]
   .filter((number) => {
     const { right } = number.getBoundingClientRect();

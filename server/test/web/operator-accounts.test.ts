@@ -343,7 +343,7 @@ describe('a price multiplier', () => {
     const sent = await service.call('POST', '/v1/queue/fake/image', { key, body: input });
     assert.equal(sent.body.quoted_usd_micro, '3334');
     assert.equal((await service.balance(account)).reserved, 13_334n);
-    // A queued request keeps its price, whatever changes meanwhile.
+    // A queued request keeps its price when the account's price changes.
     await act('PUT', at(account, '/price'), { price_ppm: 0 });
     await service.work();
     const card = async (id: string) =>

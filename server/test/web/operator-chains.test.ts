@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 const change = (text: string) => service.db.run(rawSql(text));
 
-/** Reads every chain as if the time of its next read had come. */
+/** Makes every chain due and reads it. */
 async function read(): Promise<void> {
   await change('update chains set wake_at = now()');
   await service.app.chains!.runOnce();
@@ -61,7 +61,7 @@ const lines = async (): Promise<Record<string, string[]>> => {
   return Object.fromEntries(data.map(({ what, of }: { what: string; of: string[] }) => [what, of]));
 };
 
-/** Pays on both chains, which read one world, and reads until the payment is final. */
+/** Pays on both chains, which have the same blocks, and reads until the payment is final. */
 async function pay(units: bigint, token = usdt, to = address): Promise<string> {
   const hash = world.play.pay({ token, to, units });
   world.mine(4);
@@ -155,7 +155,7 @@ describe('deposits', () => {
 
 describe('an operator', () => {
   const post = (path: string, body: object) => operator.call('POST', `/api/operator${path}`, body);
-  /** One that is held because the second endpoint does not know it. */
+  /** A deposit that is held because the second endpoint does not know it. */
   async function held(): Promise<{ deposit_id: string; amount_usd_micro: string }> {
     faults.lag = 1_000;
     await pay(2_000_000n);

@@ -1,4 +1,4 @@
-/** The operator's console in a real browser: what the service earns, vouchers, invitations, the log. */
+/** The operator's console in a real browser: revenue, vouchers, invitations, the log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -178,7 +178,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await page.goto(`${base}/operator${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
-      // Shares are written as Russian writes them.
+      // Percentages have the Russian form.
       if (path === '') await page.getByText(/^\d+(,\d)?\u00a0% выручки$/).waitFor();
       assert.deepEqual(await barriers(page), [], path);
       await picture(page, `operator-ru${path.replace('/', '-')}`);

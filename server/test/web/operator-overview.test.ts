@@ -29,7 +29,7 @@ const ask = async (path: string) => {
   return body;
 };
 
-/** So many finished requests that ended so many days ago. */
+/** Makes `count` requests that ended `daysAgo` days ago. */
 async function earn(count: number, daysAgo: number): Promise<void> {
   const call = { key: account.key, body: { prompt: 'a cat' } };
   for (let i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ describe('the overview', () => {
     await earn(1, 40);
     await earn(3, 3);
     await earn(2, 0);
-    // Days that were summed up before are summed up again here: really, nothing ends in the past.
+    // Deletes stored sums, because this test lets requests end in the past.
     await service.db.run(rawSql('truncate revenue_days, revenue, spending'));
     assert.deepEqual(figures(await ask('/overview?days=7')), [5, '50000', '20000', '30000']);
     const month = await ask('/overview?days=90');
@@ -252,7 +252,7 @@ describe('an invitation to sign up', () => {
       assert.equal(await shown(), 200);
       const { accounts } = (await maker.call('GET', '/api/me')).body;
       const { account_id } = accounts[0];
-      // Else it would have no owner left, which the database refuses.
+      // Otherwise the account would have no owner, which the database refuses.
       await person(service, { [account_id]: 'owner' });
       await service.db.run(rawSql(end, [account_id, maker.id]));
       assert.equal(await shown(), 404);

@@ -91,7 +91,7 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
     );
     await page.getByRole('link', { name: 'fake/image' }).click();
     await page.waitForURL(/\/operator\/requests\//);
-    // The list that it comes from shows its id and its margin too.
+    // The list of requests also shows its id and its margin.
     await page.getByRole('heading', { level: 1, name: 'fake/image' }).waitFor();
     await page.getByText('$0.006', { exact: true }).waitFor();
     assert.deepEqual(await barriers(page), []);

@@ -1,4 +1,4 @@
-/** The operator's calls: who may make them, and the log that each action leaves. */
+/** The operator's calls: who may make them, and the log's row of each action. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operatorRoutes } from '../../src/http/operator/routes.ts';
@@ -38,7 +38,7 @@ const newVoucher = async () => {
   return (await createVouchers(service.db, wanted))[0]!.id;
 };
 
-/** A call of each action that works, by its name in the log. */
+/** A successful call of each action, by the action's name in the log. */
 const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'books.prove': async () => [{}, {}],
   'account.create': async () => [{}, { email: email(), invite: true }],
@@ -105,7 +105,7 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
 };
 
-/** A deposit from the chain that `chain.resume` has added. */
+/** A held deposit from the chain that the case `chain.resume` has added. */
 const held = async () => {
   const id = newId();
   const hash = `0x${id.replaceAll('-', '').padStart(64, '0')}`;
@@ -140,7 +140,7 @@ async function charged(): Promise<string> {
   await service.work();
   return id;
 }
-/** One that failed, and nobody knows whether it ran. */
+/** A failed request with an unknown outcome. */
 const lost = async () => {
   const id = await submitted();
   service.fake.behave = { start: () => ({ outcome: 'rejected', message: 'no' }) };
@@ -242,7 +242,7 @@ test('operator keys are listed with whether their maker is still an operator', a
   assert.deepEqual(await left(), [typed, ['kept', leaver.email, true]]);
 });
 
-/** In the order of the table, which is that of the names above. */
+/** Names of the actions, in the order of the table above. */
 function actions(): string[] {
   return Object.keys(calls);
 }
@@ -270,7 +270,7 @@ async function suspendedOperator(): Promise<Person> {
 }
 
 let developer: Person | undefined;
-/** Belongs to an operator's account, and does not own it. */
+/** A developer, not an owner, of an operator's account. */
 async function developerOfOperators(): Promise<Person> {
   if (developer) return developer;
   const { id } = await createAccount(service.db, { email: 'crew@example.com', is_operator: true });

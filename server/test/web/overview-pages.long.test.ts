@@ -46,7 +46,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       for (const spread of await pointsOf(page))
         assert.ok(spread < 1, `points are ${spread} apart`);
 
-      // A request that ends while one looks on disappears from the running ones.
+      // A request that ends disappears from the running ones while the page is open.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
       await page.getByText('Nothing is running').waitFor();
       await service.call('POST', '/v1/queue/fake/image', {

@@ -1,4 +1,4 @@
-/** The live stream of the pages: what is told, how soon, to whom, and when it ends. */
+/** The event stream of the pages: contents, delay, recipients and end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -29,7 +29,7 @@ interface Told {
 
 interface Opened {
   events: Events;
-  /** The next of this kind, others passed over; null at the end. */
+  /** The next event of this kind, skipping others; null at the end. */
   next(event: string): Promise<Told | null>;
 }
 
@@ -50,7 +50,7 @@ async function open(who = ada, { account_id } = account, base = service.base): P
         return { event, data: JSON.parse(found.data) };
     }
   };
-  // With it the account is watched from here on.
+  // After this event the account is watched.
   assert.ok(await next('balance'));
   return { events, next };
 }
@@ -138,7 +138,7 @@ describe('an open page is told', () => {
     let isTold = false;
     void told.finally(() => (isTold = true));
     const { key } = account;
-    // On a slow machine so many changes may be told in several events.
+    // On a slow machine so many changes may come in several events.
     for (let round = 1; round <= 5 && !isTold; round++) {
       const ids = await Promise.all(Array.from({ length: 45 }, () => submit()));
       const cancel = (id: string) => service.call('POST', `/v1/requests/${id}/cancel`, { key });
@@ -149,7 +149,7 @@ describe('an open page is told', () => {
   });
 
   test('nothing of other accounts', async () => {
-    // Not the account of the test before, of which more may be told.
+    // New accounts, because more events of the last test's account may come.
     const [own, other] = [await service.account(), await service.account()];
     const eve = await person(service, { [own.account_id]: 'read_only' });
     const stream = await open(eve, own);

@@ -1,4 +1,4 @@
-/** The palette in a real browser: what it finds, what it does, and by the keyboard alone. */
+/** The palette in a real browser: searches and actions, by keyboard only. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -41,7 +41,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     return { ...visit, asked };
   }
 
-  /** Somebody of a new account. */
+  /** A person with a new account. */
   async function someone(role: Role = 'owner') {
     const account = await service.account();
     return { account, who: await person(service, { [account.account_id]: role }) };
@@ -57,7 +57,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
 
   async function ask(page: Page, text: string) {
     await page.keyboard.press('Control+k');
-    // Keys typed before the field has the focus go nowhere.
+    // Keys that are typed before the field has the focus are lost.
     await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type(text);
   }
@@ -71,7 +71,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await groups(page), ['Dashboard', 'Studio', 'Actions']);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'palette-open');
-    // Up from the first is the last, and the field says which one it is.
+    // The arrow up leads from the first option to the last, and the field names the option.
     await page.keyboard.press('ArrowUp');
     const last = offer(page, 'Sign out');
     assert.equal(await last.getAttribute('aria-selected'), 'true');
@@ -223,7 +223,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await overflowOf(page), 0);
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'palette-phone');
-    // A person who may only look makes no key.
+    // A person who may only read cannot make a key.
     await offer(page, 'Top up the balance').waitFor();
     assert.equal(await offer(page, 'Create a key').count(), 0);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).tap();
@@ -235,7 +235,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await until('the other account', async () => (await chosen()) === second.account_id);
     await touch('язык', /Русский/);
     await page.locator('html[lang="ru"]').waitFor();
-    // Texts loaded before change their language at once as well.
+    // Texts that were loaded before change their language at once too.
     await touch('создать', /Создать ключ/);
     const form = page.getByRole('dialog', { name: 'Создать ключ' });
     await form.getByRole('button', { name: 'Закрыть' }).tap();

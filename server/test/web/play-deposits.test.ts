@@ -32,7 +32,7 @@ after(async () => {
   await Promise.all([trial.stop(), real.stop()]);
 });
 
-/** The status of a new account's call for play money, and its balance after the chain was read. */
+/** A new account asks for play money: the status, and the balance after the chain was read. */
 async function asked(service: Service): Promise<[status: number, available: bigint]> {
   const account = await service.account({ usd: 0 });
   const who = await person(service, { [account.account_id]: 'owner' });
@@ -45,7 +45,7 @@ async function asked(service: Service): Promise<[status: number, available: bigi
   return [status, (await service.balance(account)).available];
 }
 
-/** The call is in no document, so it is made without the checks of the others. */
+/** Without the check by the OpenAPI document, which does not have this call. */
 function askedByKey({ base }: Service, key?: string): Promise<Response> {
   const headers: Record<string, string> = key ? { authorization: `Key ${key}` } : {};
   return fetch(`${base}/v1/play-deposits`, { method: 'POST', headers });
@@ -101,7 +101,7 @@ test('a page hears of a deposit when it is seen and when it is credited', async 
   assert.equal((await theirs.call('POST', '/play-deposits', {})).status, 200);
   world.mine(4);
   await read(trial);
-  // The other account hears of its own money first, then of its own deposit.
+  // The other account gets the event of its balance first, then that of its deposit.
   assert.equal(await theirs.next('balance', 'deposits'), 'balance');
   assert.equal(await theirs.next('balance', 'deposits'), 'deposits');
   theirs.events.leave();

@@ -1,4 +1,4 @@
-/** Calls that were refused: counted by key and code, shown to the account, and to nobody else. */
+/** Refused calls: counted by key and code, and shown only to the account. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';

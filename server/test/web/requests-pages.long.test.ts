@@ -1,4 +1,4 @@
-/** The pages of requests in a real browser: as they change, narrowed, and one by one. */
+/** The pages of requests in a real browser: live changes, filters, single requests. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -32,7 +32,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** Somebody of a new account, signed in. */
+  /** The browser of a person with a new account, signed in. */
   async function comes(options: VisitOptions = {}, role: 'owner' | 'read_only' = 'owner') {
     const account = await service.account();
     const who = await person(service, { [account.account_id]: role });

@@ -1,4 +1,4 @@
-/** Requests on the pages: the list with its filters and pages, and everything about one. */
+/** Requests on the pages: the list with filters and paging, and a single request. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
@@ -20,7 +20,9 @@ let account: TestAccount;
 let ada: Person;
 /** A second key of the same account. */
 let second: { key: string; key_id: string };
-/** Oldest first: one of each end, then twelve that wait, the last four by the second key. */
+/**
+ * Requests, oldest first: one of each end, then twelve waiting, the last four by the second key.
+ */
 const made: string[] = [];
 
 before(async () => {
@@ -165,7 +167,7 @@ describe('the small picture of a request', () => {
       const reply = await small(made[0]!, ada, query);
       assert.deepEqual([reply.status, reply.text.slice(0, 4)], [200, 'RIFF'], query);
     }
-    // Whole, it is no larger than the picture itself, which is one pixel.
+    // At full size it is as large as the image, which has one pixel.
     assert.deepEqual([await widthOf('square'), await widthOf('card')], [128, 1]);
     for (const index of ['2', '-1', 'x', '01'])
       assert.equal((await small(made[0]!, ada, `?index=${index}`)).status, 404, index);

@@ -1,4 +1,4 @@
-/** People who read Russian are told in Russian why the service refused, with its values. */
+/** Refusals of the service have Russian texts, with their values. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { inRussian, sentences } from '../../../web/src/words/russian.ts';
@@ -19,7 +19,7 @@ import {
 
 const catalogue = [errors, failures, faults].flatMap((each) => Object.keys(each));
 
-/** Parts that need no Russian words: formats, fields, commands. */
+/** Parts that stay as they are in Russian texts: formats, fields, commands. */
 const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url)\b/g;
 /** For example `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
 const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«(voucher|chain):»/g;

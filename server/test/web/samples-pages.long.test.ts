@@ -1,4 +1,4 @@
-/** A first call costs as little as can be: the samples take the cheapest model, wherever they stand. */
+/** Samples on all pages use the cheapest model, so that a first call costs little. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -6,7 +6,7 @@ import { enter, openBrowser, picture, withoutBrowser } from '../kit/browser.ts';
 import { fakeCatalog, type Service } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
-/** The dear rows stand first. */
+/** The usual catalog with its expensive rows first. */
 const catalog = fakeCatalog.replace(
   'models:\n',
   `models:

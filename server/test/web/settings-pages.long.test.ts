@@ -31,7 +31,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** Somebody's browser, signed in as the owner of an account of their own. */
+  /** A browser, signed in as the owner of a new account. */
   async function owner(options: VisitOptions = {}) {
     const { account_id } = await service.account();
     const someone = await person(service, { [account_id]: 'owner' });
@@ -73,7 +73,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     assert.equal((await someone.signIn()).body.twoFactorRedirect, true);
     assert.deepEqual(await barriers(again.page), []);
     await picture(again.page, 'two-factor-phone');
-    // The code of now was used.
+    // The current code was already used.
     await again.page.keyboard.type(totp(secret, Date.now() + 30_000));
     await again.page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.deepEqual([...faults, ...again.faults], []);

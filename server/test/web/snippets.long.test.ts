@@ -9,7 +9,7 @@ import {
 } from '../../../web/src/components/snippets/snippets.ts';
 import { missing, openWorld, type World } from '../examples/example-kit.ts';
 
-/** The code that the pages offer for a call, run as it stands. */
+/** Runs the code that the pages offer for a call, unchanged. */
 
 const fare = new URL('../../../client/dist/cli/main.js', import.meta.url).pathname;
 
@@ -40,7 +40,7 @@ const shell = (code: string) =>
     XDG_CONFIG_HOME: world.dir,
   });
 
-/** The output of each language when its code has run. */
+/** Runs code of each language and returns its output. */
 const runs: Record<SnippetLanguage, (code: string) => Promise<string>> = {
   curl: async (code) => (await shell(code)).stdout,
   async fare(code) {

@@ -1,4 +1,4 @@
-/** Models that an operator stopped: what stops with them, what ends that, and where it shows. */
+/** Models that an operator stopped: the effects, the end of a stop, and where it is shown. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';

@@ -1,4 +1,4 @@
-/** Visitors with neither key nor session, against those who pay. */
+/** Visitors without key or session cannot crowd out customers. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { password, newAddress, originOf, person, startWebService, stranger } fro
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Sixteen calls at once are two of strangers, and one of each network. */
+/** Of 16 calls at once, 2 may be from strangers, and 1 from each network. */
 const most = 16;
 const open = ['/api/auth/sign-out', '/api/auth/sign-in/email', '/api/sign-up', '/api/invitation'];
 
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** The head of a call whose body does not come. */
+/** Sends the head of a call, but not its body. */
 function hold(base: string, path: string, address: string, origin: string): Socket {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);

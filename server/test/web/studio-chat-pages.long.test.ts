@@ -1,4 +1,4 @@
-/** Chat in the studio, in a real browser; and what waits in a queue. */
+/** Chat in the studio in a real browser, and waiting requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
@@ -57,7 +57,9 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   }
 
   const reply = '**Bold** <img src=x onerror=alert(1)>\n\n```js\nlet a = 1;\n```\n';
-  /** Gives `reply` letter by letter; where `hold` is given, half of it and then nothing. */
+  /**
+   * Streams `reply` letter by letter. With `hold`, stops after half of it until `hold` resolves.
+   */
   const speak = (hold?: Promise<void>) => (): ChatOutcome => ({
     outcome: 'stream',
     chunks: (async function* () {
@@ -91,7 +93,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       const now = async () => BigInt((await ceiling.getAttribute('data-ceiling'))!);
       await until('the reply may cost less', async () => (await now()) < dear);
       await page.getByLabel('Write a message').press('Enter');
-      // A dollar and two for a million tokens.
+      // At one and two dollars for a million tokens.
       await page.locator('[data-cost="2000"]').waitFor({ timeout: 20_000 });
       assert.deepEqual(await charges(account), [2000n]);
       const sent = service.fake.chats.at(-1)!.body;

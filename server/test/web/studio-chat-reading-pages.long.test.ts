@@ -1,4 +1,4 @@
-/** Reading a conversation in the studio: what is in sight, and what a reply's Markdown becomes. */
+/** Reading a conversation in the studio: scrolling, and the Markdown of replies. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -43,7 +43,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     await page.keyboard.press('Enter');
   }
 
-  /** The pieces of one reply; a promise among them holds back what follows it. */
+  /** Streams the pieces of a reply; a promise among them delays the later pieces. */
   const speak = (pieces: (string | Promise<void>)[]) => (): ChatOutcome => ({
     outcome: 'stream',
     chunks: (async function* () {
@@ -63,14 +63,14 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
   const paragraphs = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => `Paragraph ${from + i} of the reply.\n\n`);
 
-  /** How far the page is from its end, in pixels. */
+  /** The distance of the page from its end, in pixels. */
   const gapOf = (page: Page) =>
     page.evaluate<number>(
       'Math.round(document.documentElement.scrollHeight - window.scrollY - window.innerHeight)',
     );
   const topOf = (page: Page) => page.evaluate<number>('window.scrollY');
 
-  /** Nothing of it is behind the composer. */
+  /** Asserts that no part of this text is behind the composer. */
   async function inSight(page: Page, text: string): Promise<void> {
     const composer = page.getByLabel('Write a message');
     await until(`“${text}” is in sight`, async () => {

@@ -1,4 +1,4 @@
-/** Chat in several tabs of one browser, which keeps the conversations for all of them. */
+/** Chat in several tabs of a browser, which share its stored conversations. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -32,7 +32,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
 
   const textOf = ({ body }: ChatCall) => (body.messages as { content: string }[]).at(-1)!.content;
 
-  /** The reply to "alpha" is "reply to alpha"; it ends when what is held for it lets it. */
+  /** Replies "reply to alpha" to "alpha"; a reply ends when its promise in `held` resolves. */
   function speak(held: Record<string, Promise<void>> = {}): void {
     service.fake.behave = {
       chat: (call) => ({
@@ -67,7 +67,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
   }
 
   const spoken = /^(reply to )?(alpha|two|three)$/;
-  /** The texts in the conversation that is shown, in their order. */
+  /** The texts of the conversation on the page, in order. */
   const said = (page: Page) => page.getByRole('log').getByText(spoken).allInnerTexts();
   const list = (page: Page) => page.getByRole('navigation', { name: 'Conversations' });
   const titles = (page: Page) => list(page).locator('button:not([aria-label])');
@@ -186,7 +186,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     assert.equal(await titles(one).count(), 100);
     assert.equal(await one.getByText('Old 0', { exact: true }).count(), 0);
 
-    // Until nothing more fits.
+    // Fills the storage until nothing more fits.
     await one.evaluate(`for (let much = 2 ** 22; much >= 1; much /= 2) {
       const now = localStorage.getItem('full') ?? '';
       try { localStorage.setItem('full', now + 'x'.repeat(much)); } catch {}

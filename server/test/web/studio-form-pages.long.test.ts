@@ -1,4 +1,4 @@
-/** The input of a model in the studio, and the uses of its output, in a real browser. */
+/** A model's form in the studio, and the use of its output as input, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as keys from '../../src/db/accounts/keys.ts';
@@ -10,7 +10,7 @@ import { canvas, completed, counted, openStudio, price, run, type Studio } from 
 
 const edit = 'sandbox/canvas/edit';
 
-/** How wide a picture is once the browser has read it. */
+/** The width of an image once the browser has decoded it. */
 const decoded = (node: any): Promise<number> => node.decode().then(() => node.naturalWidth);
 
 describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
@@ -91,7 +91,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     const bytes = `Uint8Array.from(atob('${tinyPng.toString('base64')}'), (c) => c.charCodeAt(0))`;
     const given = (content: string) =>
       `data = new DataTransfer(); data.items.add(new File([${content}], 'a.png', {type: 'image/png'}));`;
-    // Beside all fields: the first one that has room takes it.
+    // If it is dropped beside all fields, the first field with room takes it.
     await page.evaluate(
       `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, cancelable: true })) }`,
     );

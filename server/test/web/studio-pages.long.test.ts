@@ -1,4 +1,4 @@
-/** From the gallery to a result, in a real browser, with the sandbox behind it. */
+/** From the gallery to a result in a real browser, with the sandbox as the upstream. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
@@ -24,7 +24,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       await page.waitForURL(/q=landscape/);
       await page.locator('[data-model-card]').first().click();
       await page.getByRole('heading', { name: 'Canvas', exact: true }).waitFor();
-      // The most expensive resolution, as none is chosen; nothing runs without a prompt.
+      // Without a chosen resolution the most expensive one counts. Without a prompt nothing runs.
       await price(page, '60000');
       assert.equal(await run(page).isDisabled(), true);
       assert.equal(await page.locator('[data-reason]').innerText(), 'Required: Prompt');

@@ -1,4 +1,4 @@
-/** Lost answers and prices of an account in the studio, in a real browser. */
+/** Lost answers, and an account's own prices, in the studio in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setPrice } from '../../src/operations/accounts/account.ts';

@@ -1,4 +1,4 @@
-/** Decisions of the studio from values alone: streams, texts of models, controls of a form. */
+/** Functions of the studio: streams, texts of models, controls of a form. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import {
  */
 const lastsMax = 2;
 
-/** Seconds of processor time: a busy machine counts for nothing. */
+/** Seconds of processor time, because other processes may slow down the machine. */
 function secondsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
@@ -124,7 +124,7 @@ describe('the text of a model', () => {
   });
 });
 
-/** The text that a reader sees. */
+/** The visible text of these tokens. */
 function textOf(tokens: unknown): string {
   if (Array.isArray(tokens)) return tokens.map(textOf).join(' ');
   const { tokens: inside, items, header, rows, text } = tokens as Record<string, unknown>;

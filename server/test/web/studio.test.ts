@@ -1,4 +1,4 @@
-/** The API from within the web pages: whose money it spends, and who may spend it. */
+/** The API within the web pages: which account pays, and who may spend. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as accounts from '../../src/db/accounts/accounts.ts';
@@ -25,7 +25,7 @@ async function world(usd = 10) {
   return { account, owner, at: owner.of(account.account_id) };
 }
 
-/** Rows and movements of money, to see that nothing has happened. */
+/** Requests and transfers, to prove that nothing has happened. */
 async function traces({ account_id }: TestAccount) {
   const [row] = await service.db.run<{ requests: bigint; transfers: bigint }>(
     rawSql(

@@ -1,4 +1,4 @@
-/** Browsers and sessions trusted before somebody changed how they sign in lose that trust. */
+/** When a person changes how they sign in, earlier sessions and trusted browsers end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -22,7 +22,7 @@ before(async () => {
 after(() => service.stop());
 
 const newPassword = 'a whole new one';
-/** A try from an address of its own. */
+/** A call from a new address. */
 const auth = (who: Person, path: string, body: object) =>
   who.call('POST', `/api/auth${path}`, body, { 'x-forwarded-for': newAddress() });
 const signIn = (who: Person, given: string) =>
@@ -37,7 +37,7 @@ async function setUp(who: Person): Promise<{ secret: string; backupCodes: string
   return { secret, backupCodes: body.backupCodes };
 }
 
-/** Somebody with an app, and a browser that was trusted with one of its codes. */
+/** A person with an authenticator app, and a browser that was trusted with a code. */
 async function trusted() {
   const ada = await person(service);
   const { backupCodes } = await setUp(ada);

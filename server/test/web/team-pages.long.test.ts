@@ -29,7 +29,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** Somebody's browser, signed in as the owner of an account of their own. */
+  /** A browser, signed in as the owner of a new account. */
   async function owner(options: VisitOptions = {}) {
     const { account_id } = await service.account();
     const someone = await person(service, { [account_id]: 'owner' });

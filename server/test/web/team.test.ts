@@ -1,4 +1,4 @@
-/** The people of an account: who may change them, and what can never happen. */
+/** The people of an account: who may change them, and which changes are always refused. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Role } from '../../src/core/account/role.ts';
@@ -25,11 +25,11 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** An account with somebody of each role that is named. */
+/** An account with a person of each named role. */
 async function teamOf<R extends string>(...names: R[]) {
   const { account_id } = await service.account();
   const people: Person[] = [];
-  // One after the other: they are shown in the order in which they came.
+  // One after the other, because the page shows people in the order in which they joined.
   for (const name of names) {
     people.push(await person(service, { [account_id]: name.replace(/\d$/, '') as Role }));
   }
@@ -372,7 +372,7 @@ describe('the people of an operator’s account', () => {
     const { of, people, account_id } = await teamOf('owner', 'billing');
     await of(0).call('DELETE', `/members/${people[1]!.id}`);
     const rows = await logOf(account_id);
-    // The deposit that the account began with.
+    // The account's first deposit.
     assert.deepEqual(
       rows.map(({ action }) => action),
       ['account.credit'],

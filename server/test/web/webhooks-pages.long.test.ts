@@ -61,11 +61,11 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
         });
         await page.goto(`${originOf(service)}/dashboard/webhooks`);
         const rows = page.getByRole(size === 'phone' ? 'listitem' : 'row');
-        // The badge alone: a port, an id or a duration may hold the same digits.
+        // Only the badge, because a port, an id or a duration may have the same digits.
         const answered = (status: number) =>
           rows.getByText(String(status), { exact: true }).first();
         await answered(500).waitFor();
-        // Cards, where a table would have to be moved sideways.
+        // Cards on windows that are too narrow for the table.
         assert.equal(await page.getByRole('table').count(), size === 'phone' ? 0 : 1);
         await page.getByLabel('Address', { exact: false }).first().fill(`${url}/taken`);
         await page.getByRole('button', { name: 'Send', exact: true }).click();

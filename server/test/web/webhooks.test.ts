@@ -1,4 +1,4 @@
-/** The page of webhooks: secrets, tests and resends, and what was sent. */
+/** The page of webhooks: secrets, tests, resends and sent notifications. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

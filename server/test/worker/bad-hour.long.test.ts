@@ -6,7 +6,7 @@ import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { rowOf } from './floor.ts';
 
-/** An upstream that answers 500 for many minutes: they pass in the database, by moving its rows. */
+/** An upstream that answers 500 for many minutes. Time passes by moving rows of the database. */
 
 const rows = (id: string, upstreams: string) => `
   - id: ${id}/chat
@@ -55,7 +55,7 @@ after(async () => {
   await service.stop();
 });
 
-/** A minute later: failures are older, and pauses and due times nearer. */
+/** Lets a minute pass: makes failures older, and pauses and due times nearer. */
 async function minutePasses(): Promise<void> {
   await service.db.run(
     rawSql(`update upstreams set failed_at = failed_at - interval '1 min',
@@ -75,7 +75,7 @@ async function talk(model: string, { key }: TestAccount): Promise<number> {
 async function draw(model: string, { key }: TestAccount): Promise<string | null> {
   const call = { key, body: { prompt: 'x' } };
   const { status, body } = await service.call('POST', `/v1/queue/${model}`, call);
-  // While it is paused nothing is taken, and nothing is reserved.
+  // While the upstream is paused, submits are refused and reserve nothing.
   assert.ok(status === 202 || status === 503, String(status));
   return status === 202 ? body.request_id : null;
 }
@@ -115,7 +115,7 @@ test('without one each fails within its own time, and none waits for its deadlin
     );
     await minutePasses();
   }
-  // Requests submitted during a pause were not sent, and waited for its end.
+  // Requests that were not sent before a pause wait for its end.
   await service.db.run(rawSql('update upstreams set paused_until = null'));
   await service.work();
   assert.deepEqual(await ends(ids), ['FAILED outcome_unknown']);

@@ -7,7 +7,7 @@ import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 import { rounds, rowOf, submitted } from './floor.ts';
 
-/** When failures of one account are taken for the upstream's: as long as nobody is served there. */
+/** Failures of one account count against the upstream only as long as no account is served. */
 
 const row = (id: string) => `
   - id: own/${id}

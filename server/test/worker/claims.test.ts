@@ -8,7 +8,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { until } from '../kit/until.ts';
 import { submitted } from './floor.ts';
 
-/** Whose turn it is, and how many run at a time, seen from the upstream. */
+/** The order of claims and the number of running jobs, seen from the upstream. */
 
 const slots = 4;
 let service: Service;
@@ -28,18 +28,18 @@ beforeEach(() => {
   fake.starts.length = 0;
 });
 
-/** Finishes every job in its first reply, so that a round of the worker is a turn of the slots. */
+/** Finishes every job in its first answer, so that each round of the worker frees all slots. */
 function finishAtOnce(): void {
   fake.behave.start = () => ({ outcome: 'done', result: images(1) });
 }
 
-/** All at once; their ids are in the order in which they were taken. */
+/** Submits all at once. The ids are in the order of acceptance. */
 async function queue(account: TestAccount, count: number): Promise<string[]> {
   const ids = await Promise.all(Array.from({ length: count }, () => submitted(service, account)));
   return ids.toSorted();
 }
 
-/** All that waits, in few rounds. */
+/** Runs all waiting requests in few rounds. */
 async function workOff(): Promise<void> {
   fake.concurrency = 1_000;
   while ((await service.app.worker!.runOnce()) > 0);
@@ -98,7 +98,7 @@ describe('a turn', () => {
     const ids = await queue(account, 30);
     while ((await service.app.worker!.runOnce()) > 0);
     const order = fake.starts.map(({ request_id }) => ids.indexOf(request_id));
-    // The few of one round start together.
+    // The jobs of a round start together.
     const rounds = Array.from({ length: Math.ceil(30 / slots) }, (_, i) =>
       order.slice(i * slots, (i + 1) * slots),
     );

@@ -9,7 +9,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, fenced, gate, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** Data that goes when its time is over, and not a moment sooner. */
+/** Data is deleted when its time is over, and not before. */
 
 let service: Service;
 let account: TestAccount;
@@ -32,7 +32,7 @@ function storedBelow(name: string): string[] {
 }
 const stored = (id: string) => storedBelow('').filter((path) => path.includes(id));
 
-/** Moves all of a request's times so far into the past. */
+/** Moves all times of a request so many hours into the past. */
 async function age(id: string, hours: number): Promise<void> {
   await service.db.run(
     rawSql(

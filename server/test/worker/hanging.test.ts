@@ -5,7 +5,7 @@ import { fakeCatalog, startService, type Service, type TestAccount } from '../ki
 import { until } from '../kit/until.ts';
 import { gate, rowOf, submitted } from './floor.ts';
 
-/** An upstream that hangs holds a part of a worker, and the work of others goes on. */
+/** A hanging upstream gets only a part of a worker, and other work goes on. */
 
 const row = `
   - id: other/image

@@ -7,7 +7,10 @@ import { accept, images } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, fenced, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
-/** A worker that is so slow that its lease ends: another takes the request, and the first one's write is void. */
+/**
+ * If a slow worker's lease ends, another worker takes the request, and the first one's write
+ * changes nothing.
+ */
 
 let service: Service;
 let second: App;

@@ -7,7 +7,7 @@ import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { card, moneyOf, passDeadline, rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** Jobs whose start was answered by a fault of the upstream, where another one can take them. */
+/** Jobs whose start ended with a fault of the upstream, at a model with another route. */
 
 const row = (id: string, upstreams: string, more = '') => `
   - id: lost/${id}
@@ -50,7 +50,7 @@ after(async () => {
 });
 const atOnce = new Set(['text-to-image']);
 beforeEach(async () => {
-  // An account of its own: a route that lost three starts of an account is tried last for it.
+  // A new account, because a route that lost three starts of an account is tried last for it.
   account = await service.account({ open_jobs: 1_000 });
   for (const each of [fake, other])
     Object.assign(each, { behave: {}, class: 'C', synchronous: atOnce, callback: undefined });

@@ -5,12 +5,12 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 
-/** Notifications share a worker with jobs: receivers that hang take a part of it, and no more. */
+/** Notifications share a worker with jobs: hanging receivers take only a part of it. */
 
 let receiver: LocalServer;
 let service: Service;
 before(async () => {
-  // Never answers.
+  // The receiver never answers.
   receiver = await serveHttp(() => {});
   service = await startService({
     env: {
@@ -42,7 +42,7 @@ test("hanging receivers hold neither jobs nor others' notifications, and lose no
   for (let i = 0; i < 20; i++) ids.push(await submit(hog, hook('/hog')));
   for (const id of ids) await service.call('POST', `/v1/requests/${id}/cancel`, { key: hog.key });
   const rounds: Promise<number>[] = [];
-  // A round's own promise waits for what it began; the hung ones end with the test.
+  // A round waits for the work that it began; hanging rounds end with the test.
   const round = () => rounds.push(worker.runOnce().catch(() => 0));
   round();
   await until('the share of one account is under way', async () => posted('/hog') === 2);

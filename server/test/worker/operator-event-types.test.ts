@@ -1,4 +1,4 @@
-/** Each fact that the operator is notified of is an event, once, with its facts. */
+/** Each operator event is written once, with its data. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { eventTypes, type EventType } from '../../src/core/operator-event.ts';
@@ -59,7 +59,7 @@ async function pay(usd: bigint): Promise<void> {
   await read();
 }
 
-/** Starts of requests fail like this. */
+/** Lets starts of requests fail in this way. */
 async function refuse(why: 'credential' | 'unreachable'): Promise<void> {
   service.fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no such thing' });
   await submitted(service, account);
@@ -76,7 +76,7 @@ async function audit(): Promise<void> {
   await auditWhenDue(service.db, service.app.metrics, log, new AbortController().signal);
 }
 
-/** The actions after which each event is written, and its facts. */
+/** The action that causes each event, and the event's data. */
 const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<string, unknown> }> = {
   'account.created': {
     act: async () => {
@@ -104,7 +104,7 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
     act: async () => {
       await pay(200n);
       await read();
-      // Dust concerns nobody.
+      // Dust causes no event.
       await pay(0n);
     },
     facts: {

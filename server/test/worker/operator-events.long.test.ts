@@ -36,10 +36,10 @@ after(async () => {
 });
 
 const change = (text: string, from = service) => from.db.run(rawSql(text));
-/** Makes every event that waits due now. */
+/** Makes every waiting event due now. */
 const due = () => change('update operator_events set wake_at = now() where wake_at is not null');
 const send = () => service.app.events.runOnce();
-/** Writes events that are named by their numbers. */
+/** Writes events with these numbers. */
 const write = (account: TestAccount | null, ...numbers: number[]) =>
   addMany(
     service.db,
@@ -124,7 +124,7 @@ describe('a receiver', () => {
     await write(a, 1, 2);
     let isLost = true;
     receiver.answer = async () => {
-      // As if this process had died, and the lease had ended.
+      // As if the process had died and its lease had ended.
       if (isLost)
         await change(
           'update operator_events set attempt = attempt + 1, wake_at = now() where wake_at > now()',

@@ -19,7 +19,9 @@ import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 let service: Service;
 let account: TestAccount;
-/** Allowed to fetch from the upstream's own host below, and keeps no more than 20,000 bytes of an output. */
+/**
+ * A service that may fetch from the upstream's host, and keeps at most 20,000 bytes of an output.
+ */
 let trusting: App;
 let server: Server;
 let host: string;
@@ -62,7 +64,7 @@ const result = (media: OutputMedia[], more: Partial<Result> = {}): Result => ({
   ...more,
 });
 
-/** Everything that lies in the store for a request. */
+/** The stored files of a request. */
 function stored(id: string): string[] {
   const folder = join(service.dir, 'media');
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
@@ -70,7 +72,7 @@ function stored(id: string): string[] {
   );
 }
 
-/** Submits, lets the upstream finish with that, and works until there is nothing to do. */
+/** Submits, lets the upstream finish with this result, and works until nothing is due. */
 async function finished(
   made: Result,
   input: object = { prompt: 'a cat' },
@@ -260,7 +262,7 @@ describe('a generation that worked', () => {
         [[id, odd]],
       ),
     );
-    // Where the upstream tells no cost that can be, the row's own counts: 0.004 USD an image.
+    // If the upstream reports no valid cost, the row's cost counts: 0.004 USD an image.
     assert.deepEqual(rows, [{ cost_usd_micro: 4_321n }, { cost_usd_micro: 4_000n }]);
     assert.doesNotMatch(
       JSON.stringify(await card(service, account, id)),
@@ -273,7 +275,7 @@ describe('a generation that worked', () => {
     for (const [input, cost] of [
       [{ resolution: '480p', duration_seconds: 2 }, 20_000n],
       [{ resolution: '720p', duration_seconds: 2 }, 40_000n],
-      // Left out, the most expensive one is reserved and asked for.
+      // If the resolution is left out, the most expensive one is reserved and requested.
       [{ duration_seconds: 2 }, 40_000n],
     ] as const) {
       const id = await finished(made, { prompt: 'x', ...input }, 'fake/film/text-to-video');

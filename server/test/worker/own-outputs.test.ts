@@ -8,7 +8,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { traces } from '../kit/traces.ts';
 import { card, rounds, submitted, wake } from './floor.ts';
 
-/** An output as the next input: its signed link is as good as a file, on the smallest host too. */
+/** An output as the next input: its signed link works like a file, also on the smallest host. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 let service: Service;

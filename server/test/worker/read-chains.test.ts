@@ -47,7 +47,7 @@ after(async () => {
   await database.close();
 });
 
-/** A process that reads the chain by these endpoints. */
+/** A process that reads the chain through these endpoints. */
 const reader = (rpcs: Rpc[] = [world.play.rpc], file = fromHead): ChainJob =>
   readerOf(database.db, liveChain(file, rpcs));
 const read = (job: ChainJob) => readNow(database.db, job, fromHead.name);
@@ -142,7 +142,8 @@ test('a chain that is behind is asked again later if its second endpoint has not
       return Promise.reject(new RpcError(method, 429, 'too many'));
     return world.play.rpc(method, params);
   };
-  // Its newest final block is older than the payment, and no older than that of the first.
+  // Its newest final block is older than the payment, but not older than that of the first
+  // endpoint.
   const second: Faults = {
     behind: 5_003,
     forge: (method, answer) =>

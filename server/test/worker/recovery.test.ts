@@ -59,7 +59,7 @@ after(async () => {
   await service.audit();
   await service.stop();
 });
-/** Nothing of one test is left to run in the next. */
+/** Ends everything that a test leaves open, before the next one. */
 beforeEach(async () => {
   for (const upstream of [fake, other])
     Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
@@ -74,8 +74,8 @@ beforeEach(async () => {
 });
 
 /**
- * A process looks at its queues a few times a second. A call without money learns of the pause
- * first.
+ * Waits until the process has noticed a pause, or its end: it reads its queues a few times a
+ * second. A call without money is refused by the pause before the balance is checked.
  */
 async function seen(state: 'rests' | 'works'): Promise<void> {
   const poor = await service.account({ usd: 0 });
@@ -100,7 +100,7 @@ const outcome = async (id: string) => {
   return error === null ? status : `${status} ${error.code}`;
 };
 
-/** Starts whose answer is lost, in three ways; the job is made at the upstream all the same. */
+/** Three ways to lose the answer of a start, although the upstream makes the job. */
 const losses: Record<string, (id: string) => Promise<void>> = {
   'the upstream gave no clear answer': async (id) => {
     fake.behave.start = (job, self) => {
@@ -225,7 +225,7 @@ describe('a start whose answer was lost', () => {
     fake.class = 'C';
     const id = await submitted(service, account);
     await service.work();
-    // The process died right after it had kept the handle.
+    // The process died right after it stored the handle.
     await rounds(service, 2);
     assert.deepEqual([startsOf(id).length, await outcome(id)], [1, 'COMPLETED']);
   });
@@ -443,7 +443,7 @@ describe('the deadline', () => {
     const slow = gate();
     let looks = 0;
     fake.behave.poll = async () => {
-      // The last look, of the other process.
+      // The last poll, by the other process.
       if (++looks > 1) return { state: 'running' };
       await slow.pass();
       return { state: 'done', result: images(1) };

@@ -7,9 +7,9 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
-/** The effects of a refusal: who waits for it, who does not, and what the operator hears. */
+/** The effects of a refusal: which requests wait, and what the operator sees. */
 
-/** An upstream for each test: log lines are not repeated, and looks wait at each. */
+/** An upstream for each test, because log lines are not repeated, and polls of an upstream wait. */
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;
 const rowsOf = (name: string) => `
   - id: ${name}/image
@@ -86,7 +86,7 @@ const upstreamRow = async (model = '') => {
   return row;
 };
 
-/** A figure of this upstream, of all its processes. */
+/** A metric of this upstream, added up over all processes. */
 async function figure(name: string, why: string): Promise<number> {
   const { text } = await service.call('GET', '/metrics', { base: service.base });
   const series = `${name}{upstream="${fake.name}",why="${why}"} `;
@@ -94,7 +94,7 @@ async function figure(name: string, why: string): Promise<number> {
   return Number(line?.slice(series.length) ?? 0);
 }
 
-/** Tries the start of this request so often. */
+/** Tries the start of this request `count` times. */
 async function tries(id: string, count: number): Promise<void> {
   await service.app.worker!.runOnce();
   for (let i = 1; i < count; i++) {
@@ -103,7 +103,7 @@ async function tries(id: string, count: number): Promise<void> {
   }
 }
 
-/** A job that the upstream has taken, and that is not done yet. */
+/** A job that the upstream has accepted and that still runs. */
 async function running(row?: string, who?: TestAccount): Promise<string> {
   fake.behave.poll ??= () => ({ state: 'running' });
   const id = await submit(row, who);
@@ -269,7 +269,7 @@ describe('a look that is refused', () => {
       await wake(service, id);
       await service.app.worker!.runOnce();
       const wakes_in = (await rowOf(service, id)).wakes_in!;
-      // The machine's clock may be set by some milliseconds in between.
+      // The machine's clock may be adjusted by some milliseconds in between.
       if (ms === asks.at(-1)) assert.ok(wakes_in > 115 && wakes_in < 121, String(wakes_in));
       else assert.ok(wakes_in <= 1, `${ms}: ${wakes_in}`);
       fake.behave = {};

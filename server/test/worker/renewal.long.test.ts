@@ -7,7 +7,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { until } from '../kit/until.ts';
 import { card, gate, moneyOf, rowOf, submitted } from './floor.ts';
 
-/** A step that outlasts its lease: the lease is renewed for as long as the step may take. */
+/** If a step lasts longer than its lease, the lease is renewed while the step may run. */
 
 let service: Service;
 let second: App;
@@ -98,7 +98,7 @@ test('a step whose lease is lost is told to stop, and what it says then changes 
   const id = await submitted(service, account);
   const first = service.app.worker!.runOnce();
   await slow.reached;
-  // As another worker would, after a pause of this whole process.
+  // As another worker would claim it after a pause of this whole process.
   await service.db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
   await until('it is told', async () => reason !== undefined);
   assert.match(String(reason), /lease was lost/);

@@ -9,7 +9,7 @@ import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** Which upstream a request goes to, when the first one of its model does not take it. */
+/** The upstream that a request goes to if the model's first one does not accept it. */
 
 const row = (id: string, upstreams: string) => `
   - id: ${id}
@@ -67,7 +67,7 @@ const outcome = async (id: string) => {
 };
 const submit = (model = 'two/image') => submitted(service, account, { prompt: 'x' }, model);
 
-/** As if both were at work, whatever the pauses between. */
+/** Works so many times, ending all pauses in between. */
 async function worked(id: string, count = 4): Promise<void> {
   for (let i = 0; i < count; i++) {
     await service.work();

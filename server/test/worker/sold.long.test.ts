@@ -10,7 +10,9 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { film, sound } from '../storage/media-fixtures.ts';
 import { card, moneyOf, rounds, rowOf, submitted } from './floor.ts';
 
-/** Paid is only what the row sells, and nothing that one upstream says gets in the way of others. */
+/**
+ * Only outputs that the row sells are charged, and odd answers of an upstream do not stop others.
+ */
 
 const row = (id: string, kind: string, task: string, unit = 'request') => `
   - id: ${id}
@@ -62,7 +64,7 @@ const saying = (fields: Record<string, unknown>, media: OutputMedia[] = []): Res
 });
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-/** How a request of that row ended whose upstream says this: `COMPLETED`, or the failure's code. */
+/** The end of a request with this result of the upstream: `COMPLETED`, or the failure's code. */
 async function ended(model: string, made: Result): Promise<{ id: string; end: string }> {
   service.fake.behave.poll = () => ({ state: 'done', result: made });
   const id = await submitted(service, account, { prompt: 'x' }, model);

@@ -31,7 +31,7 @@ describe('a worker that is told to stop', () => {
     });
     const id = await submitted(service, account, { prompt: 'x', image_url: upload.body.file_id });
     const { app } = await service.another();
-    // The step stands still where it looks for its file, before anything was sent.
+    // The step waits while it reads its file, before anything is sent.
     const [held, locked] = [gate(), gate()];
     const lock = db.tx(async (tx) => {
       await tx.run(rawSql('lock table files in access exclusive mode'));
@@ -53,7 +53,7 @@ describe('a worker that is told to stop', () => {
       [true, 'IN_QUEUE'],
     );
     const stopped = service.app.worker!.stop(0);
-    // The grace is over.
+    // The time to stop in order is over.
     await pause(20);
     held.open();
     await Promise.all([lock, round, stopped]);
@@ -116,7 +116,7 @@ describe('a worker that is told to stop', () => {
     const account = await service.account();
     await app.worker!.stop(1_000);
     const id = await submitted(service, account);
-    // Its loop has ended, so nothing is to come.
+    // The worker's loop has ended, so this waits for nothing.
     await app.worker!.run();
     const row = await rowOf(service, id);
     assert.deepEqual(
@@ -226,7 +226,7 @@ describe('two processes', () => {
 
 describe('when every connection to the database is cut', () => {
   test('the worker goes on as soon as there is one again, and nothing is charged twice', async () => {
-    // A claim that is lost with its connection comes back when its lease is over.
+    // If the connection breaks during a claim, the claimed rows are due again when the lease ends.
     const env = { FAREBOX_LEASE_SECONDS: '1.5', FAREBOX_STEP_TIMEOUT_SECONDS: '1' };
     const { fake, db } = await start({ running: true, env });
     const account = await service.account({ open_jobs: 1_000 });

@@ -20,7 +20,7 @@ import { until } from '../kit/until.ts';
 import { S3Server } from '../storage/s3-server.ts';
 import { card, gate, moneyOf, passDeadline, rowOf, submitted, wake } from './floor.ts';
 
-/** While the storage is away nothing that was paid for is lost, and nothing new that needs it is taken. */
+/** While the storage is away, no paid result is lost, and no new work that needs it is accepted. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
 const times = { storageMs: 50 };
@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 
 const ready = (base = service.base) => service.call('GET', '/readyz', { base });
-/** Asked over and over, so without a look at the form of the reply. */
+/** Reads /readyz without the check by the OpenAPI document, because it is called very often. */
 async function isReady(base = service.base): Promise<boolean> {
   const reply = await fetch(`${base}/readyz`);
   await reply.text();
@@ -70,7 +70,7 @@ const spooled = (dir = service.dir): string[] =>
 
 const starts = (id: string) => instant.starts.filter((start) => start.request_id === id).length;
 
-/** Its storage goes away while the upstream makes the image. */
+/** A request whose storage goes away while the upstream makes the image. */
 async function fetchedWhileAway(app: App = service.app, base = service.base): Promise<string> {
   instant.behave.start = async () => {
     await away(base);
@@ -141,7 +141,7 @@ describe('a synchronous image whose storage is away', () => {
     await uploading.reached;
     assert.deepEqual(spooled(), [id]);
     s3.before = () => null;
-    // On the same machine, while the lease of the dead one still holds.
+    // Another process on the same machine, while the lease of the dead one has not ended.
     const { app } = await service.another();
     t.after(() => app.stop());
     await app.worker!.runOnce();

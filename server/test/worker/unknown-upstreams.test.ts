@@ -4,7 +4,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { moneyOf, rowOf, submitted, wake } from './floor.ts';
 
-/** Jobs at an upstream whose definition or variable was taken away while they ran there. */
+/** Running jobs at an upstream whose definition or variable was removed. */
 
 let service: Service;
 let account: TestAccount;
@@ -24,7 +24,7 @@ const told = () =>
     .filter(({ msg }) => msg === 'jobs run at an upstream that is not set up here')
     .map(({ level, upstream, jobs }) => [level, upstream, jobs]);
 
-/** Jobs that the upstream has taken, and that are now said to run at another one. */
+/** Running jobs whose rows now name another upstream. */
 async function stranded(name: string, count: number, handle = 'handle'): Promise<string[]> {
   const ids: string[] = [];
   while (ids.length < count) ids.push(await submitted(service, account));

@@ -5,7 +5,7 @@ import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { rounds, rowOf, submitted, wake } from './floor.ts';
 
-/** A start that was refused once gives its slot up, and does not lose its turn. */
+/** A refused start frees its slot and keeps its turn. */
 
 const row = (id: string, upstreams: string) => `
   - id: ${id}
@@ -53,7 +53,7 @@ const startsOf = ({ starts }: Fake, id: string) =>
   starts.filter(({ request_id }) => request_id === id).length;
 const runOnce = () => service.app.worker!.runOnce();
 
-/** The first start for `old` is refused with a wish for a pause; jobs run until `done` has them. */
+/** Refuses the first start for `old` with `retry_after_ms`. Jobs run until `done` has them. */
 function refuseOnce(upstream: Fake, retry_after_ms: number): Set<string> {
   const done = new Set<string>();
   let refused = false;

@@ -1,4 +1,4 @@
-/** The calls of the operator's API: what each does, and what it leaves in the operator's log. */
+/** The calls of the operator's API: the effect of each, and its row in the operator's log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
