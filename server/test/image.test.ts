@@ -39,7 +39,7 @@ describe('the image', () => {
   const rules = linesOf('.dockerignore');
   const copies = linesOf('Dockerfile').filter((line) => line.startsWith('COPY '));
 
-  test('is given all that it copies', () => {
+  test('gets every file that it copies', () => {
     const own = copies.filter((line) => !line.includes('--from='));
     const sources = own.flatMap((line) => line.split(/\s+/).slice(1, -1));
     assert.ok(sources.includes('server') && sources.includes('web'), sources.join(' '));
@@ -50,7 +50,7 @@ describe('the image', () => {
     }
   });
 
-  test('is given nothing that is made, secret or only for tests', () => {
+  test('gets no file that is built, secret or only for tests', () => {
     for (const file of [
       '.env',
       '.git/config',

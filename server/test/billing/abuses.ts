@@ -18,7 +18,7 @@ export interface Wares {
   wav: string[];
 }
 
-/** What happens to a request after its submit. */
+/** The fate of a request after its submit. */
 export type Course = 'left alone' | 'cancelled' | 'timed out';
 
 export interface Abuse {

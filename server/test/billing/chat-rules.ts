@@ -72,10 +72,10 @@ export const chatRules: readonly ChatRule[] = [
       'z-ai/glm-4.6': [0.5, 2, 202_800, 'thinks'],
       'z-ai/glm-5.3': [1.4, 4.4, 1_048_576, 'thinks'],
     },
-    // Of Anthropic's models.
+    // The factor of Anthropic's models.
     cache_write: 1.25,
     cache_write_hour: 2,
-    // Of Google's models.
+    // The price of Google's models.
     audio: 1,
     // mistral-ocr, the default of OpenRouter's file parser.
     page: 0.002,

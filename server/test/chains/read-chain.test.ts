@@ -97,7 +97,7 @@ describe('a read', () => {
       assert.deepEqual(reading.skipped, { from: 5_001n, to });
     });
 
-  test('of an idle chain with 10,000 addresses asks five things', async () => {
+  test('of an idle chain with 10,000 addresses makes five calls', async () => {
     const world = paid();
     const endpoint = endpointOf(world.play.rpc);
     const load = () => Promise.resolve(many(10_000));
@@ -108,7 +108,7 @@ describe('a read', () => {
     assert.equal(endpoint.calls.length, 5, endpoint.calls.join());
   });
 
-  test('of 2,000 blocks with 10,000 addresses asks once for logs', async () => {
+  test('of 2,000 blocks with 10,000 addresses makes one call for logs', async () => {
     const world = paid();
     world.mine(1_988);
     const endpoint = endpointOf(world.play.rpc);
@@ -121,7 +121,7 @@ describe('a read', () => {
     assert.ok(endpoint.calls.length <= 16, endpoint.calls.join());
   });
 
-  test('after long absence takes a part, and shows nothing above it yet', async () => {
+  test('after a long absence reads a part, and shows nothing above it yet', async () => {
     const world = paid();
     world.mine(5_000);
     const endpoint = endpointOf(world.play.rpc);
@@ -217,7 +217,7 @@ describe('an endpoint', () => {
     assert.equal(questions.length, 2);
   });
 
-  test('keeps to the number that was named', async () => {
+  test('is asked for no more than the number that it named', async () => {
     const world = paid();
     world.mine(300);
     const refusal = rpcError(-32602, 'exceed max block range: 10');
@@ -335,7 +335,7 @@ describe('two endpoints', () => {
       );
     });
 
-  test('are each asked once for what many transfers share', async () => {
+  test('are each asked once for a block that many transfers share', async () => {
     const world = playWorld();
     const tx_hash = world.play.pay({ token: usdt, to: ours, units });
     for (let i = 1; i < 50; i++) world.play.pay({ token: usdt, to: ours, units, tx_hash });
@@ -350,7 +350,7 @@ describe('two endpoints', () => {
     }
   });
 
-  test('of which one hangs wait for it once', async () => {
+  test('of which one hangs cost one timeout', async () => {
     const { play } = paid();
     const away = new RpcError('any', null, 'no reply (timeout)');
     const second = endpointOf(withFaults(play.rpc, { refuses: away }));
@@ -379,7 +379,7 @@ describe('two endpoints', () => {
   });
 });
 
-test('a flood of transfers of nothing costs neither calls nor rows', async () => {
+test('a flood of transfers of 0 costs neither calls nor rows', async () => {
   const world = playWorld();
   for (let i = 0; i < 5_000; i++) world.play.pay({ token: usdt, to: ours, units: BigInt(i) });
   world.mine(5);

@@ -30,12 +30,12 @@ export const guards: Tests = {
     'balances-locked': 'three hundred submits of three accounts',
     'repeat-is-one-request': 'the same key in one batch is one request',
     'other-body-conflicts': 'the same key in one batch is one request',
-    'refused-submit': 'takes nothing, and its own error is told',
+    'refused-submit': 'its own error is returned',
   },
   'test/operations/limits.test.ts': {
     'month-counts-reserved': 'is kept to the micro',
     'monthly-limit': 'is kept to the micro',
-    'open-jobs': 'are as many as the key may have',
+    'open-jobs': 'are limited by key',
   },
   'test/operations/races.test.ts': {
     'refused-intent-sends-nothing': 'has one winner: cancelled and never started',
@@ -66,19 +66,19 @@ export const guards: Tests = {
   },
   'test/operations/decide-deposit.test.ts': {
     'deposit-decided-once': 'once, if several do it at the same moment',
-    'credited-by-hand-is-asked': 'only if told so',
+    'credited-by-hand-is-asked': 'that was booked by hand under its hash only with a confirmation',
     'one-transaction-a-reference': 'would keep the chain from crediting only one',
     'credited-by-chain-is-refused': 'is refused once the chain has credited it',
     'deposit-stays-with-owner': 'deposit_of_other',
   },
   'test/operations/deposit-keys.test.ts': {
     'new-addresses-bounded': 'until the account has twenty',
-    'trial-address-is-not-read': 'is credited in the trial only',
+    'trial-address-is-not-read': 'a deposit to an address of the trial is credited only in the trial',
   },
   'test/operations/restored.long.test.ts': {
-    'restored-copy-issues-new-addresses': 'given to nobody else',
+    'restored-copy-issues-new-addresses': 'an address that an account got after the backup is given to no other',
     'failover-leaves-addresses-out': 'goes on at once',
-    'held-copy-issues-no-address': 'given to nobody else',
+    'held-copy-issues-no-address': 'an address that an account got after the backup is given to no other',
   },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',
@@ -92,7 +92,7 @@ export const guards: Tests = {
   },
   'test/ledger/deposit.test.ts': {
     'deposit-booked-once': 'ten at once are booked once',
-    'debt-is-allowed': 'downwards never takes what is reserved',
+    'debt-is-allowed': 'downwards never takes reserved money',
   },
   'test/ledger/bonus.test.ts': {
     'reserved-bonus-stays': 'leaves what is reserved',
@@ -110,7 +110,7 @@ export const guards: Tests = {
     'deadline-ends': 'past its deadline a polled job is given up',
   },
   'test/db/sql.test.ts': {
-    'commit-is-checked': 'whose failure was swallowed does not pass for committed',
+    'commit-is-checked': 'whose error was caught does not count as committed',
   },
   'test/http/operator/scopes.test.ts': {
     'operator-scope': 'needs its scope',
@@ -123,7 +123,7 @@ export const guards: Tests = {
     'managers-unmanaged': 'cannot be changed or revoked by itself or another',
   },
   'test/http/managing-keys.test.ts': {
-    'keys-changed-a-day': 'by a managing key are bounded',
+    'keys-changed-a-day': 'changes by a managing key are limited a day',
     'keys-by-api': 'may not manage keys by API is refused',
     'managers-only-if-allowed': 'may not manage keys by API is refused',
   },
@@ -131,21 +131,21 @@ export const guards: Tests = {
     'operators-not-locked-out': 'is not suspended by a key',
   },
   'test/db/keys.test.ts': {
-    'calls-add-up': 'are exact however many processes count at once',
-    'minute-has-sixty-seconds': 'begin anew a minute after the first, and not before',
-    'revoked-key': 'a revoked key is nobody',
+    'calls-add-up': 'are exact when many processes count at once',
+    'minute-has-sixty-seconds': 'are counted from 0 again a minute after the first',
+    'revoked-key': 'a revoked key has no owner from the next call on',
     'expired-key': 'the end of a key',
-    'rotated-secret-ends': 'ends for the earlier text with its overlap',
-    'one-rotation': 'of one text happens once',
+    'rotated-secret-ends': 'ends the earlier secret with the overlap',
+    'one-rotation': 'of one secret happens once',
   },
   'test/db/queue.test.ts': {
-    'claim-is-new-attempt': 'takes a claim whose lease is over again, under a new attempt',
-    'upstream-slots': 'takes no more than the upstream has places',
-    'turns-go-round': 'go round the accounts, whoever has queued how much',
-    'claimed-waits-no-more': 'is claimed by one, as its turn comes or when it is due',
-    'due-goes-to-one': 'passes over a row that somebody else has locked',
-    'old-failure-forgotten': 'forgets a failure of long ago',
-    'pause-stays': 'rests on when a start goes well that was made before',
+    'claim-is-new-attempt': 'takes a request whose lease is over',
+    'upstream-slots': 'takes no more requests than the upstream has slots',
+    'turns-go-round': 'go round the accounts',
+    'claimed-waits-no-more': 'is claimed by one worker',
+    'due-goes-to-one': 'skips a row that another transaction has locked',
+    'old-failure-forgotten': 'forgets an old failure',
+    'pause-stays': 'stays paused when a start from before the pause succeeds',
   },
   'test/db/queue-slots.test.ts': {
     'slots-counted-by-one': 'a second worker waits for the first to count',
@@ -212,7 +212,7 @@ export const guards: Tests = {
   },
   'test/http/chat-lost.test.ts': {
     'left-chat-is-written': 'goes on to the next upstream, is charged once',
-    'lost-waits': 'goes nowhere else where the row says wait',
+    'lost-waits': 'goes to no other route if the row or the route says wait',
     'patience-for-streams': 'does not bound a reply that is not streamed',
   },
   'test/http/rate.test.ts': {
@@ -220,7 +220,7 @@ export const guards: Tests = {
   },
   'test/http/key-changes.test.ts': {
     'key-models': 'is for the models of the key',
-    'suspended-account': 'a change holds from the next call on',
+    'suspended-account': 'a change applies from the next call on',
   },
   'test/http/authorization.test.ts': {
     'key-scope': 'a key of scope keys',
@@ -230,27 +230,27 @@ export const guards: Tests = {
   },
   'test/http/callbacks.test.ts': {
     'callback-is-signed': 'of an attempt it is not signed for',
-    'callback-keeps-lease': 'takes no lease away',
+    'callback-keeps-lease': 'that comes before the answer of the start ends no lease',
   },
   'test/http/webhooks.test.ts': {
     'webhook-judged-when-sent': 'an address that is not public is not called',
-    'one-notice': 'whatever the receiver does is recorded, and it is not told again',
+    'one-notice': "the receiver's answer is recorded",
   },
   'test/http/local-webhooks.test.ts': {
     'local-webhooks-in-the-trial': 'outside a trial the demo account is refused',
     'local-webhooks-of-the-demo-account': 'of another account in the trial are refused',
   },
   'test/http/outputs.test.ts': {
-    'output-link-signed': 'with a link that is not to the letter',
-    'bad-link-opens-nothing': 'with a link that is not to the letter',
+    'output-link-signed': 'with a link that was changed in any way',
+    'bad-link-opens-nothing': 'with a link that was changed in any way',
     'own-outputs': 'with the key of another account it is not there',
     'outputs-end-after-a-day': 'ends 24 hours after completion',
   },
   'test/http/queue.test.ts': {
-    'own-input-files': 'of another account is refused as one that never was',
+    'own-input-files': 'of another account is refused like an unknown one',
   },
   'test/http/capacity.long.test.ts': {
-    'calls-bounded': 'beyond the bound are refused at once',
+    'calls-bounded': 'above the limit are refused at once',
   },
   'test/lib/names.test.ts': {
     'name-judged-at-connect': 'the forbidden listener hears nothing',
@@ -273,7 +273,7 @@ export const guards: Tests = {
     'failed-start-stops-postgres': 'a port in use is said in words',
   },
   'test/commands/serve.long.test.ts': {
-    'no-worker': 'a worker completes what waits where no service works',
+    'no-worker': 'a worker completes waiting requests without a service',
     'stop-during-start': 'stopped in the midst of its start',
   },
   'test/commands/trial.long.test.ts': {
@@ -282,14 +282,14 @@ export const guards: Tests = {
   },
   'test/commands/verbs.test.ts': {
     'verb-stops-postgres': 'a verb starts the embedded database for itself and leaves none behind',
-    'refusal-exits-2': 'what cannot be done is said in words, exit 2',
+    'refusal-exits-2': 'invalid commands are refused in words, exit 2',
   },
   'test/db/migrate-start.long.test.ts': {
     'newer-database-left-alone': 'a database that a newer version has migrated',
-    'durable-database': 'stop the service from starting',
+    'durable-database': 'prevent a start of the service',
   },
   'test/db/embedded-server.long.test.ts': {
-    'verb-leaves-postgres': 'leaves the server to another process, to a client, and else stops it',
+    'verb-leaves-postgres': 'stops the server unless another process or a client uses it',
   },
 };
 

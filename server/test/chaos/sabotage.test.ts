@@ -18,7 +18,7 @@ describe('the table of guards', () => {
     assert.deepEqual(listed.toSorted(), marked.toSorted());
   });
 
-  test('names tests that there are', () => {
+  test('names only tests that exist', () => {
     for (const { name, test_file, test: title } of allGuards)
       assert.ok(sourceOf(test_file).includes(title), `${name}: ${test_file} has no "${title}"`);
   });

@@ -63,7 +63,7 @@ function streamHello(): void {
 }
 
 describe('our provider', () => {
-  test('gives the text and what it cost', async () => {
+  test('gives the text and its cost', async () => {
     const { text, usage, providerMetadata, warnings } = await generateText({
       model: ours(),
       ...ask,
@@ -79,7 +79,7 @@ describe('our provider', () => {
     assert.equal(proxy.calls.length, 1);
   });
 
-  test('streams the text, and tells the cost at the end', async () => {
+  test('streams the text, and gives the cost at the end', async () => {
     streamHello();
     const result = streamText({ model: ours(), ...ask });
     const pieces: string[] = [];
@@ -90,7 +90,7 @@ describe('our provider', () => {
     assert.match(String(metadata.request_id), /^[0-9a-f-]{36}$/);
   });
 
-  test('calls tools and goes on with what they gave', async () => {
+  test('calls tools and goes on with their results', async () => {
     service.fake.behave.chat = ({ body }) => {
       const last = (body.messages as { role: string; content: string }[]).at(-1)!;
       const usage = { prompt_tokens: 5, completion_tokens: 2 };
@@ -139,7 +139,7 @@ describe('our provider', () => {
     assert.equal(service.fake.chats.length, 2);
   });
 
-  test('leaves a key that the caller chose as it is', async () => {
+  test('keeps an Idempotency-Key that the caller chose', async () => {
     for (let i = 0; i < 2; i++) {
       await generateText({ model: ours(), ...ask, headers: { 'Idempotency-Key': 'mine' } });
     }
@@ -147,7 +147,7 @@ describe('our provider', () => {
     assert.equal(service.fake.chats.length, 1);
   });
 
-  test('stops when it is told to', async () => {
+  test('stops when its signal is aborted', async () => {
     const stop = new AbortController();
     service.fake.behave.chat = (call) => {
       const tap = openTap(call);
@@ -188,7 +188,7 @@ for (const [name, model] of [
       assert.equal(proxy.calls.length, 1);
     });
 
-    test('of a moment: tried again after the time that was told', async () => {
+    test('that pass: tried again after the time in Retry-After', async () => {
       const headers = { 'retry-after': '0' };
       proxy.spoil = () => (proxy.calls.length === 1 ? { status: 503, headers } : undefined);
       const { text } = await generateText({ model: model(), ...ask });

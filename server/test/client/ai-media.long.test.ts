@@ -50,7 +50,7 @@ function giveFilm(): void {
   service.fake.behave.poll = () => ({ state: 'done', result: { media, fields: {} } });
 }
 
-test('a registry of providers finds models of each sort by their ids, slashes and all', async () => {
+test('a registry of providers finds models of each kind by their ids, slashes included', async () => {
   const registry = createProviderRegistry({ farebox });
   assert.equal(registry.languageModel('farebox:ai/chat').modelId, 'ai/chat');
   assert.equal(registry.videoModel('farebox:ai/film').modelId, 'ai/film');
@@ -59,7 +59,7 @@ test('a registry of providers finds models of each sort by their ids, slashes an
 });
 
 describe('pictures', () => {
-  test('come as bytes, with what they cost', async () => {
+  test('come as bytes, with their cost', async () => {
     service.fake.behave.poll = () => ({ state: 'done', result: images(2) });
     const result = await generateImage({
       model: farebox.image('ai/picture'),
@@ -95,7 +95,7 @@ describe('pictures', () => {
     assert.equal(new Set(submits().map(({ headers }) => headers['idempotency-key'])).size, 2);
   });
 
-  test('of the caller are uploaded, and what the model has no field for is told', async () => {
+  test('of the caller are uploaded, and a warning names settings that the model lacks', async () => {
     const model = farebox.image('ai/picture');
     const prompt = { text: 'a cat', images: [tinyPng], mask: tinyPng };
     const { warnings } = await generateImage({ model, prompt, aspectRatio: '16:9' });
@@ -135,7 +135,7 @@ describe('pictures', () => {
     assert.equal((await service.balance(account)).available, 100_000_000n);
   });
 
-  test('whose submit got lost are asked for again under the same key, and made once', async () => {
+  test('whose submit got lost are submitted again under the same key, and made once', async () => {
     proxy.spoil = () =>
       submits().length === 1 && !spoilt ? ((spoilt = true), { cutAt: 0 }) : undefined;
     let spoilt = false;
@@ -159,7 +159,7 @@ describe('pictures', () => {
 describe('films', () => {
   const wish = { prompt: 'a cat runs', duration: 2.5, resolution: '1280x720' as const };
 
-  test('come as bytes, with what they cost', async () => {
+  test('come as bytes, with their cost', async () => {
     giveFilm();
     const { video, warnings, providerMetadata } = await experimental_generateVideo({
       model: farebox.video('ai/film'),
@@ -197,7 +197,7 @@ describe('films', () => {
     assert.deepEqual(warnings, []);
   });
 
-  test('are begun and looked after by the SDK where it is told to', async () => {
+  test('are begun and polled by the SDK if it is asked to', async () => {
     giveFilm();
     const { video, providerMetadata } = await experimental_generateVideo({
       model: farebox.video('ai/film'),
@@ -234,7 +234,7 @@ describe('films', () => {
     assert.equal((await made).video.mediaType, 'video/mp4');
   });
 
-  test('of which nobody wants to know any more are cancelled while they queue', async (t) => {
+  test('whose caller leaves are cancelled while they are in the queue', async (t) => {
     // No slot is free, so the request stays in the queue.
     const { concurrency } = service.fake;
     Object.assign(service.fake, { concurrency: 0 });
@@ -279,7 +279,7 @@ describe('films', () => {
     assert.equal(service.fake.starts.length, 0, 'one of them was made');
   });
 
-  test('given up before they are submitted ask for nothing', async () => {
+  test('given up before they are submitted make no call', async () => {
     const stop = new AbortController();
     proxy.spoil = ({ path }) => {
       if (path === '/v1/files') stop.abort(new Error('mine'));
@@ -295,7 +295,7 @@ describe('films', () => {
     assert.equal(submits().length, 0);
   });
 
-  test('of a size that is not offered are made in the usual one, and that is told', async () => {
+  test('of a size that is not offered are made in the usual one, with a warning', async () => {
     giveFilm();
     const model = farebox.video('ai/film');
     const { warnings } = await experimental_generateVideo({

@@ -57,7 +57,7 @@ const programs = pages.flatMap((page) =>
   })),
 );
 
-test('every program of the pages is one that is run', () => {
+test('every program of the pages is run', () => {
   const names = programs.map(({ name }) => name);
   assert.deepEqual(names.toSorted(), Object.keys(expected).toSorted());
 });

@@ -52,7 +52,7 @@ const programs = [...page.matchAll(/^```js (\S+)\n([\s\S]*?)^```$/gm)].map((foun
   text: found[2]!,
 }));
 
-test('every program of the page is one that is run', () => {
+test('every program of the page is run', () => {
   const words = programs.map(({ word }) => word);
   assert.deepEqual([...new Set(words)].sort(), Object.keys(expected).sort());
   assert.equal(words.length, Object.values(expected).flat().length);

@@ -67,7 +67,7 @@ describe('an upload', () => {
     assert.ok(started, 'the job has begun');
   });
 
-  test('of bytes that are not what they are called is refused in our words', async () => {
+  test('of bytes that do not match their type is refused in our words', async () => {
     const earlier = await count();
     const text = new Blob(['no picture'], { type: 'image/png' });
     await assert.rejects(fal.storage.upload(text), (error: any) => {
@@ -110,7 +110,7 @@ describe('an address for an upload', () => {
     ['a key that is none', (url) => url.searchParams.set('key_id', 'x')],
   ];
   for (const [name, spoil] of spoilt) {
-    test(`is not good with ${name} in it`, async () => {
+    test(`is not valid with ${name} in it`, async () => {
       const earlier = await count();
       const url = new URL((await address()).upload_url);
       spoil(url);
@@ -119,7 +119,7 @@ describe('an address for an upload', () => {
     });
   }
 
-  test('is good for ten minutes', async () => {
+  test('is valid for ten minutes', async () => {
     const id = randomUUID();
     const now = Math.floor(Date.now() / 1000);
     const at = (exp: number) => {
@@ -140,7 +140,7 @@ describe('an address for an upload', () => {
     ],
   ];
   for (const [name, lose] of losses) {
-    test(`is no longer good once ${name}`, async () => {
+    test(`is no longer valid once ${name}`, async () => {
       const lost = await service.account();
       const { upload_url } = await address(lost);
       await lose(lost);

@@ -112,7 +112,7 @@ describe('a submit that is refused', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
-  test('for a figure that has no price names the field, as a ValidationError', async () => {
+  test('for a number that has no price names the field, as a ValidationError', async () => {
     const error = await thrown(
       connect().queue.submit(model, { input: { ...input, num_images: 5 } }),
     );
@@ -171,7 +171,7 @@ describe('a job that fails', () => {
   });
 });
 
-describe('what is asked too early, or of nobody', () => {
+describe('a call that comes too early, or about an unknown request', () => {
   test('a result before the end is refused with 400', async () => {
     const fal = connect();
     const { request_id: requestId } = await fal.queue.submit(model, { input });
@@ -179,7 +179,7 @@ describe('what is asked too early, or of nobody', () => {
     assert.deepEqual([error.status, error.body.error.code], [400, 'request_not_ready']);
   });
 
-  test("another account's job is not there: not to be seen, fetched or cancelled", async () => {
+  test("another account's job is not found: it cannot be seen, fetched or cancelled", async () => {
     const { request_id: requestId } = await connect().queue.submit(model, { input });
     const other = connect((await service.account()).key);
     for (const call of ['status', 'result', 'cancel'] as const) {
@@ -190,7 +190,7 @@ describe('what is asked too early, or of nobody', () => {
     assert.equal(status, 'IN_QUEUE');
   });
 
-  test('an id that could not stand in a header is only not there', async () => {
+  test('an id that no header can hold is not found', async () => {
     const error = await thrown(connect().queue.result(model, { requestId: 'a%0d%0ab' }));
     assert.equal(error.status, 404);
   });

@@ -124,7 +124,7 @@ describe('subscribe', () => {
     });
   }
 
-  test('shows no lines where none were asked for', async () => {
+  test('shows no log lines if none were asked for', async () => {
     const { seen, play } = stage();
     let played: Promise<void> | undefined;
     await fal.subscribe(model, {
@@ -154,7 +154,7 @@ describe('the queue', () => {
     'fake/pro/image/edit',
     'comfy/fake/portrait/fast',
   ]) {
-    test(`takes ${id}, and knows its requests by the first steps of the id`, async () => {
+    test(`takes ${id}, and finds its requests by the first segments of the id`, async () => {
       const submitted = await fal.queue.submit(id, { input });
       const { request_id: requestId, status, queue_position } = submitted;
       assert.equal(status, 'IN_QUEUE');
@@ -255,7 +255,7 @@ describe('run', () => {
     return { reply, requestId: request_id as string };
   }
 
-  test('gives the pictures themselves, charged as by the queue', async () => {
+  test('returns the images themselves, charged as by the queue', async () => {
     const job = slow();
     const { reply, requestId } = await running();
     await service.work();
@@ -269,7 +269,7 @@ describe('run', () => {
     assert.equal((await card(requestId)).charged_usd_micro, '10000');
   });
 
-  test('tells in headers what it cost and which inputs the model does not know', async () => {
+  test('has headers with the charge and the inputs that the model does not know', async () => {
     const send = () =>
       service.call('POST', '/fal/run/fake/image', {
         key: account.key,
@@ -399,7 +399,7 @@ function losingFirst(statuses: number[]): typeof fetch {
 describe("the client's own repeat of a submit whose reply was lost", () => {
   const jobs = async () => (await service.call('GET', '/v1/requests', { key: account.key })).body;
 
-  test('is a second job where nothing says that it is a repeat', async () => {
+  test('is a second job if nothing marks it as a repeat', async () => {
     const statuses: number[] = [];
     const client = falClient(service.base, account.key, losingFirst(statuses));
     const { request_id } = await client.queue.submit(model, { input });

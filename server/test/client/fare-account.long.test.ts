@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('fare login says what is no key, what is no address, and that nobody can be asked', async () => {
+test('fare login refuses an invalid key or address, and says if it cannot ask for them', async () => {
   const home = homeOf(service, null);
   const stdin = 'two words';
   const args = ['login', '--key-stdin', '--base-url'];
@@ -23,7 +23,7 @@ test('fare login says what is no key, what is no address, and that nobody can be
   refused(await home.run(['login']), 2, /This terminal cannot ask[^]*--key-stdin/);
 });
 
-test('an address where nothing listens: what to look at, and exit 6', async () => {
+test('an address where nothing listens: says what to check, exit 6', async () => {
   const home = homeOf(service, null);
   const env = { FAREBOX_BASE_URL: 'http://127.0.0.1:9', FAREBOX_API_KEY: account.key };
   const ran = refused(await home.run(['balance'], { env }), 6, /127\.0\.0\.1:9[^]*right address/);
@@ -41,7 +41,7 @@ test('fare logout forgets the key, and only the key', async () => {
   refused(await home.run(['logout']), 1, /No key is saved/);
 });
 
-test('fare settings: shown without the key, changed, taken away, and only what exists', async () => {
+test('fare settings: shown without the key, changed, removed, and only known ones', async () => {
   const home = homeOf(service, account.key);
   well(await home.run(['settings', 'ask-above-usd', '1.5']));
   assert.equal(well(await home.run(['settings', 'ask-above-usd'])).stdout, '1.50\n');
@@ -60,7 +60,7 @@ test('fare settings: shown without the key, changed, taken away, and only what e
   refused(await home.run(['settings', 'max-usd', 'a lot']), 2, /amount/);
 });
 
-test('a service that limits the rate: the wait is said beside the result, but for -q', async () => {
+test('a service that limits the rate: the wait is shown on stderr, but not with -q', async () => {
   const faulty = await startFaulty(service.base);
   const home = homeOf(service, account.key);
   const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };

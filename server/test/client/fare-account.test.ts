@@ -18,7 +18,7 @@ before(async () => {
 after(() => service.stop());
 
 describe('fare login', () => {
-  test('keeps a key that the service takes, for its owner only', async () => {
+  test('saves a key that the service accepts, readable by its owner only', async () => {
     const home = homeOf(service, null);
     const address = service.base.replace('http://', '');
     const ran = well(
@@ -35,7 +35,7 @@ describe('fare login', () => {
     assert.equal(well(await home.run(['balance', '--json'])).json.available_usd_micro, '12500000');
   });
 
-  inLong('shows the name of a key without what a terminal obeys', async () => {
+  inLong('shows the name of a key without control sequences', async () => {
     const home = homeOf(service, null);
     const reply = {
       available_usd_micro: '1',
@@ -83,7 +83,7 @@ describe('fare login', () => {
 });
 
 describe('the environment', () => {
-  inLong('its key and address go before what is kept', async () => {
+  inLong('its key and address override the saved ones', async () => {
     const other = await service.account({ usd: 1 });
     const home = homeOf(service, account.key);
     const env = { FAREBOX_API_KEY: other.key };
@@ -96,7 +96,7 @@ describe('the environment', () => {
     assert.equal(well(await bare.run(['balance', '--json'], { env: both })).code, 0);
   });
 
-  test('another address never gets the key that is kept', async () => {
+  test('another address never gets the saved key', async () => {
     const seen: (string | undefined)[] = [];
     const stranger = createServer((req, res) => {
       seen.push(req.headers.authorization);

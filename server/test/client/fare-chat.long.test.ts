@@ -38,7 +38,7 @@ describe('fare chat', () => {
     assert.equal(sent().max_tokens, 7);
   });
 
-  test('a message does not wait for the end of stdin, nor is that added to it', async () => {
+  test('a message does not wait for the end of stdin, and stdin is not added to it', async () => {
     const running = home.start(['chat', 'fake/chat', 'Hi'], { stdin: null });
     const ran = well(await running.ended);
     assert.equal(ran.stdout, 'Hello you\n');
@@ -64,7 +64,7 @@ describe('fare chat', () => {
     assert.equal(reply.usage.cost_usd_micro, '9');
   });
 
-  test('what looks like a model and is none is neither kept nor said to another one', async () => {
+  test('a word like an unknown model is refused, neither saved nor sent to another model', async () => {
     refused(await home.run(['settings', 'chat-model', 'nope/x']), 2, /no text model nope\/x/);
     refused(await home.run(['settings', 'chat-model', 'fake-image']), 2, /makes images/);
     assert.equal(well(await home.run(['settings', 'chat-model'])).stdout, 'none\n');
@@ -76,7 +76,7 @@ describe('fare chat', () => {
     }
   });
 
-  test('a model of another kind is refused, not sent to the usual one as a word', async () => {
+  test('a model of another kind is refused, not sent to the usual model as a message', async () => {
     refused(
       await home.run(['chat', 'fake-image', 'Hi']),
       2,
@@ -86,7 +86,7 @@ describe('fare chat', () => {
     assert.equal(service.fake.chats.length, 0);
   });
 
-  test('no model is named: the cheapest, and which it is and costs is said first', async () => {
+  test('no model is named: takes the cheapest, and first says its name and price', async () => {
     const catalog = fakeCatalog.replace(
       'input_usd: "1", output_usd: "2"',
       'input_usd: "3", output_usd: "18"',

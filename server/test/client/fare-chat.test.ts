@@ -35,7 +35,7 @@ async function* endless(signal: AbortSignal) {
 const sent = () => service.fake.chats.at(-1)!.body;
 
 describe('fare chat', () => {
-  test('one message: the reply is all that stdout gets, its cost stands beside', async () => {
+  test('one message: stdout gets only the reply, stderr the cost', async () => {
     const ran = well(await home.run(['chat', 'fake/chat', 'Hi', 'there']));
     assert.equal(ran.stdout, 'Hello you\n');
     assert.equal(
@@ -45,7 +45,7 @@ describe('fare chat', () => {
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
-  inLong('a wrong model, nothing to say, no balance: said, and nobody is called', async () => {
+  inLong('a wrong model, no message, no balance: an error, and no model is called', async () => {
     refused(
       await home.run(['chat', 'fake/caht', 'Hi']),
       2,
@@ -57,7 +57,7 @@ describe('fare chat', () => {
     assert.equal(service.fake.chats.length, 0);
   });
 
-  test('a reply that breaks: what came, the fault and what it costs, exit 1', async () => {
+  test('a reply that breaks off: the text so far, the fault and the cost, exit 1', async () => {
     service.fake.behave.chat = () => ({ outcome: 'stream', chunks: broken() });
     async function* broken() {
       yield delta('Half a');
@@ -75,7 +75,7 @@ describe('fare chat', () => {
     assert.equal(cost.said, cost.real);
   });
 
-  inLong('a service that goes away in mid-reply: what came may be charged', async () => {
+  inLong('a service that goes away in mid-reply: the part that arrived may be charged', async () => {
     service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
     await throughFaulty(undefined, async (env, faulty) => {
       const running = home.start(['chat', 'fake/chat', 'Count'], { env });
@@ -91,7 +91,7 @@ describe('fare chat', () => {
     });
   });
 
-  inLong('a reply that never comes may be charged: said, and no reason to try again', async () => {
+  inLong('a reply that never comes: says that it may be charged, and not to try again', async () => {
     await throughFaulty(0, async (env) => {
       for (const more of [[], ['--json']]) {
         if (more.length > 0) service.fake.behave.chat = () => whole;
@@ -107,7 +107,7 @@ describe('fare chat', () => {
     assert.equal(service.fake.chats.length, 2);
   });
 
-  test('Ctrl-C breaks the reply off: the model is let go, exit 130', async () => {
+  test('Ctrl-C breaks the reply off: the model is stopped, exit 130', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
     service.fake.behave.chat = (call) => {
       asked.resolve(call.signal);

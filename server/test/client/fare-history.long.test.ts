@@ -57,14 +57,14 @@ describe('fare status', () => {
     );
   });
 
-  inLong('of what is no id, or nobody has: said, and told apart', async () => {
+  inLong('of an invalid and of an unknown id: different errors', async () => {
     refused(await home.run(['status', 'x']), 2, /"x" is not a request id[^]*fare list/);
     refused(await home.run(['status', 'last']), 2, /Nothing was run on this computer/);
     refused(await home.run(['status', nobody]), 1, /Nothing with this id/);
   });
 });
 
-test('fare wait ends with 0 for what was completed, with 1 for what was not', async () => {
+test('fare wait ends with 0 for a completed request, else with 1', async () => {
   assert.equal(well(await home.run(['wait', ids.completed])).stdout, 'COMPLETED\n');
   assert.equal(well(await home.run(['wait', ids.completed, '--json'])).json.status, 'COMPLETED');
   const { json } = refused(
@@ -75,7 +75,7 @@ test('fare wait ends with 0 for what was completed, with 1 for what was not', as
   assert.equal(json.error.code, 'upstream_failed');
 });
 
-test('fare cancel frees what waits, and says of the rest that it cannot', async () => {
+test('fare cancel cancels waiting requests, and says that it cannot cancel others', async () => {
   const id = await submit('a fish');
   assert.deepEqual(well(await home.run(['cancel', id, '--json'])).json, {
     request_id: id,
@@ -124,7 +124,7 @@ test('fare run keeps metadata with a request, and fare list finds it', async () 
     refused(await home.run([...verb, '--metadata', '=42']), 2, /name=value/);
 });
 
-test('names of metadata stay on one line, without what a terminal obeys', async () => {
+test('names of metadata stay on one line, without control sequences', async () => {
   const metadata = { 'a\nstatus\tCOMPLETED\u001b]0;x\u0007\u202eb': 'c\r\nd\u001b[2J' };
   const headers = { 'x-metadata': JSON.stringify(metadata).replace('\u202e', '\\u202e') };
   const call = { key: account.key, body: { prompt: 'x' }, headers };
@@ -200,7 +200,7 @@ describe('completions', () => {
     assert.equal(said, 'fake/film/text-to-video\n');
   });
 
-  test('what the service names runs no code in a shell and is never inserted unquoted', async (t) => {
+  test('names from the service run no code in a shell and are never inserted unquoted', async (t) => {
     const trap = path.join(home.dir, 'trap');
     const ids = ['a/good', `a/$(touch ${trap})b`, `a/\`touch ${trap}\``, 'a/*', "a/it's", 'a/b c'];
     const other = createServer((_req, res) => {
@@ -242,7 +242,7 @@ describe('fare usage', () => {
     await service.work();
   });
 
-  test('adds up the account by what is asked for, as a table or as JSON', async () => {
+  test('adds up the account by the given groups, as a table or as JSON', async () => {
     const today = new Date().toISOString().slice(0, 10);
     assert.equal(well(await home.run(['usage'])).stdout, `${today}\t2\t0\t0\t0\t$0.02\n`);
     const by = ['usage', '--by', 'metadata.customer,model,metadata.customer'];

@@ -40,7 +40,7 @@ const limited = refusedBy(429, 'rate_limited', { 'x-should-retry': 'false' });
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('an interrupted run', () => {
-  test('killed with -9: `fare resume` saves what came out, and it is charged once', async () => {
+  test('killed with -9: `fare resume` saves the outputs, and the job is charged once', async () => {
     const before = await service.balance(account);
     const { running, id, finish } = await begin(service, home, [...cat, '-o', 'later.png']);
     running.child.kill('SIGKILL');
@@ -69,7 +69,7 @@ describe('an interrupted run', () => {
   }
 
   inLong(
-    'Ctrl-C while an output is on its way: no half of a file, and resume saves all of it',
+    'Ctrl-C during a download: no partial file, and resume saves all of it',
     async () => {
       proxy.stalls = true;
       const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };

@@ -84,7 +84,7 @@ describe('a submit whose reply never comes', () => {
 });
 
 describe('a run that was submitted', () => {
-  test('and then cannot hear of its request: exit 5, not "try again"', async () => {
+  test('and then cannot reach the service: exit 5, not "try again"', async () => {
     const later = refusedBy(503, 'internal_error', { 'x-should-retry': 'false' });
     faulty.spoil = ({ path }) => (path.endsWith('/response') ? later : undefined);
     const ran = refused(await home.run([...cat, '--json'], { env }), 5, /Not now.*fare resume/s);

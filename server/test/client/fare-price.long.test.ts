@@ -33,7 +33,7 @@ const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('fare price', () => {
-  test('tells the exact price, as a bare number in a pipe and whole with --json', async () => {
+  test('shows the exact price, as a bare number in a pipe and in full with --json', async () => {
     const args = ['price', ...dear.slice(1)];
     assert.equal(well(await home.run(args)).stdout, '1.00\n');
     const { json } = well(await home.run([...args, '--json']));
@@ -44,7 +44,7 @@ describe('fare price', () => {
 });
 
 describe('what fare run may spend', () => {
-  test('above --max-usd nothing is submitted, whatever else is said', async () => {
+  test('above --max-usd nothing is submitted, whatever other options say', async () => {
     const ran = await home.start([...dear, '--max-usd', '0.99', '--yes', '--json']).ended;
     refused(ran, 4, /costs \$1\.00, more than --max-usd allows \(\$0\.99\)/);
     assert.equal(ran.json.error.code, 'price_above_limit');
@@ -54,7 +54,7 @@ describe('what fare run may spend', () => {
     nothingStarted();
   });
 
-  test('above what is asked about, where nobody can be asked: needs a word', async () => {
+  test('above ask-above-usd, without a terminal: needs --max-usd or --yes', async () => {
     refused(
       await home.run(dear),
       4,
@@ -67,7 +67,7 @@ describe('what fare run may spend', () => {
     well(await home.run([...dear, '--no-save']));
   });
 
-  test('no balance, and a key at its limit: exit 4 with where to go', async () => {
+  test('no balance, and a key at its limit: exit 4, and says what to do', async () => {
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
     const none = refused(
       await poor.run(cat),

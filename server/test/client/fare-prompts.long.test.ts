@@ -45,7 +45,7 @@ describe('Ctrl-C', { skip }, () => {
     assert.equal(well(await home.run(['list', '--json', '-n', '1'])).lines[0].status, 'CANCELLED');
   });
 
-  test('while it runs: it goes on, and resume takes it up', async () => {
+  test('while the request runs: it goes on, and resume continues it', async () => {
     let over = false;
     service.fake.behave.poll = () =>
       over ? { state: 'done', result: images(1) } : { state: 'running', progress: 0.5 };

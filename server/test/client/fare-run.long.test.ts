@@ -41,7 +41,7 @@ describe('fare run', () => {
     assert.deepEqual(fs.readdirSync(home.dir), ['new']);
   });
 
-  test('text that came out goes to stdout, or into the file that is named', async () => {
+  test('text output goes to stdout, or into the named file', async () => {
     const result = { media: [], fields: { text: 'ten bytes!' } };
     service.fake.behave.poll = () => ({ state: 'done', result });
     assert.equal(well(await home.run(['run', 'fake/look/video-analyze'])).stdout, 'ten bytes!\n');

@@ -64,7 +64,7 @@ describe('fare run', () => {
     assert.deepEqual(fs.readdirSync(home.dir).sort(), ['two-1.png', 'two-2.png']);
   });
 
-  test('a file that is there is never replaced, and that is said before money is spent', async () => {
+  test('an existing file is never replaced, and the error comes before money is spent', async () => {
     fs.writeFileSync(path.join(home.dir, 'mine.png'), 'mine');
     refused(await home.run([...cat, '-o', 'mine.png']), 2, /mine\.png already exists[^]*--force/);
     assert.equal(fs.readFileSync(path.join(home.dir, 'mine.png'), 'utf8'), 'mine');
@@ -122,7 +122,7 @@ describe('fare run', () => {
     assert.equal(mask, image_url);
   });
 
-  test('what cannot be right is refused before anything is spent', async () => {
+  test('invalid arguments are refused before anything is spent', async () => {
     const wrong: [string[], RegExp][] = [
       [['fake/imag', '--prompt', 'x'], /no model fake\/imag[^]*mean fake\/image/],
       [['fake/image', 'num_images=9', '--prompt', 'x'], /num_images/],

@@ -33,7 +33,7 @@ describe('on the screen', { skip }, () => {
   };
   const base64 = tinyPng.toString('base64');
 
-  test('a picture is shown by the protocol of the terminal, and not where there is none', async () => {
+  test('an image is shown by the protocol of the terminal, if it has one', async () => {
     assert.ok(
       (await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`),
     );

@@ -59,7 +59,7 @@ const steps: Record<string, RegExp> = {
 };
 
 describe('fare topup', () => {
-  test('shows where to send and, in a pipe, a line for each step until it is credited', async () => {
+  test('shows the address and, in a pipe, a line for each step until the deposit is credited', async () => {
     const { account, home, address, pay } = await customer(1);
     const running = home.start(['topup', '--chain', 'play']);
     await until('it waits', () => steps.waiting!.test(running.stdout()));
@@ -129,7 +129,7 @@ describe('fare topup', () => {
     refused(await home.run(['topup', '--since', 'noon']), 2, /It must be a time, such as/);
   });
 
-  test('ends after --timeout, and says that the address stays good', async () => {
+  test('ends after --timeout, and says that the address stays valid', async () => {
     const { home } = await customer();
     const ran = refused(
       await home.run(['topup', '--timeout', '1', '--json']),
@@ -165,7 +165,7 @@ describe('fare topup', () => {
       refused(await running.ended, 130, /credited without this command, and the address stays/);
     });
 
-  inLong('names the chains that there are', async () => {
+  inLong('names the known chains', async () => {
     const { home } = await customer();
     refused(await home.run(['topup', '--chain', 'tron']), 2, /"tron"[^]*There are: .*play/);
     const account = await bare.account();
@@ -187,7 +187,7 @@ describe('fare topup', () => {
   );
 });
 
-describe('where to send money is told', () => {
+describe('the deposit address is shown', () => {
   inLong('by fare balance', async () => {
     const { home, address } = await customer();
     const { stdout } = well(await home.run(['balance']));

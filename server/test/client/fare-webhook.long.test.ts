@@ -61,7 +61,7 @@ async function end(running: Running) {
 }
 
 describe('fare webhook listen', () => {
-  test('tells the service from others, and answers so', async () => {
+  test('distinguishes calls of the service from others', async () => {
     const { running, send } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
     const body = JSON.stringify(event);
     assert.equal((await send(body, signed(body))).status, 204);
@@ -88,7 +88,7 @@ describe('fare webhook listen', () => {
     ]);
   });
 
-  test('lives on whatever is sent to it, and shows fields only where they are texts', async () => {
+  test('survives any body, and shows only fields that are texts', async () => {
     const { running, send, port } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
     const socket = connect(port, '127.0.0.1');
     const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{';
@@ -115,7 +115,7 @@ describe('fare webhook listen', () => {
     assert.doesNotMatch(stdout, /undefined|object|\u009b/);
   });
 
-  inLong('a flood of forged ones does not hide what is real, and pages are refused', async () => {
+  inLong('a flood of forged calls does not hide real ones, and web pages are refused', async () => {
     const { running, send } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
     const body = JSON.stringify(event);
     const page = { origin: 'https://example.com', ...signed(body) };
@@ -129,7 +129,7 @@ describe('fare webhook listen', () => {
     assert.equal(stdout.match(/^verified/gm)?.length, 1);
   });
 
-  test('the secret comes by stdin or environment, never as a word that others can read', async () => {
+  test('the secret comes by stdin or environment, never as an argument that others can read', async () => {
     const { running, send, home } = await listening(['--secret-stdin'], {}, `${secret}\n`);
     const body = JSON.stringify(event);
     assert.equal((await send(body, signed(body))).status, 204);

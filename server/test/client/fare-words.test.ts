@@ -115,7 +115,7 @@ describe('a table', () => {
   }
 });
 
-test('widths: what is wide counts twice, what has no room of its own not at all', () => {
+test('widths: wide characters count twice, combining ones not at all', () => {
   assert.deepEqual(
     ['abc', '日本', 'e\u0301', '🎬', '\u001B[1mab\u001B[0m'].map(widthOf),
     [3, 4, 1, 2, 2],
@@ -126,7 +126,7 @@ test('widths: what is wide counts twice, what has no room of its own not at all'
   assert.equal(plain('a\u001B[2J\u0007\u202Eb\tc\nd'), 'a[2Jb\tc\nd');
 });
 
-test('a mistyped id finds its like, nonsense finds nothing', () => {
+test('a mistyped id finds a similar one, nonsense finds nothing', () => {
   const ids = ['sandbox/canvas/text-to-image', 'sandbox/film/text-to-video', 'sandbox-sketch'];
   assert.deepEqual(nearest('sandbox/canvas/text-to-imag', ids), ['sandbox/canvas/text-to-image']);
   assert.equal(nearest('sandbox/flim', ids)[0], 'sandbox/film/text-to-video');
@@ -186,7 +186,7 @@ describe('help', () => {
   });
 
   // Checks the loaded files, because a measured time would depend on the machine.
-  test('a start loads the verbs, and nothing of what they need', { skip: notBuilt }, () => {
+  test('a start loads the names of the verbs, and not their code', { skip: notBuilt }, () => {
     const read = new Map<string, number>();
     const load = (file: string) => {
       const text = readFileSync(file, 'utf8');

@@ -119,7 +119,7 @@ describe('a reply that breaks off', () => {
     assert.deepEqual(new Set(found.map(({ status }) => status)), new Set(['IN_QUEUE']));
   });
 
-  test('of every submit throws, and says under which key it is safe', async () => {
+  test('of every submit throws, and names the key under which a repeat is safe', async () => {
     const error = await once(async () => {
       faulty.meet('/queue/', ...Array.from({ length: 2 }, () => ({ cutAt: 30 })));
       return errorOf(clientOf({ maxRetries: 1 }).submit(model, input));
@@ -131,7 +131,7 @@ describe('a reply that breaks off', () => {
     assert.equal(await requestsMade(), requests, 'a second request');
   });
 
-  test('and a refused repeat after it: what the first try did is not known, and said so', async () => {
+  test('and whose repeat is refused: the error says that the first try may have succeeded', async () => {
     const later = refused(429, 'rate_limited', { 'x-should-retry': 'false' });
     const error = await once(async () => {
       faulty.meet('/queue/', { cutAt: 0 }, later);
@@ -159,7 +159,7 @@ describe('a reply that breaks off', () => {
     assert.deepEqual([never.code, never.mayHaveBeenAccepted], ['aborted', false]);
   });
 
-  test('of a chat is given again without a second charge', async () => {
+  test('of a chat is repeated without a second charge', async () => {
     const reply = await once(async () => {
       faulty.meet('/chat/', { cutAt: 100 });
       return farebox.chat.create(call);
@@ -179,7 +179,7 @@ describe('a reply that breaks off', () => {
     assert.equal(faulty.calls.length, 1, 'what is gone by cannot be sent again');
   });
 
-  test('of a cancel that came through is no fault', async () => {
+  test('of a cancel that succeeded causes no error', async () => {
     const job = await farebox.submit(model, input);
     faulty.meet('/cancel', { cutAt: 10 });
     await job.cancel();
@@ -187,7 +187,7 @@ describe('a reply that breaks off', () => {
   });
 });
 
-test('a key that is used again with files says how to keep to them', async () => {
+test('a reused key with new uploads says to upload the files first', async () => {
   const idempotencyKey = 'with-a-file';
   const image_url = new Blob([new Uint8Array(tinyPng)]);
   const given = { ...input, image_url };
@@ -207,8 +207,8 @@ test('a key that is used again with files says how to keep to them', async () =>
   assert.doesNotMatch(plain.message, /upload/);
 });
 
-describe('a refusal that passes', () => {
-  test('is waited for as long as it says, and told of before', async () => {
+describe('a temporary refusal', () => {
+  test('is retried after the time that it names, and reported before', async () => {
     const told: [string, boolean][] = [];
     const client = clientOf({
       onRetry: ({ error, waitMs }) => told.push([error.code, waitMs >= 1_000 && waitMs < 2_000]),
@@ -223,13 +223,13 @@ describe('a refusal that passes', () => {
     assert.deepEqual(told, [['rate_limited', true]]);
   });
 
-  test('of a proxy, without words of ours, is met in the same way', async () => {
+  test('of a proxy, without our error form, is retried in the same way', async () => {
     faulty.meet('/balance', { status: 502, body: '<html>Bad Gateway</html>' }, 'unsent');
     await farebox.balance();
     assert.equal(faulty.calls.length, 3);
   });
 
-  test('is not met at all where that is said, or where it would take too long', async () => {
+  test('is not retried if its header says so, or if the wait is too long', async () => {
     const stop = refused(503, 'capacity_unavailable', { 'x-should-retry': 'false' });
     for (const fault of [stop, refused(429, 'rate_limited', { 'retry-after': '3600' })]) {
       faulty.calls.length = 0;
@@ -243,7 +243,7 @@ describe('a refusal that passes', () => {
     assert.equal(faulty.calls.length, 1);
   });
 
-  test('never is one of money or of a conflict, whatever its headers say', async () => {
+  test('about money or a conflict is never retried, whatever its headers say', async () => {
     for (const [status, code] of [
       [402, 'insufficient_balance'],
       [409, 'idempotency_conflict'],
@@ -255,7 +255,7 @@ describe('a refusal that passes', () => {
     }
   });
 
-  test('of our own chat that still runs is waited out', async () => {
+  test('because our own chat still runs is waited for', async () => {
     const reply = await once(async () => {
       faulty.meet(
         '/chat/',
@@ -270,7 +270,7 @@ describe('a refusal that passes', () => {
 });
 
 describe('a call that is given up', () => {
-  test('by a signal or by time lets go of everything', async () => {
+  test('by a signal or a timeout releases everything', async () => {
     faulty.meet('/balance', 'silence', 'silence', 'silence');
     const late = await errorOf(farebox.balance({ timeoutMs: 50, maxRetries: 0 }));
     assert.equal(late.code, 'timeout');
@@ -340,7 +340,7 @@ describe('a call that is given up', () => {
   });
 });
 
-describe('what cannot be meant', () => {
+describe('an invalid argument', () => {
   const odd = <T>(value: unknown) => value as T;
 
   test('as a limit of the price is refused before anything is sent', async () => {
@@ -389,7 +389,7 @@ describe('what cannot be meant', () => {
     assert.equal(faulty.calls.length, 0);
   });
 
-  test('as a header or a date is told at once, without a second try', async () => {
+  test('as a header or a date is refused at once, without a second try', async () => {
     for (const idempotencyKey of ['日', 'zwölf', 'a\nb', 'a b', '', 'x'.repeat(256)]) {
       const submit = await errorOf(farebox.submit(model, input, { idempotencyKey }));
       const chat = await errorOf(farebox.chat.create(call, { idempotencyKey }));

@@ -11,7 +11,7 @@ describe('GET /farebox-client.tgz', () => {
   });
   after(() => service.stop());
 
-  test('is sent once to who has it already', async () => {
+  test('is not sent again to a caller who has it already', async () => {
     const first = await service.call('GET', '/v1/farebox-client.tgz');
     const etag = first.headers.get('etag')!;
     assert.equal(first.status, 200);

@@ -13,7 +13,7 @@ after(() => scene.stop());
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 
 describe('a person who can be asked', () => {
-  test('is told the price and what is left; their yes is enough, their no is the end', async () => {
+  test('is asked with the price and the rest of the limit; yes runs the job, no ends the call', async () => {
     const work = async (agent: Agent) => {
       const blind = { ...cat, max_usd: undefined, wait_seconds: 0 };
       await agent.use('generate', blind);
@@ -31,7 +31,7 @@ describe('a person who can be asked', () => {
     await scene.withAgent([], work, { answer: 'accept' });
   });
 
-  test('cannot be talked past the limit, and is not asked about what is above it', async () => {
+  test('cannot allow more than the limit, and is not asked above it', async () => {
     const work = async (agent: Agent) => {
       assert.equal((await agent.refused('generate', cat)).code, 'session_limit_reached');
       assert.deepEqual(agent.asked, []);
@@ -39,7 +39,7 @@ describe('a person who can be asked', () => {
     await scene.withAgent(['--max-usd', '0.009'], work, { answer: 'accept' });
   });
 
-  test('is left alone where they said so, and then the agent has to know the price', async () => {
+  test('is not asked with --yes, and then the agent has to name the price', async () => {
     const work = async (agent: Agent) => {
       const blind = { ...cat, max_usd: undefined };
       assert.equal((await agent.refused('generate', blind)).code, 'price_not_agreed');

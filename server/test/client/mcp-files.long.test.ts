@@ -40,7 +40,7 @@ async function files(): Promise<number> {
 }
 
 describe('an upload', () => {
-  test('of a file in an allowed folder gives what an input takes', async () => {
+  test('of a file in an allowed folder gives a file_id for an input', async () => {
     const agent = await startAgent(service, account, ['--root', join(dir, 'open')]);
     for (const path of ['a.png', 'deep/a.png', join(dir, 'open', 'a.png')]) {
       const { fields } = await agent.use('upload_file', { path });
@@ -82,7 +82,7 @@ describe('an upload', () => {
     await agent.close();
   });
 
-  inLong('takes the folders that the program works in where the person named none', async () => {
+  inLong("may read the program's workspace folders if the person named none", async () => {
     const none = await startAgent(service, account);
     const { code, message } = await none.refused('upload_file', { path: join(dir, 'open/a.png') });
     assert.equal(code, 'not_allowed');

@@ -70,7 +70,7 @@ function knock(headers: Record<string, string>, path = '/mcp', body = '{}'): Pro
 }
 
 describe('who may call', () => {
-  test('is whoever shows the token, on this machine', async () => {
+  test('has the token, and calls from this machine', async () => {
     assert.equal(url.hostname, '127.0.0.1');
     assert.ok(token.length >= 32);
     assert.equal(await knock({}), 401);
@@ -80,7 +80,7 @@ describe('who may call', () => {
     assert.equal(await knock({ authorization: `Bearer ${token}` }, '/'), 404);
   });
 
-  test('is no page, even one that has its name point here or has got the token', async () => {
+  test('is not a web page, even with a name that points here or with the token', async () => {
     const authorization = `Bearer ${token}`;
     assert.equal(await knock({ authorization, host: 'evil.example' }), 403);
     assert.equal(await knock({ authorization, host: `evil.example:${url.port}` }), 403);
@@ -92,7 +92,7 @@ describe('who may call', () => {
     assert.ok((await knock(accepted)) !== 403);
   });
 
-  test('has to begin a session, and one that is not known is said to be so', async () => {
+  test('has to begin a session; an unknown session gets an error that says so', async () => {
     const authorization = `Bearer ${token}`;
     const headers = {
       authorization,
@@ -106,7 +106,7 @@ describe('who may call', () => {
   });
 });
 
-test('programs that never say goodbye do not fill it up: the session silent longest ends', async () => {
+test('if programs do not end their sessions, the one that is silent longest ends', async () => {
   const headers = {
     authorization: `Bearer ${token}`,
     accept: 'application/json, text/event-stream',
@@ -141,7 +141,7 @@ test('programs that never say goodbye do not fill it up: the session silent long
 describe('sessions', () => {
   const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 
-  test('share what the person allowed, so that a new one brings no new money', async () => {
+  test("share the person's limit, so that a new session brings no new money", async () => {
     const [one, two] = [await connect(), await connect()];
     for (const agent of [one, two, one]) await agent.use('generate', { ...cat, wait_seconds: 0 });
     assert.equal((await two.refused('generate', cat)).code, 'session_limit_reached');
@@ -175,7 +175,7 @@ describe('sessions', () => {
     await agent.close();
   });
 
-  test('that are left are told of by the one stream that stays, when a call is cancelled', async () => {
+  test('of a cancelled call get its message on the stream that stays', async () => {
     const agent = await connect();
     const stop = new AbortController();
     const call = agent.use('generate', cat, { signal: stop.signal });

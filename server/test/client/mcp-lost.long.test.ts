@@ -14,7 +14,7 @@ after(() => scene.stop());
 
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 
-test('a submit whose answer is lost is made once, and the agent is told to look for it', async (t) => {
+test('a submit whose answer is lost is one job, and the error says how to find it', async (t) => {
   const proxy = await startFaulty(scene.service.base);
   t.after(() => proxy.stop());
   const account = await scene.service.account();
@@ -88,7 +88,7 @@ describe('a repeat that is refused after a lost answer', () => {
   });
 });
 
-inLong('a refusal of the first try takes nothing aside', async (t) => {
+inLong('a refusal of the first try counts nothing against the limit', async (t) => {
   const proxy = await startFaulty(scene.service.base);
   t.after(() => proxy.stop());
   const account = await scene.service.account();

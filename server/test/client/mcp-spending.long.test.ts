@@ -14,7 +14,7 @@ after(() => scene.stop());
 
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 
-test('ten calls at once spend what was allowed, and not a millionth more', async () => {
+test('ten calls at once spend up to the limit, and not a millionth more', async () => {
   await scene.withAgent(['--max-usd', '0.055'], async (agent) => {
     const calls = Array.from({ length: 10 }, () =>
       agent.client.callTool({ name: 'generate', arguments: { ...cat, wait_seconds: 0 } }),
@@ -58,7 +58,7 @@ test('ten calls at once spend what was allowed, and not a millionth more', async
   });
 });
 
-test('the account running dry is told as such, and frees what was taken aside', async () => {
+test('an empty balance gets its own error, and its price no longer counts', async () => {
   const poor = await scene.service.account({ usd: 0.01 });
   const agent = await startAgent(scene.service, poor, ['--max-usd', '0.02']);
   await agent.use('generate', { ...cat, wait_seconds: 0 });
@@ -91,7 +91,7 @@ describe('a call that is cancelled', () => {
     });
   });
 
-  test('tells the id of what runs already, and goes on counting it', async () => {
+  test('names the id of a running request, which still counts', async () => {
     await scene.withAgent([], async (agent) => {
       scene.service.fake.behave.poll = () => ({ state: 'running', poll_after_ms: 60_000 });
       const stop = new AbortController();
@@ -139,7 +139,7 @@ describe('a call that is cancelled', () => {
     });
   });
 
-  inLong('by its id costs nothing while it queues, and twice is as once', async () => {
+  inLong('by its id costs nothing while it is in the queue, also when cancelled twice', async () => {
     await scene.withAgent(['--max-usd', '0.01'], async (agent) => {
       const { fields } = await agent.use('generate', { ...cat, wait_seconds: 0 });
       const { request_id } = fields;

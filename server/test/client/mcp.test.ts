@@ -25,7 +25,7 @@ after(async () => {
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' } };
 
 describe('what it offers', () => {
-  test('is told by tools with schemas for both ways and honest hints', async () => {
+  test('is a list of tools with input and output schemas and true hints', async () => {
     const { tools } = await agent.client.listTools();
     const spends = tools.filter(({ annotations }) => !annotations!.readOnlyHint);
     assert.deepEqual(tools.map(({ name }) => name).sort(), [
@@ -54,7 +54,7 @@ describe('what it offers', () => {
     assert.match(agent.client.getInstructions()!, /may spend \$5\.00/);
   });
 
-  test('finds models by words and kind, and tells one with its input and an example', async () => {
+  test('finds models by words and kind, and shows one with its input and an example', async () => {
     const { fields: films } = await agent.use('list_models', { search: 'FAKE film' });
     assert.deepEqual(
       films.models.map(({ id }: { id: string }) => id),
@@ -69,7 +69,7 @@ describe('what it offers', () => {
     assert.equal(model.example.duration_seconds, 5);
   });
 
-  test('tells the exact price of an input and reserves nothing', async () => {
+  test('gives the exact price of an input and reserves nothing', async () => {
     const before = await service.transfers();
     const input = { prompt: 'a cat runs', duration_seconds: 2.5, resolution: '720p' };
     const { fields } = await agent.use('get_price', { model_id: 'fake/film/text-to-video', input });
@@ -81,7 +81,7 @@ describe('what it offers', () => {
 });
 
 describe('a generation', () => {
-  test('gives the picture itself, a link and a resource, and tells what it cost', async () => {
+  test('gives the image itself, a link, a resource and the charge', async () => {
     const news: string[] = [];
     service.fake.behave.poll = () =>
       news.length > 0
@@ -124,7 +124,7 @@ describe('a generation', () => {
     assert.deepEqual(Buffer.from(await signed.arrayBuffer()), tinyPng);
   });
 
-  test('without an agreed price tells the price and submits nothing', async () => {
+  test('without an agreed price answers with the price and submits nothing', async () => {
     const before = await service.transfers();
     const none = await agent.refused('generate', cat);
     assert.equal(none.code, 'price_not_agreed');
@@ -250,7 +250,7 @@ describe('a chat', () => {
   });
 });
 
-describe('beside that', () => {
+describe('the other tools', () => {
   test('requests are listed with their charges, page by page', async () => {
     const { fields } = await agent.use('list_requests', { status: 'COMPLETED', limit: 1 });
     assert.equal(fields.requests.length, 1);
@@ -267,7 +267,7 @@ describe('beside that', () => {
     assert.equal(fields.key.limit_usd, null);
   });
 
-  test('what belongs to others is not there', async () => {
+  test("another account's requests are not found", async () => {
     const other = await service.account();
     const body = { prompt: 'a cat' };
     const submitted = await service.call('POST', '/v1/queue/fake/image', { key: other.key, body });
@@ -279,7 +279,7 @@ describe('beside that', () => {
     await assert.rejects(agent.client.readResource({ uri: uriOfNone }));
   });
 
-  test('a wrong key is told with what to do, and shown nowhere', async () => {
+  test('a wrong key gets an error that says what to do and does not show the key', async () => {
     const key = `${account.key.slice(0, -1)}${account.key.endsWith('a') ? 'b' : 'a'}`;
     const stranger = await startAgent(service, account, [], { key });
     const refusal = await stranger.refused('get_balance');

@@ -71,7 +71,7 @@ describe('a misspelt input is named', () => {
     service.fake.behave = {};
   });
 
-  test('by an agent, before it agrees to the price and with what it gets', async () => {
+  test('to an agent, with the price and with the result', async () => {
     const agent = await startAgent(service, account);
     try {
       const wish = { model_id: picture, input: misspelt };

@@ -140,7 +140,7 @@ describe('what is published', () => {
       }
   });
 
-  test('names the place of nobody who built it', () => {
+  test('contains no path of the machine that built it', () => {
     for (const entry of readdirSync(folder(), { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;
       const text = readFileSync(path.join(entry.parentPath, entry.name), 'utf8');
@@ -193,7 +193,7 @@ describe('a program of somebody else', () => {
     });
   }
 
-  test('that loads it by import and by require has one error and one mark of files', async () => {
+  test('that loads it by import and by require gets the same classes', async () => {
     project.write({ 'both.mjs': both });
     const { stdout, stderr } = await run(process.execPath, ['both.mjs'], project.dir, env);
     assert.equal(stderr, '');

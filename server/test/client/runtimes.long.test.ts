@@ -78,7 +78,7 @@ describe('the same program', () => {
     });
   }
 
-  test('needs no right to read the environment on Deno where it is told everything', async (t) => {
+  test('needs no permission for the environment on Deno if it gets all options', async (t) => {
     if (without) return t.skip(without);
     const options = JSON.stringify({ apiKey: key, baseUrl: `${service.base}/v1` });
     project.write({

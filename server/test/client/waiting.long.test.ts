@@ -100,7 +100,7 @@ describe('waiting', () => {
     assert.equal((await waiting).status, 'COMPLETED');
   });
 
-  test('does without streams where none come through', async () => {
+  test('works without streams if a proxy blocks them', async () => {
     const { id, release } = await held();
     faulty.spoil = ({ path }) => (path.endsWith('/stream') ? { status: 404, body: '' } : undefined);
     const error = await errorOf(farebox.attach(id).wait());
@@ -116,7 +116,7 @@ describe('waiting', () => {
     assert.equal((await waiting).status, 'COMPLETED');
   });
 
-  test('has an end of its own, which the request has not', async () => {
+  test('has its own timeout, which does not end the request', async () => {
     const { id, release } = await held();
     const late = await errorOf(farebox.attach(id).wait({ timeoutMs: 300 }));
     assert.deepEqual([late.code, late.requestId], ['timeout', id]);
@@ -133,7 +133,7 @@ describe('waiting', () => {
     assert.equal((await farebox.attach(id).wait()).status, 'COMPLETED', 'it was harmed');
   });
 
-  test('of run throws with the id when time is over, and the request goes on', async () => {
+  test('of run throws with the id at its timeout, and the request goes on', async () => {
     service.fake.behave = { poll: () => ({ state: 'running', poll_after_ms: 20 }) };
     const late = await errorOf(farebox.run(model, input, { timeoutMs: 2000 }));
     assert.equal(late.code, 'timeout');
@@ -145,7 +145,7 @@ describe('waiting', () => {
 describe('a download', () => {
   const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, i) => i % 251));
 
-  test('that breaks off goes on where it was', async () => {
+  test('that breaks off continues from the same byte', async () => {
     const png = Buffer.concat([tinyPng, bytes]);
     service.fake.behave = {
       poll: () => ({

@@ -131,7 +131,7 @@ test('catalog check warns of a price below the cost that its row states, and exi
   assert.match(stdout, /, 0 problems, 1 warning\.$/m);
 });
 
-test('catalog check warns once for each file of prices that nobody looked at for long', async (t) => {
+test('catalog check warns once for each file with prices that are not checked for long', async (t) => {
   const place = placeFor(t);
   const on = (day: string) => [`checked_on: ${day}`];
   const text = `${openai}${row('old', on('2020-01-01'))}${row('older', on('2019-06-30'))}${row('fresh', on('2999-01-01'))}${row('own', [])}`;

@@ -104,7 +104,7 @@ test('an upstream that is away or takes no key is a problem of its file; others 
   assert.equal(ran.json.prices_compared, 1);
 });
 
-test('with nothing set up there is nobody to ask', async (t) => {
+test('with nothing set up no upstream is asked', async (t) => {
   const place = placeBefore(t, await standIns(t));
   const none = { FAL_KEY: '', OPENROUTER_API_KEY: '', REPLICATE_API_TOKEN: '' };
   const ran = await place.run(['catalog', 'check', '--live'], none);

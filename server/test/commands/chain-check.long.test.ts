@@ -55,7 +55,7 @@ async function placeWith(t: Cleaned, ...faults: Faults[]): Promise<Place> {
   return place;
 }
 
-test('two endpoints that fit are told with their limits, and no key', async (t) => {
+test('two good endpoints are shown with their limits, and without keys', async (t) => {
   const blocksMax: Faults['blocksMax'] = [
     10,
     new RpcError('eth_getLogs', -32600, `up to a 10 block range (${key})`),

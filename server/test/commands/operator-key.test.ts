@@ -53,7 +53,7 @@ test('a key is printed once, works, is listed without its secret, and ends', asy
   for (const { text } of rows) assert.ok(!text.includes(key.slice(8, 30)));
 });
 
-test('there are at most a hundred that work; a revoked one makes room', async (t) => {
+test('at most a hundred keys work at a time; a revoked one makes room', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   const create = () => place.run(['operator-key', 'create', '--scope', 'read', '--json']);
   await service.db.run(
@@ -69,7 +69,7 @@ test('there are at most a hundred that work; a revoked one makes room', async (t
   assert.equal((await create()).code, 0);
 });
 
-test('what is no scope, name or key is refused and leaves nothing', async (t) => {
+test('an invalid scope, name or key is refused and leaves nothing', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   const before = (await logged()).length;
   const refused: [args: string[], says: RegExp][] = [

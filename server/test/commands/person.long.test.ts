@@ -19,7 +19,7 @@ const envOf = () => ({
 });
 const tokenOf = (url: string) => new URL(url).searchParams.get('token');
 
-test('lists people with their accounts, and never what they sign in with', async (t) => {
+test('lists people with their accounts, and never a password or secret', async (t) => {
   const { account_id, email: account } = await service.account();
   const ada = await person(service, { [account_id]: 'billing' });
   const place = placeFor(t);
@@ -32,7 +32,7 @@ test('lists people with their accounts, and never what they sign in with', async
   assert.match(plain.stdout, new RegExp(`${ada.email}.*${account} \\(billing\\)`));
 });
 
-test('prints a link that sets a new password, and refuses whom it does not know', async (t) => {
+test('prints a link that sets a new password, and refuses unknown people', async (t) => {
   const ada = await person(service);
   const place = placeFor(t);
   const made = await place.run(['person', 'reset-link', ada.email], envOf());
@@ -70,7 +70,7 @@ test('invites into an account with a role, and says what does not fit', async (t
   );
 });
 
-test('gives somebody another address, signs them out, and says whom it does not know', async (t) => {
+test('changes an e-mail address, signs the person out, and refuses unknown people', async (t) => {
   const [ada, eve] = [await person(service), await person(service)];
   const place = placeFor(t);
   const set = (...args: string[]) => place.run(['person', 'email', ...args], envOf());
@@ -92,7 +92,7 @@ test('gives somebody another address, signs them out, and says whom it does not 
   assert.equal((await eve.call('GET', '/api/me')).body.email, eve.email);
 });
 
-test('takes an authenticator app away from who has lost it', async (t) => {
+test('removes a lost authenticator app', async (t) => {
   const ada = await person(service);
   const enabled = await ada.call('POST', '/api/auth/two-factor/enable', {
     password: 'correct horse battery',

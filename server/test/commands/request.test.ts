@@ -23,7 +23,7 @@ const logged = () =>
     rawSql(`select action, target, by_email from operator_log where action like 'request.%'`),
   );
 
-test('request cancel cancels one that waits, once, and leaves one that runs', async (t) => {
+test('request cancel cancels a waiting request once, and leaves a running one', async (t) => {
   const place = commandsFor(t);
   const id = await submitted(service, account, { prompt: 'x' });
   const cancelled = await place.run(['request', 'cancel', id.toUpperCase(), '--json']);
@@ -51,7 +51,7 @@ test('request cancel cancels one that waits, once, and leaves one that runs', as
   assert.deepEqual(await logged(), [row], 'what is refused leaves no row');
 });
 
-test('request resolve books what one of unknown outcome cost, and no other', async (t) => {
+test('request resolve books the cost of an unknown outcome, and of no other request', async (t) => {
   const place = commandsFor(t);
   const resolve = (id: string, ...more: string[]) =>
     place.run(['request', 'resolve', id, '--outcome', 'ran', '--cost-usd', '0.004', ...more]);

@@ -11,7 +11,7 @@ import { assertNoPostgres, assertSaid, call, outputOf, placeFor, reaches, submit
 import { endsInOrder, openCompany, secret, type Company } from './serve-kit.ts';
 
 describe('on the embedded database', () => {
-  test('a place or a catalog that cannot be had is said in words, and nothing is left running', async (t) => {
+  test('an unusable folder or catalog is named in words, and nothing is left running', async (t) => {
     const place = placeFor(t);
     const elsewhere = await place.command(['serve', '--embedded'], { HOST: '192.0.2.1' });
     assertSaid(elsewhere, /Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\)/);
@@ -46,7 +46,7 @@ describe('on a database of its own', () => {
   });
   after(() => company.database.close());
 
-  test('a worker completes what waits where no service works, and answers for its health alone', async (t) => {
+  test('a worker completes waiting requests without a service, and serves only its health', async (t) => {
     const place = placeFor(t, company.env);
     const file = (name: string, text: string) => {
       const where = path.join(path.dirname(place.dir), name);
@@ -104,7 +104,7 @@ describe('on a database of its own', () => {
     assert.equal(fs.existsSync(path.join(place.dir, 'postgres')), false);
   });
 
-  test('a worker without a port completes what waits at two services', async (t) => {
+  test('a worker without a port completes waiting requests of two services', async (t) => {
     const place = placeFor(t, company.env);
     const services = await Promise.all([
       place.start(['serve', '--no-worker']),
@@ -142,7 +142,7 @@ describe('on a database of its own', () => {
     assertSaid(await place.run(['account', 'list'], embedded), /FAREBOX_DATA_DIR: .*\/proc\/zz/);
   });
 
-  test('a storage that does not answer is told at the start, and bad catalog files are counted', async (t) => {
+  test('a storage that does not answer is logged at the start, and bad catalog files are counted', async (t) => {
     const place = placeFor(t, company.env);
     const bad = path.join(place.dir, '../catalog/bad.yaml');
     fs.writeFileSync(bad, 'models: 5\n');

@@ -154,7 +154,7 @@ describe('serve refuses to start', () => {
     assert.equal(place.postgresPid(), null);
   });
 
-  inLong('a worker too, which signs the links of notifications', async (t) => {
+  inLong('also as a worker, which signs the links in notifications', async (t) => {
     const place = placeFor(t);
     const [, , says] = settings[0]!;
     assertSaid(await place.run(['worker']), says);
@@ -212,7 +212,7 @@ describe('on a database of its own', () => {
     }
   });
 
-  inLong('a kept secret is made whole, and refused where it is not', async (t) => {
+  inLong('a generated secret is written completely, and refused if it is damaged', async (t) => {
     const place = placeFor(t, company.env);
     const kept = path.join(place.dir, 'secret');
     const fresh = await testDatabase();
@@ -244,7 +244,7 @@ describe('on a database of its own', () => {
   });
 
   inLong(
-    'a human is told where it listens, and the sandbox is offered only to who asks for it',
+    'the start prints the address, and the sandbox is offered only on request',
     async (t) => {
       const child = placeFor(t, company.env).spawn(['serve'], { FAREBOX_SANDBOX: '' });
       const output = outputOf(child);

@@ -30,7 +30,7 @@ before(async () => {
 after(() => stop());
 
 describe('an import is refused, and leaves nothing behind,', () => {
-  test('where it is something else, or not there', async () => {
+  test('if it is another file, or missing', async () => {
     const other = join(folder, 'other');
     for (const text of ['', 'a', 'PNG\n'.repeat(100), 'FAREBOX SNAPSHOT\n']) {
       writeFileSync(other, text);
@@ -54,7 +54,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'something else');
   });
 
-  test('where another schema took it, whether newer, older or changed', async () => {
+  test('if another schema wrote it, whether newer, older or changed', async () => {
     const path = join(folder, 'schema');
     const add = `insert into migrations (number, name, sha256) values (9999, '9999_later.sql', 'x')`;
     const drop = 'delete from migrations where number = 9999';
@@ -80,7 +80,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'another schema');
   });
 
-  test('where its tables are not those of this database', async () => {
+  test('if its tables are not those of this database', async () => {
     const plain = await place();
     await refused(
       importSnapshot(plain.db, plain.storage, { path: snapshot }),
@@ -95,7 +95,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(plain, 'other tables');
   });
 
-  test('where the store is full or fails', async () => {
+  test('if the storage is full or fails', async () => {
     const full = { ...empty.storage, put: () => Promise.reject(new StorageFull()) };
     await refused(
       importSnapshot(empty.db, full, { path: snapshot }),
@@ -134,7 +134,7 @@ describe('the command line', () => {
     assert.deepEqual(told.json.trial_accounts, ['operator@farebox.local']);
   });
 
-  test('puts a secret that came along beside one that is in use', async (t) => {
+  test('keeps the imported secret beside the one in use', async (t) => {
     const { run } = placeFor(t, { FAREBOX_UNSAFE_DATABASE: 'on' });
     const target = await place();
     await runAll(target.db, oddTables);

@@ -48,7 +48,7 @@ before(async () => {
 after(() => stop());
 
 describe('a snapshot', () => {
-  test('loads into an empty database with every row, every key and every living byte', async () => {
+  test('loads into an empty database with every row, every key and every file that has not expired', async () => {
     const target = await place();
     await runAll(target.db, oddTables);
     const secrets: string[] = [];
@@ -115,7 +115,7 @@ describe('a snapshot', () => {
     assert.deepEqual(await digests(target.db), rows, 'no trace of it in the copy');
   });
 
-  test('with its open requests released calls nobody and gives the money back', async () => {
+  test('with its open requests released calls no upstream and gives the money back', async () => {
     const target = await place();
     await runAll(target.db, oddTables);
     const before = await needAccount(source.db, filled.account_id);
@@ -170,7 +170,7 @@ function interrupted(db: Database, meanwhile: () => Promise<void>): Database {
 }
 
 describe('an import is refused, and leaves nothing behind,', () => {
-  inLong('where the file was cut short', async () => {
+  inLong('if the file was cut short', async () => {
     const cut = join(folder, 'cut');
     const { size } = statSync(snapshot);
     for (const length of [20, 60, Math.floor(size / 2), size - 32, size - 1]) {
@@ -184,7 +184,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'cut');
   });
 
-  test('where a byte of it was altered', async () => {
+  test('if a byte of it was altered', async () => {
     const altered = join(folder, 'altered');
     const bytes = readFileSync(snapshot);
     for (const at of [
@@ -204,7 +204,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'altered');
   });
 
-  inLong('where its books do not balance', async () => {
+  inLong('if its books do not balance', async () => {
     const path = join(folder, 'unbalanced');
     const shift = (n: number) =>
       rawSql('update balances set credits_posted = credits_posted + $1', [n]);
@@ -221,7 +221,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await assertUntouched(empty, 'unbalanced');
   });
 
-  inLong('where the database has an account, and of two at once one is', async () => {
+  inLong('if the database has an account; of two imports at once, one is', async () => {
     const target = await place();
     await runAll(target.db, oddTables);
     const load = () => importSnapshot(target.db, target.storage, { path: snapshot });
@@ -256,7 +256,7 @@ describe('an export', () => {
     );
   });
 
-  inLong('names a stored object that is damaged, and counts one that is gone', async () => {
+  inLong('names a damaged stored object, and counts a missing one', async () => {
     const [key, bytes] = [...filled.media].find(([name]) => name.startsWith('outputs/'))!;
     const path = join(folder, 'damaged');
     const storage = openStorage(`disk:${join(folder, 'store')}`);

@@ -31,7 +31,7 @@ async function assertBooks(place: Place): Promise<void> {
 }
 
 describe('trial', () => {
-  test('from nothing it is ready with accounts and a key that works', async (t) => {
+  test('a first start is ready with accounts and a working key', async (t) => {
     const place = placeFor(t);
     const service = await place.start(['trial']);
     const { base_url, port, key, email, operator, available_usd_micro } = service.said;
@@ -94,7 +94,7 @@ describe('trial', () => {
   });
 });
 
-describe('on a database that was brought', () => {
+describe('on an existing database', () => {
   let database: TestDatabase;
   before(async () => void (database = await testDatabase()));
   after(() => database.close());
@@ -123,7 +123,7 @@ describe('with the catalog that it comes with', () => {
     motion-control reframe upscale text-to-image edit layer-decomposition text-to-vector
     chat`.split(/\s+/);
 
-  test('every task is offered, and the commands that it prints work as they stand', async (t) => {
+  test('every task is offered, and the printed commands work unchanged', async (t) => {
     // Nothing in the environment sets up another upstream than the sandbox.
     const place = placeFor(t, { FAREBOX_CATALOG: '' });
     const checked = await place.run(['catalog', 'check', '--json']);
@@ -180,7 +180,7 @@ describe('with real upstreams set up', () => {
     assert.equal((await service.end('SIGTERM')).code, 0);
   });
 
-  test('without the sandbox it tries a live row: a picture, else a chat', async (t) => {
+  test('without the sandbox it tries a live row: an image, else a chat', async (t) => {
     const off = { FAREBOX_CATALOG: '', FAREBOX_SANDBOX: 'off' };
     const place = placeFor(t, { ...off, OPENAI_API_KEY: 'k' });
     const picture = await welcomeOf(place);

@@ -10,7 +10,7 @@ import { assertSaid, databaseFor, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
-test('upstream test asks all that are set up, at no cost, and finds them well', async (t) => {
+test('upstream test tests all upstreams that are set up, at no cost', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes, {
     fal: imageRow('fal-ai/flux/dev', 'fal-ai/flux/dev'),
@@ -63,7 +63,7 @@ test('upstream test names what is wrong: variable, address, credential, models',
   assert.equal(rest.code, 0, rest.stdout);
 });
 
-test('upstream test takes no page that answers 200 for the upstream, nor for a model of it', async (t) => {
+test('upstream test does not accept a web page with status 200 as an upstream or a model', async (t) => {
   const page = '<!doctype html><title>Welcome</title>';
   for (const [kind, body] of [
     ['html', page],
@@ -87,7 +87,7 @@ test('upstream test takes no page that answers 200 for the upstream, nor for a m
   }
 });
 
-test('upstream test refuses a name that no file defines, and says which there are', async (t) => {
+test('upstream test refuses an undefined name, and lists the defined ones', async (t) => {
   const place = placeBefore(t, await standIns(t));
   assertSaid(
     await place.run(['upstream', 'test', 'fall']),
@@ -95,7 +95,7 @@ test('upstream test refuses a name that no file defines, and says which there ar
   );
 });
 
-test('upstream list shows what is defined, set up or not and why', async (t) => {
+test('upstream list shows all definitions, and why some are not set up', async (t) => {
   const place = placeBefore(t, await standIns(t));
   const { env: at } = await databaseFor(t);
   const env = { ...at, FAL_KEY: '', FAREBOX_SANDBOX: 'off' };
@@ -115,7 +115,7 @@ test('upstream list shows what is defined, set up or not and why', async (t) => 
   assert.match(human.stdout, /\nthe upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on/);
 });
 
-test('upstream list shows when an upstream last failed, and which of its models rest', async (t) => {
+test('upstream list shows when an upstream last failed, and which of its models are paused', async (t) => {
   const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
   const fail = (model: string, why: Refusal, pause_seconds: number) =>
@@ -168,7 +168,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
   assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
 });
 
-test('upstream test ends the pause for a key that was not taken; upstream resume ends any', async (t) => {
+test('upstream test ends the pause for a refused key; upstream resume ends any pause', async (t) => {
   const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
   const rests = async () => {
@@ -207,7 +207,7 @@ test('upstream test ends the pause for a key that was not taken; upstream resume
   assert.deepEqual(log, [row, row]);
 });
 
-test('upstream test and list tell each of several keys by its name', async (t) => {
+test('upstream test and list name each of several keys', async (t) => {
   const { database, env: at } = await databaseFor(t);
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);

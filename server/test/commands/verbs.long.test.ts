@@ -17,7 +17,7 @@ describe('with no service running', () => {
     assert.deepEqual(data.map((row: { email: string }) => row.email).sort(), emails);
   });
 
-  test('a schema is made, said by name, and not made twice', async (t) => {
+  test('migrate names the migrations that it applies, and applies none twice', async (t) => {
     const place = placeFor(t);
     const first = await place.run(['migrate', '--json']);
     assert.deepEqual([first.json.ok, first.json.applied[0]], [true, '0001_init.sql']);
@@ -42,7 +42,7 @@ describe('beside a running service', () => {
   });
   after(() => beside.stop());
 
-  test('request show tells of a refused start that it was the end, what it cost and why', async () => {
+  test('request show shows the refused start that ended a request, its cost and reason', async () => {
     await account('refused@example.com');
     const { key } = await newKey('refused@example.com');
     const id = await submit(service.base, key, 'sandbox:reject');
@@ -62,7 +62,7 @@ describe('beside a running service', () => {
     assert.match(await human('request', 'show', done), /^cost {7}[\d.]+ USD at the upstream$/m);
   });
 
-  test('key create with an end and models makes a key that keeps to them', async () => {
+  test('key create with an expiry and models makes a key with these limits', async () => {
     await account('narrow@example.com');
     const given = ['--expires', '2199-12-31', '--model', 'test/image'];
     const { key, key_id, ...made } = await newKey('narrow@example.com', ...given);
@@ -151,6 +151,6 @@ describe('beside a running service', () => {
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
     [['key', 'limit', '0123', '--rpm', 'many'], /"many" is not a whole number above 0/],
   ];
-  test('more that cannot be done is said in words, exit 2, and leaves no trace', () =>
+  test('further invalid commands are refused in words, exit 2, and change nothing', () =>
     assertRefused(beside, refusals));
 });

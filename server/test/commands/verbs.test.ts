@@ -40,7 +40,7 @@ describe('help', () => {
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 
-  inLong('of the whole lists every verb, however it is asked for', async (t) => {
+  inLong('of the program lists every verb, in every way to ask for it', async (t) => {
     const place = placeFor(t);
     const names = new Set(verbs.map((verb) => verb.split(' ')[0]!));
     for (const args of [['--help'], ['help']]) {
@@ -51,7 +51,7 @@ describe('help', () => {
     }
   });
 
-  inLong('of a group lists its verbs; the version is told', async (t) => {
+  inLong('of a group lists its verbs; the version is printed', async (t) => {
     const place = placeFor(t);
     assert.match((await place.run(['help', 'account'])).stdout, /create[^]*suspend[^]*resume/);
     const { stdout, code } = await place.run(['--version']);
@@ -70,7 +70,7 @@ function verbsOf(command: Command): string[] {
   return parts.flatMap((part) => verbsOf(part).map((verb) => `${part.name()} ${verb}`.trimEnd()));
 }
 
-describe('a call that is none', () => {
+describe('an invalid call', () => {
   const wrong: [args: string, says: RegExp][] = [
     ['', /^Usage: farebox/],
     ['bogus', /unknown command 'bogus'/],
@@ -98,7 +98,7 @@ describe('a call that is none', () => {
 
   const wordsOf = (args: string) => args.split(' ').filter((word) => word !== '');
 
-  test('is told what is wrong, exit 2, and starts nothing', async (t) => {
+  test('gets a message that says what is wrong, exit 2, and starts nothing', async (t) => {
     const place = placeFor(t);
     const told = inShort(5, wrong).map(async ([args, says]) => {
       const plain = await place.run(wordsOf(args));
@@ -360,7 +360,7 @@ describe('beside a running service', () => {
   });
 
   inLong(
-    'upstream list shows queues and rests, request list and show what became of each',
+    'upstream list shows queues and pauses, request list and show the end of each request',
     async () => {
       const account_id = await account('look@example.com');
       const { key, key_id } = await newKey('look@example.com');
@@ -501,7 +501,7 @@ describe('beside a running service', () => {
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
   });
 
-  inLong('key rotate prints a text that works beside the one before, for the overlap', async () => {
+  inLong('key rotate prints a secret that works beside the old one during the overlap', async () => {
     await account('turn@example.com');
     const { key, key_id } = await newKey('turn@example.com');
     const next = await said('key', 'rotate', key_id, '--overlap', '2');
@@ -525,7 +525,7 @@ describe('beside a running service', () => {
     assertSaid(await run('key', 'rotate', key_id), /revoked/);
   });
 
-  inLong('the limits of a key hold, and changed ones from the next call on', async () => {
+  inLong('the limits of a key apply, and changed ones from the next call on', async () => {
     await account('limit@example.com');
     const limits = ['--limit-usd', '0.015', '--rpm', '40', '--open-jobs', '2'];
     const { key, key_id } = await newKey('limit@example.com', ...limits);
@@ -581,7 +581,7 @@ describe('beside a running service', () => {
     assert.equal(await status(one.key), 401, 'resuming the account revived a revoked key');
   });
 
-  inLong('a webhook secret is told, and replaced with two signing meanwhile', async () => {
+  inLong('a webhook secret is printed, and replaced while two secrets sign', async () => {
     const account_id = await account('hook@example.com');
     const secret = (...args: string[]) =>
       said('account', 'webhook-secret', 'hook@example.com', ...args);
@@ -648,7 +648,7 @@ describe('beside a running service', () => {
     [['key', 'limit', '0123', '--rpm', '5'], /There is no key with the id 0123/],
     [['key', 'revoke', '0123'], /There is no active key with the id 0123/],
   ];
-  test('what cannot be done is said in words, exit 2, and leaves no trace', () =>
+  test('invalid commands are refused in words, exit 2, and change nothing', () =>
     assertRefused(beside, refusals));
 });
 
@@ -691,7 +691,7 @@ describe('audit', () => {
   });
 
   inLong(
-    'a database that is not of this version is left as it is by all but migrate',
+    'a database of another version is changed only by migrate',
     async (t) => {
       const { url, db, close } = await testDatabase();
       const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
@@ -741,7 +741,7 @@ describe('audit', () => {
 
 describe('catalog list', () => {
   inLong(
-    'tells of each row whether it is live, hidden, or stopped, since when and by whom',
+    'shows for each row whether it is live, hidden or stopped, since when and by whom',
     async (t) => {
       const database = await testDatabase();
       t.after(() => database.close());
@@ -781,7 +781,7 @@ describe('catalog check', () => {
     return dir;
   };
 
-  test('finds a good folder good, and a bad one bad with file, line and words', async (t) => {
+  test('accepts a good folder, and reports faults with file, line and words', async (t) => {
     const place = placeFor(t);
     const good = await place.run(['catalog', 'check', '--json']);
     assert.equal(good.code, 0, good.stderr);
@@ -819,7 +819,7 @@ describe('catalog check', () => {
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 
-  inLong('names what is no YAML, and a folder that is not there', async (t) => {
+  inLong('reports invalid YAML, and a missing folder', async (t) => {
     const place = placeFor(t);
     const broken = folder(place, 'broken', 'models: [}');
     const ran = await place.run(['catalog', 'check', broken]);

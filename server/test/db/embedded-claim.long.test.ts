@@ -4,7 +4,7 @@ import { claimFolder } from '../../src/db/embedded.ts';
 import { claimOnce, startScript, tempFolder } from './embedded-kit.ts';
 
 describe('a claim on a data folder', () => {
-  test('has one winner among processes that start together, and tells the rest', async (t) => {
+  test('has one winner among processes that start together, and the others say who holds it', async (t) => {
     const dataDir = tempFolder(t);
     const all = [1, 2, 3, 4].map(() => startScript(t, dataDir, claimOnce));
     const told = await Promise.all(all.map((one) => one.hear()));

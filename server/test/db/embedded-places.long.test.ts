@@ -9,7 +9,7 @@ import { connect, isRoot, start, startScript, tempFolder, value } from './embedd
 const NOBODY = 65534;
 
 describe('awkward folders', () => {
-  test('an ordinary user needs nothing of root', { skip: !isRoot && 'needs root' }, async (t) => {
+  test('an ordinary user needs no rights of root', { skip: !isRoot && 'needs root' }, async (t) => {
     const dataDir = path.join(tempFolder(t), 'data');
     fs.mkdirSync(dataDir);
     fs.chownSync(dataDir, NOBODY, NOBODY);
@@ -96,7 +96,7 @@ describe('the programs', () => {
     },
   );
 
-  test('a platform without a package is told to use DATABASE_URL', async (t) => {
+  test('a platform without a package gets the advice to use DATABASE_URL', async (t) => {
     const dataDir = path.join(tempFolder(t), 'data');
     const script = `
       Object.defineProperty(process, 'arch', { value: 'pdp11' });

@@ -62,7 +62,7 @@ function stoppedFolder(t: TestContext): string {
 const stays = 'setInterval(() => {}, 1000);';
 
 describe('a first start', () => {
-  test('makes a durable UTF-8 database that only a Unix socket leads to', () => {
+  test('makes a durable UTF-8 database, reachable only by a Unix socket', () => {
     const { started, facts } = firstStart;
     assert.equal(started, true);
     assert.match(String(facts.uuid), /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
@@ -84,7 +84,7 @@ describe('a first start', () => {
     }
   });
 
-  test('that fails says why and leaves the way free for the next', async (t) => {
+  test('that fails says why and does not block the next start', async (t) => {
     const dataDir = stoppedFolder(t);
     await assert.rejects(
       startEmbedded({ dataDir, settings: { shared_buffers: 'plenty' } }),
@@ -135,7 +135,7 @@ describe('a server that runs', () => {
 });
 
 describe('a server that is killed', () => {
-  test('comes back by itself, once, to all who hold it, with every acknowledged row', async (t) => {
+  test('restarts by itself, once for all processes that use it, with every acknowledged row', async (t) => {
     const dataDir = stoppedFolder(t);
     // The server is a child of one process, and the other one has adopted it.
     const mine = await start(t, { dataDir });
@@ -179,7 +179,7 @@ describe('a server that is killed', () => {
 });
 
 describe('leftovers of a crash', () => {
-  test('a pid file whose pid went to a stranger does not keep it from starting', async (t) => {
+  test('a PID file whose PID now belongs to another program does not prevent a start', async (t) => {
     const dataDir = stoppedFolder(t);
     const stranger = spawn('sleep', ['60'], { ...unprivilegedUser(), stdio: 'ignore' });
     later(t, async () => void stranger.kill('SIGKILL'));
@@ -195,7 +195,7 @@ describe('leftovers of a crash', () => {
     assert.equal(stranger.exitCode ?? stranger.signalCode, null, 'the stranger was killed');
   });
 
-  test('a server whose process is out of sight is refused, not joined by a second', async (t) => {
+  test('a running server whose process cannot be seen is refused, and no second one is started', async (t) => {
     const dataDir = stoppedFolder(t);
     const server = await start(t, { dataDir });
     await server.release();
@@ -214,7 +214,7 @@ describe('leftovers of a crash', () => {
 });
 
 describe('stopIfUnused', () => {
-  test('leaves the server to another process, to a client, and else stops it', async (t) => {
+  test('stops the server unless another process or a client uses it', async (t) => {
     const dataDir = stoppedFolder(t);
     const service = await start(t, { dataDir });
 

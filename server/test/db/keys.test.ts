@@ -51,8 +51,8 @@ const passMinute = ({ key_id }: Key) =>
     ]),
   );
 
-describe('who a key belongs to', () => {
-  test('is told for each of a batch, at its place', async () => {
+describe('the owner of a key', () => {
+  test('is returned for each key of a batch, in order', async () => {
     const [a, b] = [await newKey({ open_jobs: 3 }), await newKey({ monthly_limit_usd_micro: 5n })];
     const callers = await call([b.hash, randomBytes(32), a.hash, b.hash]);
     assert.deepEqual(
@@ -70,9 +70,9 @@ describe('who a key belongs to', () => {
     );
   });
 
-  test('nobody asked is nobody answered', async () => assert.deepEqual(await call([]), []));
+  test('an empty batch has an empty answer', async () => assert.deepEqual(await call([]), []));
 
-  test("a revoked key is nobody's from the next call on, and is not counted", async () => {
+  test("a revoked key has no owner from the next call on, and is not counted", async () => {
     const key = await newKey();
     assert.ok((await call([key.hash]))[0]);
     assert.equal(await keys.revoke(database.db, key.key_id), true);
@@ -121,7 +121,7 @@ const callsOf = async ({ key_id }: Key) => {
 };
 
 describe('the end of a key', () => {
-  test('holds from the call on that comes after it, and is not counted', async () => {
+  test('applies from the next call on, which is not counted', async () => {
     const key = await newKey();
     await change(key, "expires_at = now() + interval '1 hour'");
     assert.ok((await call([key.hash]))[0]);
@@ -137,7 +137,7 @@ describe('the end of a key', () => {
     assert.equal(await keys.findLiving(database.db, key.hash), null);
   });
 
-  test('that is moved on opens the way again', async () => {
+  test('that is moved to the future makes the key valid again', async () => {
     const key = await newKey();
     await change(key, "expires_at = now() - interval '1 day'");
     assert.equal(await lapsedOf(key.hash), 'expired');
@@ -147,7 +147,7 @@ describe('the end of a key', () => {
     assert.ok((await call([key.hash]))[0]!.rate.granted);
   });
 
-  test('is not told of a key that is revoked as well', async () => {
+  test('is not reported for a key that is also revoked', async () => {
     const key = await newKey();
     await change(key, "expires_at = now() - interval '1 day', revoked_at = now()");
     assert.equal(await judged(key.hash), null);
@@ -161,7 +161,7 @@ describe('a rotation', () => {
     return { hash: hashKey(next.key), previous_until: next.previous_until };
   };
 
-  test('makes two texts of one key: one id, one count of calls, in one batch too', async () => {
+  test('gives a key two secrets with one id and one count of calls, in one batch too', async () => {
     const key = await newKey({ rpm: 5 });
     const { hash } = await rotated(key, 24);
     const callers = await call([key.hash, hash, key.hash, hash]);
@@ -178,7 +178,7 @@ describe('a rotation', () => {
     assert.equal(await callsOf(key), 5);
   });
 
-  test('tells whether the earlier text is still in use', async () => {
+  test('says whether the earlier secret is still in use', async () => {
     const key = await newKey();
     await call([key.hash]);
     const { hash } = await rotated(key, 24);
@@ -192,7 +192,7 @@ describe('a rotation', () => {
     assert.deepEqual(await used(), [true, true]);
   });
 
-  test('ends for the earlier text with its overlap, and the newer one goes on', async () => {
+  test('ends the earlier secret with the overlap; the newer one stays valid', async () => {
     const key = await newKey();
     const { hash, previous_until } = await rotated(key, 168);
     const hours = (previous_until!.getTime() - Date.now()) / 3_600_000;
@@ -203,7 +203,7 @@ describe('a rotation', () => {
     assert.equal(await callsOf(key), 1);
   });
 
-  test('without an overlap, and one that is cut short, end it at once', async () => {
+  test('without an overlap, or with one that is cut short, ends the earlier secret at once', async () => {
     const key = await newKey();
     const { hash, previous_until } = await rotated(key, 0);
     assert.equal(previous_until, null);
@@ -216,7 +216,7 @@ describe('a rotation', () => {
     await assert.rejects(endOverlap(database.db, key.key_id), /no earlier secret/);
   });
 
-  test('during an overlap keeps the two newest texts and no older one', async () => {
+  test('during an overlap keeps the two newest secrets and no older one', async () => {
     const key = await newKey();
     const second = await rotated(key, 24);
     const third = await rotated(key, 24);
@@ -225,7 +225,7 @@ describe('a rotation', () => {
     assert.ok((await call([third.hash]))[0]);
   });
 
-  test('is over for both texts when the key is revoked, or ends', async () => {
+  test('ends for both secrets when the key is revoked or expires', async () => {
     const key = await newKey();
     const { hash } = await rotated(key, 24);
     await change(key, 'expires_at = now()');
@@ -235,7 +235,7 @@ describe('a rotation', () => {
     assert.deepEqual(await call([key.hash, hash]), [null, null]);
   });
 
-  test('of one text happens once, however many ask for it at the same time', async () => {
+  test('of one secret happens once, even if many calls ask for it at the same time', async () => {
     const key = await newKey();
     const { last4 } = (await keys.findAny(database.db, key.key_id))!;
     const wanted = { key_id: key.key_id, last4, overlap_hours: 24 };
@@ -253,7 +253,7 @@ describe('a rotation', () => {
 });
 
 describe('calls a minute', () => {
-  test('are let through up to the quota in one batch, the first ones', async () => {
+  test('in one batch pass up to the quota, the first ones', async () => {
     const key = await newKey({ rpm: 5 });
     const callers = await call(times(8, key.hash));
     assert.deepEqual(
@@ -274,7 +274,7 @@ describe('calls a minute', () => {
     assert.equal(granted(await call(times(3, key.hash))), 0);
   });
 
-  test('are exact however many processes count at once', async () => {
+  test('are exact when many processes count at once', async () => {
     const key = await newKey({ rpm: 100 });
     const batches = await Promise.all(
       Array.from({ length: 40 }, (_, i) => call(times((i % 7) + 1, key.hash))),
@@ -292,7 +292,7 @@ describe('calls a minute', () => {
     );
   });
 
-  test('begin anew a minute after the first, and not before', async () => {
+  test('are counted from 0 again a minute after the first, and not before', async () => {
     const key = await newKey({ rpm: 2 });
     assert.equal(granted(await call(times(3, key.hash))), 2);
     await database.db.run(
@@ -312,7 +312,7 @@ describe('calls a minute', () => {
     assert.equal(callers[0]!.rate.reset_seconds, 60);
   });
 
-  test('have a default where the key has no figure of its own', async () => {
+  test('have a default if the key has no limit of its own', async () => {
     const key = await newKey();
     const callers = await call(times(4, key.hash), 3);
     assert.equal(granted(callers), 3);
@@ -364,7 +364,7 @@ describe('calls a minute', () => {
 });
 
 describe("a key's limits", () => {
-  test('change alone, and null takes one away', async () => {
+  test('change one by one, and null removes a limit', async () => {
     const { key_id, account_id } = await newKey({
       rpm: 5,
       open_jobs: 6,
@@ -384,7 +384,7 @@ describe("a key's limits", () => {
     assert.deepEqual(await shown(), [50, null, 0n]);
   });
 
-  test('of a key that there is not cannot be changed', async () => {
+  test('of an unknown key cannot be changed', async () => {
     assert.equal(
       await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }),
       null,

@@ -36,7 +36,7 @@ const fill = () =>
   Promise.all(Array.from({ length: connections }, () => db.run(rawSql('select pg_sleep(0.1)'))));
 
 describe('connections of the pool that fell silent', () => {
-  test('are all given up with the first that is found out', async () => {
+  test('are all closed once the first is noticed', async () => {
     await fill();
     assert.equal(db.stats().idle, connections);
     assert.equal(line.deafen(), connections);
@@ -109,7 +109,7 @@ describe('a connection that listens', () => {
     await until('it has one successor', isOne);
   });
 
-  test('is replaced once it is silent, and who listens looks at everything', async () => {
+  test('is replaced once it is silent, and listeners then check everything', async () => {
     await hears('before');
     line.deafen();
     far.changed(['lost']);

@@ -93,7 +93,7 @@ describe('migrating', () => {
   });
 });
 
-test('deposits that exist get their source, and stay as they were in all else', async () => {
+test('existing deposits get their source, and do not change otherwise', async () => {
   const folder = join(import.meta.dirname, '../../migrations');
   const names = readdirSync(folder).toSorted();
   const at = names.findIndex((name) => name.endsWith('_sources.sql'));
@@ -203,7 +203,7 @@ describe('verifying', () => {
 });
 
 describe('settings that lose what was committed', () => {
-  test('are none on a database as it should be', async () => {
+  test('do not exist on a correct database', async () => {
     assert.deepEqual(await unsafeSettings(db), []);
   });
 
@@ -228,7 +228,7 @@ describe('settings that lose what was committed', () => {
     }
   });
 
-  test('stop the service from starting, unless it is told so', { timeout: 60_000 }, async () => {
+  test('prevent a start of the service, unless a setting allows them', { timeout: 60_000 }, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'farebox-unsafe-'));
     const embedded = await startEmbedded({ dataDir: dir, settings: { fsync: 'off' } });
     const { host, port, user, database: name } = embedded.connection;

@@ -21,7 +21,7 @@ beforeEach(async () => {
 after(() => database.close());
 
 describe('migrating', () => {
-  test('that cannot be noted is not kept either', async () => {
+  test('that cannot be recorded is rolled back', async () => {
     await db.run(
       rawSql(`create table migrations (number integer primary key check (number > 1), name text not null,
         sha256 text not null, applied_at timestamptz not null default now())`),
@@ -53,7 +53,7 @@ describe('a migration', () => {
   };
   const leftOutcomes = readdirSync(folder).find((name) => name.endsWith('_left_outcomes.sql'))!;
 
-  test('counts starts that were left among the days that are summed up, and no other', async () => {
+  test('counts left starts in the stored daily sums, and no other starts', async () => {
     await apply((name) => name < leftOutcomes);
     await db.run(
       rawSql(`
@@ -106,7 +106,7 @@ describe('a migration', () => {
     assert.deepEqual(await db.run(paused), [{ model: 'busy' }]);
   });
 
-  test('puts late jobs among those of unknown outcome, and those that none took at no cost', async () => {
+  test('lists late jobs as unknown outcomes, and jobs that no upstream accepted at no cost', async () => {
     await apply((name) => name < '0008');
     await db.run(
       rawSql(`
@@ -213,7 +213,7 @@ describe('migrating refuses', () => {
 });
 
 describe('verifying', () => {
-  test('takes a schema of this version, with no right but to read', async () => {
+  test('accepts a schema of this version with read-only rights', async () => {
     await migrate(db);
     const role = `reader_${process.pid}`;
     await db.run(rawSql(`create role ${role} login`));

@@ -70,7 +70,7 @@ async function busy(count: number): Promise<unknown[]> {
   return Promise.all(asked);
 }
 
-test('it is one line a minute, with how many it stands for, and one when it is back', async () => {
+test('it is one line a minute, with the number of failures, and one line when it is back', async () => {
   const failed = await busy(4);
   assert.ok(failed.every((each) => each instanceof Error));
   assert.deepEqual(told(), [['the database does not answer', 1]]);
@@ -89,7 +89,7 @@ test('it is one line a minute, with how many it stands for, and one when it is b
   ]);
 });
 
-test('connections that were lost while they idled are one line, without what they held', async () => {
+test('lost idle connections are one line, without their contents', async () => {
   await Promise.all([ask(), ask(), ask()]);
   lines.length = 0;
   const { total } = service.db.stats();

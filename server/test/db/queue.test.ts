@@ -89,7 +89,7 @@ describe('claiming what is queued', () => {
     assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
   });
 
-  test('takes no more than the upstream has places, and another when one is free again', async () => {
+  test('takes no more requests than the upstream has slots, and another once a slot is free', async () => {
     const [who] = await customers(1);
     await submits(who!, 6);
     const first = await claimSome(4);
@@ -102,7 +102,7 @@ describe('claiming what is queued', () => {
     assert.equal((await claimSome(4)).length, 2);
   });
 
-  test('takes none where there are fewer places than are in use', async () => {
+  test('takes none if more slots are in use than there are', async () => {
     const [who] = await customers(1);
     await submits(who!, 6);
     await claimSome(4);
@@ -125,7 +125,7 @@ describe('claiming what is queued', () => {
     assert.deepEqual(await claimSome(9), []);
   });
 
-  test('by ten workers at once gives each request to one of them and fills the places exactly', async () => {
+  test('by ten workers at once gives each request to one of them and fills the slots exactly', async () => {
     const all = await customers(3);
     for (const who of all) await submits(who, 30);
     const claims = (await Promise.all(Array.from({ length: 10 }, () => claimSome(50, 20)))).flat();
@@ -135,7 +135,7 @@ describe('claiming what is queued', () => {
   });
 });
 
-test('who claims while another has the turn counts the places that this one leaves', async () => {
+test('by a second worker meanwhile counts the slots that the first one leaves', async () => {
   const [who] = await customers(1);
   const made = await submits(who!, 8);
   let claiming: Promise<queue.Claim[]>;
@@ -156,7 +156,7 @@ test('who claims while another has the turn counts the places that this one leav
 });
 
 describe('turns', () => {
-  test('go round the accounts, whoever has queued how much', async () => {
+  test('go round the accounts, regardless of how much each has queued', async () => {
     const all = await customers(11);
     await submits(all[0]!, 200);
     for (const who of all.slice(1)) await submits(who, 1);
@@ -177,7 +177,7 @@ describe('turns', () => {
     assert.deepEqual(served.slice(12), [first, first, first, first]);
   });
 
-  test('give a newcomer his place in the next turn, not behind those who wait', async () => {
+  test('serve a new account in the next turn, not after all waiting requests', async () => {
     const [many, newcomer] = await customers(2);
     await submits(many!, 100);
     const running = await claimSome(4);
@@ -186,7 +186,7 @@ describe('turns', () => {
     assert.deepEqual(ids(await claimSome(4)), [his]);
   });
 
-  test('go on where they stopped, one place at a time', async () => {
+  test('continue where they stopped, one slot at a time', async () => {
     const all = await customers(5);
     for (const who of all) await submits(who, 3);
     const served: string[] = [];
@@ -199,7 +199,7 @@ describe('turns', () => {
     assert.deepEqual(served, [...turn, ...turn, ...turn]);
   });
 
-  test('share the places evenly between two who have queued much', async () => {
+  test('share the slots evenly between two accounts with many requests', async () => {
     const [a, b] = await customers(2);
     await submits(a!, 40);
     await submits(b!, 40);
@@ -207,7 +207,7 @@ describe('turns', () => {
     assert.equal(claimed.filter((id) => id === a!.account_id).length, 10);
   });
 
-  test('leave a newcomer half of the slots, whatever another holds and has queued', async () => {
+  test('leave a new account half of the slots, regardless of what another holds and has queued', async () => {
     const [greedy, newcomer, third] = await customers(3);
     await submits(greedy!, 50);
     const held = ids(await claimSome(9));
@@ -223,7 +223,7 @@ describe('turns', () => {
     assert.deepEqual(await ownersOf(claimSome(9)), [third!.account_id]);
   });
 
-  test('leave no slot empty: who waits alone takes the rest, and of one slot all get their turn', async () => {
+  test('leave no slot empty: an account that waits alone takes the rest, and one slot goes round', async () => {
     const [a, b] = await customers(2);
     await submits(a!, 10);
     await submits(b!, 1);
@@ -270,7 +270,7 @@ describe('a request that was tried and waits for a slot again', () => {
     );
   };
 
-  test('stands in line by its age, and is claimed with a place and a lease', async () => {
+  test('has its place in the line by its age, and is claimed with a slot and a lease', async () => {
     const [who] = await customers(1);
     const made = await submits(who!, 4);
     await tried(made[1]!);
@@ -296,7 +296,7 @@ describe('a request that was tried and waits for a slot again', () => {
     assert.deepEqual(claimed.toSorted(), [many[0]!, his!].toSorted());
   });
 
-  test('is claimed by one, as its turn comes or when it is due', async () => {
+  test('is claimed by one worker, in its turn or when it is due', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await tried(id!);
@@ -307,7 +307,7 @@ describe('a request that was tried and waits for a slot again', () => {
     assert.deepEqual(await claimSome(9), [], 'whoever looks for a place itself is not in line');
   });
 
-  test('who looks for a place by himself takes none that there is not', async () => {
+  test('takes no slot by itself that is not free', async () => {
     const [who] = await customers(1);
     const made = await submits(who!, 2);
     await claimSome(1, 1);
@@ -321,7 +321,7 @@ describe('a request that was tried and waits for a slot again', () => {
 });
 
 describe('claiming what is due', () => {
-  test('takes a claim whose lease is over again, under a new attempt', async () => {
+  test('takes a request whose lease is over, under a new attempt', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     const [first] = await claimSome(1);
@@ -336,7 +336,7 @@ describe('claiming what is due', () => {
     assert.equal(await begin(db, { id: id!, attempt: 2 }), true);
   });
 
-  test('leaves what nobody has claimed to the queue, whenever it is due', async () => {
+  test('leaves unclaimed requests to the queue, even if they are due', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await setWake(id!, -100);
@@ -353,7 +353,7 @@ describe('claiming what is due', () => {
     assert.deepEqual(taken, made.toReversed());
   });
 
-  test('by ten workers at once gives each to one of them, and none waits for another', async () => {
+  test('by ten workers at once gives each request to one of them, and none waits for another', async () => {
     const [who] = await customers(1);
     const made = await submits(who!, 60);
     await claimSome(100);
@@ -366,7 +366,7 @@ describe('claiming what is due', () => {
     assert.equal(new Set(ids(ours)).size, 60);
   });
 
-  test('passes over a row that somebody else has locked', async () => {
+  test('skips a row that another transaction has locked', async () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await claimSome(1);
@@ -382,7 +382,7 @@ describe('claiming what is due', () => {
 });
 
 describe('the next due time', () => {
-  test('is the soonest of what is claimed, running or to be told; what waits in the queue is not due', async () => {
+  test('is the soonest of claimed, running and notified requests, without queued ones', async () => {
     await db.run(
       rawSql(
         `update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`,
@@ -426,7 +426,7 @@ describe('an upstream that fails', () => {
       failure_pause_seconds: 30,
     });
 
-  test('rests after so many failures in a row, and not before', async () => {
+  test('is paused after so many failures in a row, and not before', async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
     for (const failures of [1, 2]) {
@@ -442,14 +442,14 @@ describe('an upstream that fails', () => {
     assert.ok(paused_seconds > 25 && paused_seconds <= 30, String(paused_seconds));
   });
 
-  test('that succeeds in between counts anew', async () => {
+  test('that succeeds in between is counted from 0 again', async () => {
     for (const who of accounts) await fail(0, who);
     await upstreamPauses.noteSuccess(db, upstream, 'flux');
     for (const who of accounts) await fail(0, who);
     assert.equal((await state()).paused_seconds, 0);
   });
 
-  test('for one account only does not rest, however often; the first failure of another counts with them', async () => {
+  test('for one account only is not paused; the first failure of another account counts with them', async () => {
     for (let i = 0; i < 20; i++) await fail();
     assert.equal((await state()).paused_seconds, 0);
     await fail(0, accounts[1]);
@@ -459,14 +459,14 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0, 'a success forgets who failed before it');
   });
 
-  test('for one account only, in a way that no input brings about, rests like for several', async () => {
+  test('for one account only, in a way that no input can cause, is paused as for several', async () => {
     for (let i = 0; i < 2; i++) await fail(0, accounts[0], 3, true, true);
     assert.equal((await state()).paused_seconds, 0);
     await fail(0, accounts[0], 3, true, true);
     assert.ok((await state()).paused_seconds > 25);
   });
 
-  test('rests as long as it asks for, and a shorter wish does not shorten that', async () => {
+  test('is paused as long as it asks, and a shorter wish does not shorten the pause', async () => {
     await fail(100);
     await fail(10);
     const { paused_seconds } = await state();
@@ -475,14 +475,14 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
   });
 
-  test('rests for what one account was told only once another is told something too', async () => {
+  test('is paused for a refusal of one account only once another account is refused too', async () => {
     for (let i = 0; i < 5; i++) await fail(100, accounts[0], 99, false);
     assert.equal((await state()).paused_seconds, 0);
     await fail(100, accounts[1], 99, false);
     assert.ok((await state()).paused_seconds > 95, 'and long before the threshold');
   });
 
-  test('forgets a failure of long ago, whoever failed meanwhile', async () => {
+  test('forgets an old failure, even if others failed meanwhile', async () => {
     const age = (column: string) =>
       db.run(
         rawSql(`update upstreams set ${column} = now() - interval '11 min' where name = $1`, [
@@ -501,7 +501,7 @@ describe('an upstream that fails', () => {
     assert.ok((await state()).paused_seconds > 25, 'two of these minutes do count');
   });
 
-  test('rests on when a start goes well that was made before', async () => {
+  test('stays paused when a start from before the pause succeeds', async () => {
     await fail(100);
     assert.deepEqual(await upstreamPauses.noteSuccess(db, upstream, 'flux', 5), []);
     assert.ok((await state()).paused_seconds > 95);
@@ -515,7 +515,7 @@ describe('an upstream that fails', () => {
     );
   });
 
-  test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
+  test('says whether the upstream or a model is now paused, else which pause is longest', async () => {
     const told = async (why: Refusal, pause_seconds: number) => {
       const { model, was_paused, paused_seconds } = await upstreamPauses.noteFailure(db, upstream, {
         account_id: accounts[0]!,
@@ -538,7 +538,7 @@ describe('an upstream that fails', () => {
     assert.deepEqual(await told('account', 20), ['flux', true, 60]);
   });
 
-  test("is another's matter for no other upstream", async () => {
+  test("does not pause other upstreams", async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
     await upstreamPauses.noteFailure(db, `${upstream} b`, {
@@ -558,7 +558,7 @@ describe('an upstream that fails', () => {
   });
 });
 
-test('the state of a queue is its head, oldest first, and how long that has waited', async () => {
+test('the state of a queue is its oldest request and the time that it has waited', async () => {
   const [who] = await customers(1);
   const made = await submits(who!, 5);
   await db.run(
@@ -588,7 +588,7 @@ test('the state of a queue is its head, oldest first, and how long that has wait
   );
 });
 
-test('the waiting upstreams are each named once, and those where nothing waits are not', async () => {
+test('upstreams with waiting requests are named once each, others are not', async () => {
   const [who] = await customers(1);
   await submits(who!, 3);
   await submit(db, who!, { amount: 0n, upstream: `${upstream} b` });

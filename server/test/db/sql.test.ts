@@ -40,7 +40,7 @@ const count = async (table: string) =>
 const codes = (expected: string) => (error: unknown) => codeOf(error) === expected;
 
 describe('a value', () => {
-  test('of 64 bits arrives whole, alone and in a list', async () => {
+  test('of 64 bits arrives exactly, alone and in a list', async () => {
     const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
     const [row] = await db.run(
       sql`select ${least}::bigint as least, ${[most, least, 0n]}::bigint[] as list, ${[]}::bigint[] as none`,
@@ -70,7 +70,7 @@ describe('a value', () => {
     });
   });
 
-  test('of a row arrives in its column, whatever the row holds', async () => {
+  test('of a row arrives in its column, regardless of the other values', async () => {
     const id = '018f0000-0000-7000-8000-000000000000';
     const rows: {
       id: string;
@@ -194,7 +194,7 @@ describe('a transaction', () => {
     });
   }
 
-  test('names the write that failed, and not the read behind it that could not be made', async () => {
+  test('names the write that failed, and not the later read that could not be made', async () => {
     await assert.rejects(
       db.tx(async (tx) => {
         tx.send(sql`update t set n = -1 where id = 1`);
@@ -204,7 +204,7 @@ describe('a transaction', () => {
     );
   });
 
-  test('whose failure was swallowed does not pass for committed', async () => {
+  test('whose error was caught does not count as committed', async () => {
     await assert.rejects(
       db.tx(async (tx) => {
         await tx.run(sql`update t set n = 1 where id = 1`);
@@ -215,7 +215,7 @@ describe('a transaction', () => {
     assert.deepEqual(await numbers(), [0, 0, 0]);
   });
 
-  test('that fails in its very COMMIT says so', async () => {
+  test('that fails in its COMMIT says so', async () => {
     await assert.rejects(
       db.tx(async (tx) => {
         tx.send(sql`insert into late values (1)`);
@@ -269,7 +269,7 @@ describe('a transaction is run again from its start', () => {
     });
   }
 
-  test('when the snapshot it decided on is no longer true', async () => {
+  test('when its snapshot is outdated', async () => {
     let runs = 0;
     await db.tx(async (tx) => {
       await tx.run(sql`set transaction isolation level repeatable read`);
@@ -384,7 +384,7 @@ describe('a database that cannot be reached', () => {
     await assert.rejects(nowhere.run(sql`select 1`), isUnavailable);
   });
 
-  test('an error of ours is no sign of that', () => {
+  test('an error of our own does not count as that', () => {
     for (const error of [
       new Error('a bug'),
       new TypeError('x is not a function'),
@@ -397,7 +397,7 @@ describe('a database that cannot be reached', () => {
   });
 });
 
-test('a fault of the values is told from one of the statement', () => {
+test('a fault of the values is distinguished from one of the statement', () => {
   const by = (code: string) => isDataError(Object.assign(new Error('x'), { code }));
   assert.deepEqual(['22003', '22P05', '23505', '23514', '42601', '40001', '57014', '2'].map(by), [
     true,

@@ -294,7 +294,7 @@ test("an error of the queue is told with the call's own field", () => {
   assert.equal(atOwnField(other, from), other);
 });
 
-test('the texts of a form are read as the types of JSON', () => {
+test('the texts of a form become values of the JSON types', () => {
   const row = rowOf('sandbox/canvas/edit');
   const cases: [field: string, text: string, value: unknown][] = [
     ['n', '2', 2],

@@ -248,7 +248,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     assertRefused(await send('/v1/queue/fake/image', call, { headers }), 'idempotency_conflict');
   });
 
-  test('of a request that failed is told so again, and that it stays so', async () => {
+  test('of a failed request gets the same error, which says that it stays failed', async () => {
     const headers = { 'idempotency-key': 'cat-failed' };
     service.fake.behave.poll = () => ({
       state: 'failed',
@@ -269,7 +269,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     ]);
   });
 
-  test('with a form is told by its bytes, and stores nothing again', async () => {
+  test('with a form is recognised by its bytes, and stores nothing again', async () => {
     const headers = { 'idempotency-key': 'cat-2' };
     const first = await made(form(edit, { headers }));
     const earlier = await traces(service);
@@ -327,7 +327,7 @@ describe('a request that brings no images', () => {
     });
   }
 
-  inLong('in time goes on, and the same call under its key gets them later', async () => {
+  inLong('in time goes on, and a repeat under the same key gets them later', async () => {
     service.fake.behave.start = (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 });
     const { app, base } = await service.another();
     const headers = { 'idempotency-key': 'cat-3' };
@@ -353,7 +353,7 @@ describe('a request that brings no images', () => {
     await stopped;
   });
 
-  test('to a caller who leaves is completed and charged once', async () => {
+  test('before its caller leaves is completed and charged once', async () => {
     const { available } = await service.balance(account);
     const leave = new AbortController();
     const earlier = (await newest()).request_id;

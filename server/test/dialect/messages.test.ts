@@ -279,7 +279,7 @@ test('a repeat with the same Idempotency-Key gets the same message, whole or str
   }
 });
 
-test('what the model thought reaches it again on the next turn', async () => {
+test("the model's thinking reaches it again on the next turn", async () => {
   const detail = {
     type: 'reasoning.text',
     text: 'Hm.',

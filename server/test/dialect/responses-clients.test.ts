@@ -158,7 +158,7 @@ describe("OpenAI's client", () => {
     ]);
   });
 
-  test('gives reasoning back to its model as it came, streamed or not', async () => {
+  test('sends reasoning back to the model unchanged, streamed or not', async () => {
     const format = 'anthropic-claude-v1';
     const details = [
       { type: 'reasoning.text', text: 'Hm, ', format, index: 0 },
@@ -280,7 +280,7 @@ describe('the AI SDK', () => {
     assert.equal(typeof object.city, 'string');
   });
 
-  test('by default refers to a text of an earlier turn, and is told what to do', async () => {
+  test('by default refers to a text of an earlier turn, and gets an error that says what to do', async () => {
     const { response } = await generateText({ model: openai()(model), prompt: 'Say hello.' });
     const messages = [...response.messages, { role: 'user' as const, content: 'Again.' }];
     await assert.rejects(

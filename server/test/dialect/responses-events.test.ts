@@ -195,7 +195,7 @@ describe('one reply', () => {
     );
   });
 
-  test('takes as long for each of its parts, however many it has', () => {
+  test('takes time in proportion to the number of its parts', () => {
     const began = process.cpuUsage();
     const output = openOutput('r', []);
     const details = [
@@ -211,7 +211,7 @@ describe('one reply', () => {
     assert.ok(process.cpuUsage(began).user < 2_000_000);
   });
 
-  test('calls without an id, or with one that is taken, get one of their own', () => {
+  test('calls without an id, or with a used one, get a new id', () => {
     const calls = ['c', 'c', undefined].map((id, index) => ({
       index,
       id,

@@ -43,7 +43,7 @@ function monthsEnd(): string {
 }
 
 describe('GET /v1/balance', () => {
-  test('tells a new key without a limit what its account has, and that it spent nothing', async () => {
+  test('shows a new key without a limit the balance of its account, and nothing spent', async () => {
     const account = await service.account({ usd: 5 });
     assert.deepEqual(await balance(account), {
       currency: 'USDT',
@@ -87,7 +87,7 @@ describe('GET /v1/balance', () => {
     assert.deepEqual((await balance(other)).bonuses, []);
   });
 
-  test('moves the price aside while a job runs, then takes the charge and gives back the rest', async () => {
+  test('reserves the price while a job runs, then takes the charge and releases the rest', async () => {
     const account = await service.account({ usd: 5, monthly_limit_usd_micro: 1_000_000n });
     const amounts = async () => {
       const { available_usd_micro, reserved_usd_micro, key } = await balance(account);
@@ -102,7 +102,7 @@ describe('GET /v1/balance', () => {
   });
 
   for (const state of ['FAILED', 'CANCELLED'] as const) {
-    test(`gives back what a request held that is ${state}`, async () => {
+    test(`releases the reservation of a request that is ${state}`, async () => {
       const account = await service.account({ usd: 5 });
       await requestIn(service, account, state);
       const { available_usd_micro, reserved_usd_micro, key } = await balance(account);
@@ -113,7 +113,7 @@ describe('GET /v1/balance', () => {
     });
   }
 
-  test('counts for each key what it spent itself, of one balance', async () => {
+  test("counts each key's own spending, from one balance", async () => {
     const account = await service.account({ usd: 5 });
     const second = await secondKey(account, 50_000n);
     await submit(second);
@@ -135,7 +135,7 @@ describe('GET /v1/balance', () => {
     );
   });
 
-  test('agrees with the 402 of a submit, by its limit and by its balance', async () => {
+  test('agrees with the 402 of a submit, for the limit and for the balance', async () => {
     const limited = await service.account({ usd: 5, monthly_limit_usd_micro: 30_000n });
     await submit(limited);
     const { key } = await balance(limited);
@@ -152,7 +152,7 @@ describe('GET /v1/balance', () => {
     assert.deepEqual(refused, { required_usd_micro: String(price), ...funds });
   });
 
-  test('begins a month with nothing spent, and keeps the balance', async () => {
+  test('shows nothing spent at the beginning of a month, and the same balance', async () => {
     const account = await service.account({ usd: 5, monthly_limit_usd_micro: 1_000_000n });
     await submit(account);
     // Moves the key's last spending to the month before; undone, so that the audit passes.

@@ -111,7 +111,7 @@ describe('pages of other origins', () => {
     }
   });
 
-  test('read a stream and a refusal too, where they are listed', async () => {
+  test('may also read streams and refusals if they are listed', async () => {
     const headers = {
       origin: 'https://app.example',
       authorization: `Key ${account.key}`,
@@ -165,7 +165,7 @@ describe('a reply', () => {
     }
   });
 
-  test('keeps its tag good for a later look', async () => {
+  test('keeps its ETag valid for a later call', async () => {
     const { headers } = await raw('/v1/models', ask('br'));
     const again = await raw('/v1/models', {
       headers: { 'accept-encoding': 'br', 'if-none-match': String(headers.etag) },
@@ -173,7 +173,7 @@ describe('a reply', () => {
     assert.equal(again.status, 304);
   });
 
-  test('stays as it is where it is small, or nobody asks', async () => {
+  test('is not compressed if it is small, or if the caller does not ask for it', async () => {
     const small = await raw('/livez', ask('br'));
     assert.equal(small.headers['content-encoding'], undefined);
     for (const encoding of ['identity', 'br;q=0', 'zstd']) {

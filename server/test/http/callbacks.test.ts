@@ -63,7 +63,7 @@ async function running(): Promise<string> {
   return id;
 }
 
-test('an upstream that can call back is given an address of this very attempt', async () => {
+test('an upstream that can call back gets an address that names the attempt', async () => {
   let url: string | null = null;
   service.fake.behave.start = (job, self) => {
     url = job.callback_url;
@@ -75,8 +75,8 @@ test('an upstream that can call back is given an address of this very attempt', 
   assert.equal(url, `${base}/callbacks/fake/${request_id}/1/${sig}`);
 });
 
-describe('a call back', () => {
-  test('makes the next look due at once; that look decides, not the call', async () => {
+describe('a callback', () => {
+  test('makes the next poll due at once; the poll decides, not the callback', async () => {
     const id = await running();
     const told = { status: 'COMPLETED', price: '999' };
     assert.equal((await callBack(id, { body: told })).status, 200);
@@ -106,7 +106,7 @@ describe('a call back', () => {
     assert.deepEqual(now, then);
   });
 
-  test('that comes before the answer of the start takes no lease away, and is not forgotten', async () => {
+  test('that comes before the answer of the start ends no lease, and is not forgotten', async () => {
     const slow = gate();
     service.fake.behave.start = async (job, self) => {
       await slow.pass();
@@ -150,7 +150,7 @@ describe('a call back', () => {
   });
 });
 
-describe('a call back that is not taken', () => {
+describe('a callback that is refused', () => {
   const wrong: [what: string, told: Told, code: 'not_found' | 'unauthorized'][] = [
     ['of an attempt it is not signed for', { attempt: 2, sig: 'same' }, 'not_found'],
     ['with a signature of somebody else', { sig: 'A'.repeat(43) }, 'not_found'],
@@ -169,7 +169,7 @@ describe('a call back that is not taken', () => {
     });
   }
 
-  test('larger than any is: is refused, and heard by nobody', async () => {
+  test('too large: is refused, and read by nobody', async () => {
     const id = await running();
     const sig = signCallback(secret, { upstream: 'fake', request_id: id, attempt: 1 });
     const path = `/v1/callbacks/fake/${id}/1/${sig}`;
@@ -179,13 +179,13 @@ describe('a call back that is not taken', () => {
   });
 });
 
-describe('the address for calls back', () => {
+describe('the callback address', () => {
   for (const [where, env] of [
     ['the operator gave no address', {}],
     ['it is not https', { FAREBOX_BASE_URL: 'http://callers.example.com/v1' }],
     ['it is of the own network', { FAREBOX_BASE_URL: 'https://10.1.2.3/v1' }],
   ] as const) {
-    test(`is not handed out where ${where}`, async () => {
+    test(`is not sent where ${where}`, async () => {
       const alone = await startService({ env });
       try {
         let url: string | null | undefined;

@@ -66,8 +66,8 @@ async function heldChat(base: string): Promise<{ answer: () => void; reply: Prom
   return { answer: gate.resolve, reply };
 }
 
-describe('calls under way', () => {
-  test('beyond the bound are refused at once, except the ones a supervisor makes', async () => {
+describe('open calls', () => {
+  test("above the limit are refused at once, except a supervisor's", async () => {
     const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
     const chatting = await heldChat(base);
     const earlier = await traces(service);
@@ -98,7 +98,7 @@ describe('calls under way', () => {
     assert.equal((await get('/v1/models', base)).status, 200);
   });
 
-  test('that only wait leave the place to those that work', async () => {
+  test('that only wait take no place from those that work', async () => {
     const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '4' });
     const id = await submitted();
     const path = `/v1/requests/${id}/status`;
@@ -121,7 +121,7 @@ describe('calls under way', () => {
 });
 
 describe('calls that wait', () => {
-  test('beyond the bound: a stream is refused, a wait is answered at once', async () => {
+  test('above the limit: a stream is refused, a wait is answered at once', async () => {
     const { base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
     const path = `/v1/requests/${await submitted()}/status`;
     const first = await fetch(`${base}${path}/stream`, authorized());
@@ -189,7 +189,7 @@ describe('a process that is about to stop', () => {
     assert.equal(again.body.request_id, first.body.request_id);
   });
 
-  test('answers those who wait, and ends streams with a word about it', async () => {
+  test('answers waiting calls, and ends streams with an event', async () => {
     const { app, base } = await service.another();
     const path = `/v1/requests/${await submitted()}/status`;
     const stream = await fetch(`${base}${path}/stream`, authorized());
@@ -211,13 +211,13 @@ describe('a process that is about to stop', () => {
   });
 });
 
-describe('bytes of bodies under way', () => {
+describe('bytes of open bodies', () => {
   const megabyte = 1024 * 1024;
   /** A body of so many bytes that reserves nothing. */
   const body = (bytes: number) =>
     `{"model_id":"fake/none","input":{},"pad":"${'x'.repeat(bytes - 46)}"}`;
 
-  test('are bounded for each account, until their calls are over', async () => {
+  test('are limited for each account until their calls are over', async () => {
     const limit = { FAREBOX_BODIES_MAX_BYTES: String(16 * megabyte) };
     const { base } = await service.another(limit);
     const other = await service.account();
@@ -252,7 +252,7 @@ describe('bytes of bodies under way', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
-  test('are no excuse for a million values in one of them', async () => {
+  test('within their limit still may not hold a million values', async () => {
     const raw = `{"pad":[${'[],'.repeat(200_000)}[]]}`;
     const headers = { 'content-type': 'application/json' };
     const { key } = account;

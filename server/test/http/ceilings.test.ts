@@ -95,14 +95,14 @@ describe('calls a minute', () => {
     assert.equal((await list(await sister(one))).status, 200);
   });
 
-  test('a key that the operator gave more than the ceiling counts alone', async () => {
+  test('a key with a higher limit than the ceiling counts alone', async () => {
     const one = await service.account();
     const large = await sister(one, { rpm: 40 });
     for (let i = 0; i < 30; i++) assert.equal((await list(large)).status, 200);
     assert.equal((await list(one)).status, 200);
   });
 
-  test('nor does it take of the others what comes in the same moment', async () => {
+  test('it takes nothing from other keys in the same moment either', async () => {
     const one = await service.account();
     const large = await sister(one, { rpm: 40 });
     const calls = [
@@ -159,7 +159,7 @@ test('open chats of all keys of an account have a ceiling', async () => {
   service.fake.behave = {};
 });
 
-describe('what is kept of inputs', () => {
+describe('the stored bytes of inputs', () => {
   test('of a closed row: only what it knows, and a repeat still finds its first', async () => {
     const account = await service.account();
     const body = { prompt: 'x', junk: 'y'.repeat(1000) };
@@ -190,7 +190,7 @@ describe('what is kept of inputs', () => {
   });
 });
 
-test('cancels are so many in an hour, and a refused one leaves its job', async () => {
+test('cancels are limited an hour, and a refused one leaves its job', async () => {
   const account = await service.account();
   const cancel = async () => {
     const { request_id } = (await submit(account)).body;
@@ -206,7 +206,7 @@ test('cancels are so many in an hour, and a refused one leaves its job', async (
   assert.equal(status.body.status, 'IN_QUEUE');
 });
 
-test('an old backlog closes the upstream for the account that has it, and for no other', async () => {
+test('an old backlog refuses submits of its own account, and of no other', async () => {
   const behind = await service.account({ rpm: 1_000_000, open_jobs: 1_000 });
   const other = await service.account();
   await submit(behind);
@@ -240,7 +240,7 @@ describe('uploads', () => {
     assert.equal((await upload(await service.account())).status, 201);
   });
 
-  test('take no more of the disk than they leave to others', async (t) => {
+  test('take at most as much of the disk as they leave free', async (t) => {
     const account = await service.account();
     const spare = 512 * 1024 * 1024;
     t.mock.method(DiskStorage.prototype, 'freeBytes', async () => spare + 300_000);

@@ -127,7 +127,7 @@ for (const [how, [usage, charge, cost]] of Object.entries(usages))
       }
   });
 
-test('a stream that breaks off costs the use of the cache that was told by then', async () => {
+test('a stream that breaks off is charged the cached tokens that were reported by then', async () => {
   const told = { prompt_tokens: 100, prompt_tokens_details: { cached_tokens: 60 } };
   for (const early of [told, { ...told, completion_tokens: null }])
     for (const path of Object.keys(doors)) {

@@ -22,7 +22,7 @@ const body = { model: 'fake/chat', messages: [{ role: 'user', content: 'x' }], m
 const read = async (path: string) =>
   (await service.call('GET', path, { key: account.key })).body as any;
 
-test('the card of a chat has its tokens, and nothing of what was said', async () => {
+test('the card of a chat has its tokens, and no text', async () => {
   const chat = await service.call('POST', '/v1/chat/completions', { key: account.key, body });
   const id = chat.body.id.replace('chatcmpl-', '');
   const card = await read(`/v1/requests/${id}`);
@@ -116,7 +116,7 @@ test('a repeated chat says that this call was charged nothing', async () => {
   assert.equal(again.text, first.text);
 });
 
-test('links to outputs leave the card when their time is over', async () => {
+test('links to outputs are removed from the card when they expire', async () => {
   const submitted = await service.call('POST', '/v1/queue/fake/image', {
     key: account.key,
     body: { prompt: 'x' },

@@ -123,7 +123,7 @@ async function settled({ earlier }: Held): Promise<unknown[]> {
 }
 
 describe('row says on_disconnect: stop', () => {
-  test('the upstream is let go, and nothing is charged', async () => {
+  test('the upstream is stopped, and nothing is charged', async () => {
     const asked = service.fake.chats.length;
     const held = await left(body);
     assert.equal(held.call.signal.aborted, true);
@@ -131,7 +131,7 @@ describe('row says on_disconnect: stop', () => {
     assert.equal(service.fake.chats.length, asked + 1, 'the upstream was called again');
   });
 
-  test('the key has its place for open calls again', async () => {
+  test('the key can open another call', async () => {
     const { base, app } = await service.another({ FAREBOX_OPEN_CHATS: '1' });
     const gone = new AbortController();
     const reply = Promise.withResolvers<unknown>();
@@ -150,12 +150,12 @@ describe('row says on_disconnect: stop', () => {
     await app.stop(0);
   });
 
-  test('many who leave do not make the upstream rest', async () => {
+  test('many callers who leave do not pause the upstream', async () => {
     for (let i = 0; i < 12; i++) assert.deepEqual(await settled(await left(body)), free);
     assert.equal((await send(body)).status, 200);
   });
 
-  test('a reply that comes all the same is charged by its usage; without one it is free', async () => {
+  test('a reply that still comes is charged by its usage; without usage it is free', async () => {
     const withUsage = await left(body, { deaf: true });
     withUsage.answer(reported);
     assert.deepEqual(await settled(withUsage), charged);
@@ -180,7 +180,7 @@ describe('row says on_disconnect: finish', () => {
     assert.deepEqual(await settled(held), [152n, 'COMPLETED', null]);
   });
 
-  test('what the caller sent is held until the upstream has answered', async () => {
+  test("the caller's bytes count until the upstream has answered", async () => {
     const limit = { FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024) };
     const { base, app } = await service.another(limit);
     const url = `data:image/png;base64,${'A'.repeat(1_150_000)}`;
@@ -272,7 +272,7 @@ describe('with an Idempotency-Key', () => {
   }
 });
 
-describe('who keeps the connection has not left', () => {
+describe('a caller who keeps the connection has not left', () => {
   test('a call on a connection that has served others, and serves more', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const sockets = new Set<Socket>();
@@ -321,7 +321,7 @@ describe('the end of a connection', () => {
     return socket;
   }
 
-  test('half of which is closed comes at once: no reply could go that way', async () => {
+  test('of which the caller closes one half counts as leaving at once', async () => {
     let socket: Socket;
     const held = await hold(() => (socket = open(lines())));
     let got = '';
@@ -335,7 +335,7 @@ describe('the end of a connection', () => {
     assert.equal(held.call.signal.aborted, true);
   });
 
-  test('lets go of the calls that wait for their turn on it as well', async () => {
+  test('also ends the calls that wait for their turn on it', async () => {
     const { available: earlier } = await service.balance(account);
     const calls: ChatCall[] = [];
     service.fake.behave.chat = (call) =>

@@ -102,7 +102,7 @@ describe('a chat call whose answer was lost', () => {
     });
   }
 
-  test('goes nowhere else where the row says wait, or the route', async () => {
+  test('goes to no other route if the row or the route says wait', async () => {
     fake.behave.chat = () => lost();
     for (const model of ['lost/waits', 'lost/route']) {
       const { status, body, request_id } = await say(model);
@@ -113,7 +113,7 @@ describe('a chat call whose answer was lost', () => {
     assert.deepEqual(calls(), [2, 0]);
   });
 
-  test('without another upstream fails at once, and one line of the books is in doubt', async () => {
+  test('without another upstream fails at once, as one unknown outcome', async () => {
     fake.behave.chat = () => lost();
     const { status, request_id } = await say('lost/only');
     assert.equal(status, 502);
@@ -121,7 +121,7 @@ describe('a chat call whose answer was lost', () => {
     assert.deepEqual(await left(request_id), [], 'the request itself is what is in doubt');
   });
 
-  test('lost at both, is asked once of each', async () => {
+  test('lost at both, is started once at each', async () => {
     for (const each of [fake, other]) each.behave.chat = () => lost();
     const { status, request_id } = await say('lost/both');
     assert.deepEqual([status, calls()], [502, [1, 1]]);
@@ -129,7 +129,7 @@ describe('a chat call whose answer was lost', () => {
     assert.equal((await left(request_id)).length, 1);
   });
 
-  test('of an answer that came and cannot be read nothing is asked twice', async () => {
+  test('with an unreadable answer is not started again', async () => {
     fake.behave.chat = () => ({
       outcome: 'unknown',
       message: 'its answer has no choice',
@@ -139,7 +139,7 @@ describe('a chat call whose answer was lost', () => {
     assert.deepEqual(calls(), [1, 0]);
   });
 
-  test('of one that is slow neither, where the row sets no time for it', async () => {
+  test('with a slow answer is not started again, if the row sets no time', async () => {
     fake.behave.chat = () => ({ outcome: 'unknown', message: 'too slow', answer: 'slow' });
     assert.equal((await say('lost/both', true)).status, 502);
     assert.deepEqual(calls(), [1, 0]);
@@ -174,7 +174,7 @@ describe('first_byte_seconds', () => {
     assert.equal((await left(request_id)).length, 1);
   });
 
-  test('lets nothing go at the last upstream, whose work is billed', async () => {
+  test('does not end a call at the last upstream, whose work is billed', async () => {
     const times: unknown[] = [];
     fake.behave.chat = ({ signal, first_byte_seconds }) => {
       times.push(first_byte_seconds);

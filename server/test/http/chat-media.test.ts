@@ -65,7 +65,7 @@ async function upload(owner = account): Promise<string> {
 const png = `data:image/png;base64,${tinyPng.toString('base64')}`;
 const absent = `file_${'0'.repeat(32)}`;
 
-describe('what a part may name reaches the model as it stands', () => {
+describe('a valid part reaches the model unchanged', () => {
   const taken: [name: string, part: unknown][] = [
     ['a public address', picture('https://93.184.216.34/a.png')],
     ['a name with a public address', picture('https://public.farebox-test.org/a.png')],
@@ -84,7 +84,7 @@ describe('what a part may name reaches the model as it stands', () => {
     });
   }
 
-  test("a file of the account's, as a picture and as a file", async () => {
+  test("a file of the account, as an image and as a file", async () => {
     const id = await upload();
     assert.equal((await chat([picture(id), file({ file_id: id })])).status, 200);
   });
@@ -196,7 +196,7 @@ test('megabytes of file ids are refused as soon as there are too many, and leave
   assert.equal(service.fake.chats.length, asked);
 });
 
-test('fields that nobody judges do not reach the model, in a message or in a part', async () => {
+test('unchecked fields do not reach the model, in a message or in a part', async () => {
   const hidden = { images: ['http://10.0.0.1/'], url: '//10.0.0.1/' };
   const known = [
     { type: 'text', text: 'hi' },
@@ -213,7 +213,7 @@ test('fields that nobody judges do not reach the model, in a message or in a par
   assert.deepEqual((body as any).messages, [{ role: 'user', content: known }]);
 });
 
-test('the names of a call are looked up beside each other, and silent ones hold it up for 2 s', async () => {
+test('host names of a call are looked up in parallel, and silent ones delay it by 2 s', async () => {
   let under = 0;
   let most = 0;
   const silent: Lookup = async (hostname) => {

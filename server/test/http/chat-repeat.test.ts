@@ -93,7 +93,7 @@ describe('a repeat', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
-  test('is known by what the body says, not by how it is written', async () => {
+  test('is recognised by the values of the body, not by its bytes', async () => {
     const key = newKey();
     const first = await chat(key);
     const { model, messages, max_tokens } = body;
@@ -156,7 +156,7 @@ describe('a repeat', () => {
     }
   });
 
-  inLong('of a reply far larger than what may wait for a reader comes whole', async () => {
+  inLong('of a reply far larger than the buffer of a reader comes completely', async () => {
     const key = newKey();
     const long = 'so on and '.repeat(400_000);
     service.fake.behave.chat = (call) => {
@@ -171,7 +171,7 @@ describe('a repeat', () => {
     assert.ok(textOf((await stream(key)).chunks) === long);
   });
 
-  test('of what PostgreSQL cannot keep to the letter is that with a sign in its place', async () => {
+  test('of text that PostgreSQL cannot store has a replacement character in its place', async () => {
     const key = newKey();
     service.fake.behave.chat = () => said('a\0b\ud800');
     const first = await chat(key).finally(() => (service.fake.behave = {}));
@@ -293,7 +293,7 @@ describe('a repeat', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
-  test('by another account is a call of its own', async () => {
+  test('by another account is a separate call', async () => {
     const key = newKey();
     const first = await chat(key);
     const other = await service.account();
@@ -345,7 +345,7 @@ describe('a repeat while the first call runs', () => {
     assert.equal(calls.length, 1);
   });
 
-  test('takes its place when it fails, on the same process and on another', async () => {
+  test('runs in its place when it fails, on the same process and on another', async () => {
     const other = await service.another();
     for (const { base } of [service, other]) {
       const key = newKey();

@@ -112,7 +112,7 @@ describe('a call that the first upstream did not take', () => {
     });
   }
 
-  test('goes nowhere else where its input was refused, and on where its answer was lost', async () => {
+  test('goes on after a lost answer, but not after a refused input', async () => {
     for (const [outcome, status, calls] of [
       [{ outcome: 'rejected', message: 'bad' }, 400, [1, 0]],
       [{ outcome: 'unknown', message: 'reset' }, 200, [1, 1]],
@@ -124,7 +124,7 @@ describe('a call that the first upstream did not take', () => {
     }
   });
 
-  test('fails with 503 and its reservation back, where nobody takes it', async () => {
+  test('fails with 503 and its reservation released, if no upstream accepts it', async () => {
     fake.behave.chat = refuse();
     other.behave.chat = refuse({ retry_after_ms: 9_000 });
     const before = await service.balance(account);
@@ -136,7 +136,7 @@ describe('a call that the first upstream did not take', () => {
   });
 });
 
-test('an upstream whose account is empty is left alone; callers are told of no money', async () => {
+test('an upstream whose account is empty is paused; callers learn nothing about its money', async () => {
   fake.behave.chat = refuse({ why: 'account' });
   const lines = service.log.length;
   for (let i = 0; i < 3; i++) {
@@ -159,7 +159,7 @@ test('an upstream whose account is empty is left alone; callers are told of no m
   assert.equal(called()[0], asked, 'it is not asked again');
 });
 
-test('one account whose calls are lost at a route has it tried last; others are not touched', async () => {
+test('an account whose calls are lost at a route tries that route last; others do not notice', async () => {
   fake.behave.chat = () => ({ outcome: 'unknown', message: 'status 500' });
   const [own, stranger] = [await service.account(), await service.account()];
   for (let i = 0; i < 20; i++) assert.equal((await chat({}, own)).status, 200);
@@ -181,7 +181,7 @@ test('one account whose calls are lost at a route has it tried last; others are 
   }
 });
 
-test("an upstream's own figure of its cost is kept, and shown to nobody", async () => {
+test("an upstream's own cost is stored, and shown to no caller", async () => {
   fake.behave.chat = () => ({
     outcome: 'reply',
     reply: completion('hello', {
@@ -213,7 +213,7 @@ test('a stream that an upstream breaks off is counted, and a whole one is not', 
   assert.equal(await broken_off(), before + 1);
 });
 
-test("what an upstream repeats of the caller's text is in no log line and in no list of failures", async () => {
+test("the caller's text in an upstream's error is in no log line and no list of failures", async () => {
   const secret = 'the patient of ward seventy-seven';
   const error = { message: `cannot read "${secret}"` };
   fake.behave.chat = ({ stream }) =>

@@ -180,7 +180,7 @@ describe('a stream that comes to its end', () => {
     });
   }
 
-  test('a comment comes now and then while the model thinks, and none after its end', async () => {
+  test('comments come while the model thinks, and none after the end', async () => {
     const { events, tap, cost } = await begin();
     for (let i = 0; i < 2; i++) assert.equal((await events.next())!.comment, 'keep-alive');
     tap.push(delta('x', 'stop'));
@@ -251,7 +251,7 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
     }
   }
 
-  test('and no usage where none was asked for', async () => {
+  test('without usage if none was asked for', async () => {
     const { events, tap, cost } = await begin();
     tap.push(delta(pieces[0]!));
     tap.break();
@@ -349,7 +349,7 @@ describe('a caller who leaves', () => {
     assert.deepEqual(await end(), ['FAILED', 'upstream_failed']);
   });
 
-  test('before the upstream has answered at all: it is let go, and nothing is charged', async () => {
+  test('before the upstream has answered: the upstream is stopped, and nothing is charged', async () => {
     const earlier = await service.balance(account);
     const asked = Promise.withResolvers<AbortSignal>();
     service.fake.behave.chat = ({ signal }) => {
@@ -395,7 +395,7 @@ describe('a caller who leaves', () => {
   });
 });
 
-test('a reader that does not read is cut, the upstream let go, and the memory bounded', async () => {
+test('a caller who does not read is cut off, the upstream is stopped, and memory stays limited', async () => {
   const { events, tap, call, cost } = await begin({ max_tokens: 8_000 });
   const big = 'x'.repeat(64 * 1024);
   events.stopReading();
@@ -408,7 +408,7 @@ test('a reader that does not read is cut, the upstream let go, and the memory bo
   events.leave();
 });
 
-test('neither a slow reader nor a silent model holds up the settling past its time', async () => {
+test('neither a slow caller nor a silent model delays the settlement past its time', async () => {
   const catalog = fakeCatalog.replaceAll('kind: text', 'kind: text\n    job_age_seconds: 2');
   const hasty = await startService({ catalog });
   try {
@@ -446,7 +446,7 @@ test('neither a slow reader nor a silent model holds up the settling past its ti
   }
 });
 
-test('what was released when it was due is not handed out to the end', async () => {
+test('a call that was released when it was due is not streamed to its end', async () => {
   const { events, tap, cost } = await begin();
   tap.push(delta(pieces[0]!));
   await read(events, 1);

@@ -43,7 +43,7 @@ const call = (path: string, body: object) => service.call('POST', path, { key: a
 const say = (model: string, content: unknown, more: object = {}) =>
   call('/v1/chat/completions', bodyOf(model, content, more));
 
-describe('a row that ends before its model does', () => {
+describe('a row with a shorter window than its model', () => {
   test('takes a prompt that fills its window', async () => {
     const asked = service.fake.chats.length;
     assert.equal((await say('cut', digits(window))).status, 200);
@@ -79,7 +79,7 @@ describe('a row that ends before its model does', () => {
   });
 });
 
-test('a row whose model refuses what is longer reserves its window', async () => {
+test('a row whose model refuses longer prompts reserves its window', async () => {
   const input = bodyOf('own-window', digits(window + 1));
   const asked = service.fake.chats.length;
   assert.equal((await call('/v1/chat/completions', input)).status, 200);

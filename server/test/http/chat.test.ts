@@ -137,7 +137,7 @@ test('the reply is OpenAI’s, under our names, with what it cost', async () => 
   assert.doesNotMatch(card.text, /hello|hi there/, 'what was said stays with the caller');
 });
 
-test('a picture is reserved for by the row, so that all of what it cost is charged', async () => {
+test("an image is reserved by the row's tokens, so that its full cost is charged", async () => {
   const url = 'https://example.com/a.png';
   const content = [{ type: 'image_url', image_url: { url, detail: 'high' } }];
   const usage = { prompt_tokens: 48_189, completion_tokens: 1 };
@@ -148,7 +148,7 @@ test('a picture is reserved for by the row, so that all of what it cost is charg
   assert.equal(cost, 48_191n);
 });
 
-describe('the reservation, and what the upstream is told', () => {
+describe('the reservation, and the call to the upstream', () => {
   const cases: { name: string; body: Record<string, unknown>; tokens: number; reserved: number }[] =
     [
       {
@@ -231,7 +231,7 @@ describe('the reservation, and what the upstream is told', () => {
     });
   }
 
-  test('what may change the price or is not known does not pass; what is allowed does', async () => {
+  test('fields that change the price and unknown ones do not pass; allowed ones do', async () => {
     const passes = {
       temperature: 0.5,
       top_p: 1,
@@ -308,7 +308,7 @@ describe('the charge', () => {
     });
   }
 
-  test('nothing was said, and that was the end of it: the prompt', async () => {
+  test('an empty reply with a proper end: the prompt', async () => {
     const { reply, cost } = await charged(said('', undefined));
     assert.equal(reply.status, 200);
     assert.equal(cost, BigInt(helloCount));
@@ -358,7 +358,7 @@ describe('the charge', () => {
   }
 });
 
-describe('what the upstream did not take is released', () => {
+describe('a call that the upstream did not accept is released', () => {
   const cases: {
     name: string;
     outcome: ChatOutcome | Error;

@@ -62,7 +62,7 @@ function hold(): () => void {
 }
 
 describe('a connection', () => {
-  test('has four calls under way, those beyond are told, and all replies come in order', async () => {
+  test('has four open calls, refuses further ones, and sends all replies in order', async () => {
     const answer = hold();
     const bytes = [
       chatLines(),
@@ -92,7 +92,7 @@ describe('a connection', () => {
     answer();
   });
 
-  test('on which nobody reads the reply is cut', async () => {
+  test('on which nobody reads the reply is closed', async () => {
     const large = completion('x'.repeat(largeBytes), null);
     service.fake.behave.chat = () => ({ outcome: 'reply', reply: large });
     const socket = open(chatLines() + lines('GET', '/v1/models').repeat(3));
@@ -103,7 +103,7 @@ describe('a connection', () => {
     service.fake.behave = {};
   });
 
-  test('on which a little is read now and then is cut all the same', async () => {
+  test('on which little is read from time to time is closed too', async () => {
     const large = completion('x'.repeat(largeBytes), null);
     service.fake.behave.chat = () => ({ outcome: 'reply', reply: large });
     const socket = open(chatLines());
@@ -119,7 +119,7 @@ describe('a connection', () => {
     service.fake.behave = {};
   });
 
-  test('on which a call works for longer than that is left alone', async () => {
+  test('on which a call works longer than that stays open', async () => {
     const answer = hold();
     const reply = service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
     const stalled = open(chatLines());
@@ -155,7 +155,7 @@ test('many refusals are a few lines in the log, with their number', async () => 
   await held;
 });
 
-test('a key has so many chat calls open and no more, and other keys have theirs', async () => {
+test('a key has a limited number of open chat calls, without effect on other keys', async () => {
   const { base } = await service.another({ FAREBOX_OPEN_CHATS: '2' });
   const other = await service.account();
   const call = ({ key }: TestAccount, headers: Record<string, string> = {}) =>
@@ -204,7 +204,7 @@ describe('uploads that come slowly', () => {
       return reply.status === status && reply;
     });
 
-  test('of one account are so many and no more, whatever key; others have theirs', async () => {
+  test('of one account are limited over all its keys, without effect on other accounts', async () => {
     const { base } = await service.another({ FAREBOX_OPEN_UPLOADS: '2' });
     const other = await service.account();
     const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };

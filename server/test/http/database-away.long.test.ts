@@ -51,7 +51,7 @@ const get = (path: string) => service.call('GET', path, { key: account.key });
 const post = (path: string, body: unknown) =>
   service.call('POST', path, { key: account.key, body });
 
-test('while PostgreSQL is there and does not answer, readiness says so in time', async () => {
+test('while PostgreSQL runs and does not answer, readiness says so in time', async () => {
   const pids = [postgres.pid, ...(await backends())];
   let took: number;
   let ready: Reply;
@@ -150,7 +150,7 @@ describe('while PostgreSQL is away', () => {
     ['GET', () => `/v1/requests/${id}/output/0`],
     ['GET', () => link],
   ];
-  test('every call that needs it is told to come back, and none sees a fault', async () => {
+  test('every call that needs it gets 503 with Retry-After, and none an internal error', async () => {
     const calls = keyed.map(async ([method, path, body]) => {
       const answered = await service.call(method, path(), { key: account.key, body });
       assertRefused(answered, 'capacity_unavailable', { about: `${method} ${path()}` });
@@ -158,7 +158,7 @@ describe('while PostgreSQL is away', () => {
     await Promise.all(calls);
   });
 
-  test('what does not need it is answered', async () => {
+  test('calls that do not need it are answered', async () => {
     for (const path of [
       '/livez',
       '/metrics',
@@ -181,7 +181,7 @@ describe('while PostgreSQL is away', () => {
     assert.deepEqual(assertRefused(ready, 'capacity_unavailable').details, { failing: 'database' });
   });
 
-  test('a chat call under way is told so too, a stream by its last chunk', async () => {
+  test('an open chat call gets the error too, a stream in its last chunk', async () => {
     assertRefused(await reply, 'capacity_unavailable');
     tap.push(delta('hi', 'stop'));
     tap.end();
@@ -191,7 +191,7 @@ describe('while PostgreSQL is away', () => {
     assert.equal(JSON.parse(events.at(-2)!.data).error.type, 'server_error');
   });
 
-  test('nothing of it is logged as a fault of ours', () => {
+  test('nothing is logged as an internal error', () => {
     const faults = service.log.slice(lines).filter((line) => line.includes('internal_error'));
     assert.deepEqual(faults, []);
   });

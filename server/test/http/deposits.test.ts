@@ -84,7 +84,7 @@ describe('an address', () => {
     assert.equal(data.length, 1, 'a token that is not credited is offered');
   });
 
-  test('stays the same, is nobody else’s, and is told with the balance', async () => {
+  test('stays the same, belongs to no other account, and comes with the balance', async () => {
     const [account, other] = [await service.account(), await service.account({ usd: 0 })];
     const address = await addressOf(account);
     assert.equal(await addressOf(account), address);
@@ -181,7 +181,7 @@ describe('a deposit', () => {
     assert.equal((await get('/v1/balance', account)).available_usd_micro, '25000000');
   });
 
-  test('that the network drops is said to be dropped', async () => {
+  test('that the network drops is shown as dropped', async () => {
     const account = await service.account({ usd: 0 });
     pay(await addressOf(account), 5n);
     world.mine();

@@ -68,7 +68,7 @@ describe('a disk that is nearly full', () => {
     assert.deepEqual(await traces(service), before);
   });
 
-  test('is no matter to chat, which keeps no media', async () => {
+  test('does not affect chat, which stores no media', async () => {
     const { key } = account;
     const said = await service.call('POST', '/v1/chat/completions', { key, body: chat, base: low });
     assert.equal(said.status, 200, said.text);
@@ -91,7 +91,7 @@ describe('a disk that is nearly full', () => {
     assert.deepEqual(err, { message: 'not ready: disk space' });
   });
 
-  test('still answers the repeat of a call it took before, and its status', async () => {
+  test('still answers the repeat of an earlier call, and its status', async () => {
     const again = await submit(low, { headers });
     assert.equal(again.status, 200);
     assert.equal(again.body.request_id, earlier.body.request_id);
@@ -122,7 +122,7 @@ describe('the disk of the embedded database', () => {
     return text.split('\n').filter((line) => /^farebox_(data|media)_free_bytes /.test(line));
   };
 
-  test('is guarded as well, with media elsewhere', async () => {
+  test('is checked as well, with media elsewhere', async () => {
     const { base } = await service.another({}, { embedded });
     await until('it is noticed', async () => (await ready(base)).status === 503);
     assert.match((await ready(base)).text, /disk space/);
@@ -137,14 +137,14 @@ describe('the disk of the embedded database', () => {
     ]);
   });
 
-  test('is guarded with S3, which has no figure of its own', async () => {
+  test('is checked with S3, which reports no free space', async () => {
     const storage = { FAREBOX_STORAGE: 's3+http://KEY:SECRET@127.0.0.1:9/bucket' };
     const { base } = await service.another(storage, { embedded });
     await until('it is noticed', async () => (await ready(base)).status === 503);
     assert.deepEqual(await figures(base), ['farebox_data_free_bytes 267386880']);
   });
 
-  test('is nothing to a service whose database is elsewhere', async (t) => {
+  test('does not affect a service whose database is elsewhere', async (t) => {
     Object.assign(bytes, { others: 1 });
     const s3 = new S3Server();
     const { host } = new URL(await s3.listen());

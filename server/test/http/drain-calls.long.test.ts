@@ -69,7 +69,7 @@ async function transfers({ account_id }: TestAccount): Promise<bigint> {
 }
 
 describe('a process', { concurrency: true }, () => {
-  test('told to stop ends what can end, breaks off the rest with a word, and is gone', async (t) => {
+  test('that is stopped finishes calls that can end, breaks off the rest with an error, and exits', async (t) => {
     const account = await service.account();
     const running = await startProcess(service, { FAREBOX_DRAIN_SECONDS: '3' });
     t.after(() => running.kill());
@@ -159,7 +159,7 @@ describe('a process', { concurrency: true }, () => {
     assert.equal(read.status, 200, read.text);
   }
 
-  test('that has nothing to do is gone when the drain is over, whoever holds a connection', async () => {
+  test('without open calls exits when the drain is over, even if connections are open', async () => {
     const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '0.5' });
     const silent = await heldConnection(base);
     const took = await seconds(() => app.stop());
@@ -168,7 +168,7 @@ describe('a process', { concurrency: true }, () => {
     await assert.rejects(fetch(`${base}/livez`));
   });
 
-  test('takes calls for the first half of its drain, while balancers hear of the stop', async () => {
+  test('takes calls for the first half of its drain, while load balancers notice the stop', async () => {
     const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '6' });
     const { key } = await service.account();
     const submit = () => service.call('POST', '/v1/queue/fake/image', { key, base, body });
@@ -223,7 +223,7 @@ describe('a process', { concurrency: true }, () => {
     );
   });
 
-  test('told twice is gone at once', async (t) => {
+  test('that is stopped twice exits at once', async (t) => {
     const account = await service.account();
     const running = await startProcess(service, withoutWorker);
     t.after(() => running.kill());

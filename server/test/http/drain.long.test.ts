@@ -9,7 +9,7 @@ import { until } from '../kit/until.ts';
 /** Further moments at which the program is stopped. */
 
 describe('a process', { concurrency: true }, () => {
-  test('that proves its books breaks that off, and leaves no statement running', async () => {
+  test('that is auditing aborts the audit, and leaves no statement running', async () => {
     const other = await startService({ times: { auditFirstMs: 0 } });
     try {
       const figures = async () => (await other.call('GET', '/metrics', other)).text;

@@ -64,8 +64,8 @@ function assertFree(earlier: Traces, now: Traces, { leaves }: Scenario): void {
   if (leaves === undefined) assert.deepEqual(now, earlier);
 }
 
-describe('what a fault of ours tells', () => {
-  test('the log has the cause, under the id that the caller was told', () => {
+describe('an internal error', () => {
+  test('has its cause in the log, under the id that the caller got', () => {
     const { body } = answered.get('a submit that the database refuses')!;
     const line = service.log
       .map((text) => JSON.parse(text))
@@ -74,14 +74,14 @@ describe('what a fault of ours tells', () => {
     assert.match(JSON.stringify(line.err), /violates check constraint/);
   });
 
-  test('the log does not keep what the caller sent', () => {
+  test('has no text of the caller in the log', () => {
     const lines = service.log.join('');
     for (const text of ['the hidden prompt', 'hidden-key', world.rich.key, 'a cat', 'whsec_']) {
       assert.ok(!lines.includes(text), `the log holds "${text}"`);
     }
   });
 
-  test('nobody reads what the upstream said of itself', () => {
+  test("shows no caller the upstream's text about itself", () => {
     for (const { name } of scenarios.submit_failed) {
       const { text } = answered.get(name)!;
       assert.doesNotMatch(text, /ECONNRESET|10\.0\.0\.7|secret of the upstream/);

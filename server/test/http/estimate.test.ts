@@ -241,7 +241,7 @@ describe('an estimate', () => {
     });
   }
 
-  test('has exactly the fields that are promised', async () => {
+  test('has exactly the documented fields', async () => {
     const { body } = await estimate('fake/film', {
       prompt,
       resolution: '480p',
@@ -268,7 +268,7 @@ describe('an estimate', () => {
     });
   });
 
-  test('does not look whether the input would be taken, only what it costs', async () => {
+  test('does not check whether the input would be accepted, only its price', async () => {
     const { status, body } = await estimate('fake/image', {});
     assert.equal(status, 200);
     assert.equal(body.price_usd_micro, '12345');
@@ -282,7 +282,7 @@ describe('an estimate', () => {
     assert.equal(reply.body.price_usd_micro, '500000');
   });
 
-  test('asks for no balance', async () => {
+  test('needs no balance', async () => {
     const poor = await service.account({ usd: 0 });
     const body = { model_id: 'fake/edit', input: { prompt } };
     assert.equal((await service.call('POST', '/v1/estimate', { key: poor.key, body })).status, 200);

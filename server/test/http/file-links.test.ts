@@ -7,7 +7,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { submitted } from '../worker/floor.ts';
 
-/** Who gets an uploaded file: its own account, and upstreams by a link that expires. */
+/** An uploaded file is sent to its own account, and to upstreams by a link that expires. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 const soon = () => Math.floor(Date.now() / 1000) + 60;
@@ -30,7 +30,7 @@ const get = (query: string, headers = {}, method = 'GET') =>
 const link = (id: string, exp: number, by = secret) =>
   `?${signFile(by, { id: parseFileId(id)!, exp })}`;
 
-test('a file comes back to its account as it was, whole or in part', async () => {
+test('an account gets its file unchanged, whole or in part', async () => {
   const own = { authorization: `Key ${owner.key}` };
   const whole = await get('', own);
   assert.deepEqual([whole.status, whole.headers.get('content-type')], [200, 'image/png']);
@@ -57,7 +57,7 @@ describe('a signed link', () => {
     assertRefused(await get(later), 'unauthorized');
   });
 
-  test('is what an upstream is given that can reach us, and nobody else', async () => {
+  test('is sent to upstreams that can reach us, and to no others', async () => {
     let given: string | null | undefined;
     service.fake.behave.start = (job, self) => {
       given = job.files[file]?.link;

@@ -85,7 +85,7 @@ const samples: Record<string, () => Promise<Buffer> | Buffer> = {
   'text/plain': () => Buffer.from('A text of people, с кириллицей.\n'),
 };
 
-describe('what is taken', () => {
+describe('an accepted upload', () => {
   for (const [type, make] of Object.entries(samples)) {
     test(type, async () => {
       const bytes = await make();
@@ -100,7 +100,7 @@ describe('what is taken', () => {
     });
   }
 
-  test('a body in chunks, of a length nobody told', async () => {
+  test('a body in chunks, without a length', async () => {
     const bytes = await image('png');
     const reply = await upload(new Blob([bytes]).stream(), 'image/png');
     assert.equal(reply.status, 201, reply.text);
@@ -145,7 +145,7 @@ describe('what the files of one account may take together', () => {
       headers: { 'content-type': 'text/plain' },
     });
 
-  test('is bounded; the refusal names the limit, what is used and when the first goes', async () => {
+  test('is limited; the refusal names the limit, the used bytes and the first expiry', async () => {
     const { base } = await service.another(env);
     const who = await service.account();
     const first = await send(bytes(100_000), who.key, base);
@@ -194,7 +194,7 @@ describe('what the files of one account may take together', () => {
   });
 });
 
-describe('what is not taken leaves nothing', () => {
+describe('a refused upload leaves nothing', () => {
   const png = () => image('png');
   const text = (content: string) => () => Buffer.from(content);
   const exe = () => Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0', 'latin1'), Buffer.alloc(500)]);
@@ -475,7 +475,7 @@ describe('a file in an input', () => {
     return { file_id: (await upload(bytes, 'image/png')).body.file_id, bytes };
   }
 
-  test('of the own account reaches the upstream to the byte, more than once', async () => {
+  test('of the own account reaches the upstream byte for byte, also several times', async () => {
     const { file_id, bytes } = await uploaded();
     const jobs: StartJob[] = [];
     service.fake.behave.start = (job, fake) => {
@@ -496,7 +496,7 @@ describe('a file in an input', () => {
     }
   });
 
-  test('of another account is none, as one that never was', async () => {
+  test('of another account is refused like an unknown one', async () => {
     const { file_id } = await uploaded();
     const other = await service.account();
     const earlier = await left();
@@ -507,7 +507,7 @@ describe('a file in an input', () => {
     assert.deepEqual(await left(), earlier);
   });
 
-  test('that has expired is none', async () => {
+  test('that has expired is refused', async () => {
     const { file_id } = await uploaded();
     await expire(file_id);
     const earlier = await left();

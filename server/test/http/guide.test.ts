@@ -78,7 +78,7 @@ function commandTo(path: RegExp): Curl {
 }
 
 describe('GET /llms.txt', () => {
-  test('leads from nothing to the downloaded picture', async () => {
+  test('leads from the beginning to the downloaded image', async () => {
     const models = await run(commandTo(/\/models$/));
     assert.equal(models.body.data[0].id, 'fake/image');
     const estimate = await run(commandTo(/\/estimate$/));
@@ -128,7 +128,7 @@ describe('GET /llms.txt', () => {
     assert.equal(sums.status, 200, sums.text);
   });
 
-  test('shows a command for everything that has one, each at the address of this service', () => {
+  test('shows a command for each call, with the address of this service', () => {
     const base = `${service.app.baseUrl}/`;
     const urls = commands().map(({ url }) => url);
     assert.ok(urls.length >= 14);

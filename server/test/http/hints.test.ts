@@ -72,13 +72,13 @@ describe('an address that is not there', () => {
   });
 });
 
-test('the list of models can be kept to a kind', async () => {
+test('the list of models can be filtered by kind', async () => {
   const { body } = await get('/v1/models?kind=text');
   assert.deepEqual([...new Set(body.data.map(({ kind }: any) => kind))], ['text']);
   assert.equal((await get('/v1/models?kind=sound')).body.error.param, 'kind');
 });
 
-describe('a model id that is nearly one', () => {
+describe('a misspelt model id', () => {
   const near = (reply: Reply, id: string) => {
     assert.match(reply.body.error.message, new RegExp(`Did you mean ${id}\\?`));
     assert.equal(reply.body.error.details.did_you_mean, id);
@@ -97,20 +97,20 @@ describe('a model id that is nearly one', () => {
   });
 });
 
-describe('what does not cover the price', () => {
+describe('an amount that does not cover the price', () => {
   const submit = async (limits: Parameters<Service['account']>[0]) => {
     const { key } = await service.account(limits);
     const body = { prompt: 'x', num_images: 2 };
     return (await service.call('POST', '/v1/queue/fake/image', { key, body })).body.error;
   };
-  test('the balance, with figures', async () => {
+  test('the balance, with amounts', async () => {
     const { message } = await submit({ usd: 0.015 });
     assert.match(
       message,
       /^Not enough balance: this call reserves \$0\.02, but only \$0\.015 is available\. Top up and/,
     );
   });
-  test("the key's limit, with figures", async () => {
+  test("the key's limit, with amounts", async () => {
     const { message } = await submit({ monthly_limit_usd_micro: 5_000n });
     assert.match(message, /reserves \$0\.02, but only \$0\.005 is left of .* limit of \$0\.005\./);
   });

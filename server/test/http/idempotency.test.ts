@@ -50,7 +50,7 @@ async function refused(call: () => Promise<Reply>, code: ErrorCode) {
 describe('a repeat under the same Idempotency-Key', () => {
   const key = (text: string) => ({ 'idempotency-key': text });
 
-  test('answers the same to the byte, once, and costs nothing more', async () => {
+  test('gets the same bytes, and costs nothing more', async () => {
     const own = await service.account();
     const first = await submit(
       { prompt: 'x', num_images: 2 },
@@ -72,7 +72,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     assert.deepEqual(await service.balance(own), { available: 99_980_000n, reserved: 20_000n });
   });
 
-  test('answers the same when the job is long over', async () => {
+  test('gets the same answer long after the job has ended', async () => {
     const first = await submit({ prompt: 'x' }, { headers: key('r2') });
     await service.work();
     await service.wakeAll();
@@ -83,7 +83,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     assert.deepEqual(again.bytes, first.bytes);
   });
 
-  test('answers the same after a cancel: the key is used up', async () => {
+  test('gets the same answer after a cancel: the key is used up', async () => {
     const first = await submit({ prompt: 'x' }, { headers: key('r3') });
     await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, {
       key: account.key,
@@ -94,7 +94,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     assert.equal((await card(again)).status, 'CANCELLED');
   });
 
-  test('of many at once makes one request', async () => {
+  test('sent many times at once makes one request', async () => {
     const own = await service.account();
     const { base } = await service.another();
     const bases = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? service.base : base));
@@ -134,7 +134,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     });
   }
 
-  test('is one wherever the webhook is written', async () => {
+  test('is recognised wherever the webhook is written', async () => {
     const headers = key('hooked');
     const first = await submit({ prompt: 'x', webhook_url: hook }, { headers });
     const again = await submit({ prompt: 'x' }, { headers, path: `${image}?webhook_url=${hook}` });
@@ -163,7 +163,7 @@ describe('a repeat under the same Idempotency-Key', () => {
     });
   }
 
-  test('belongs to the account: another one may use the same', async () => {
+  test('is per account: another account may use the same key', async () => {
     const own = await service.account();
     const first = await submit({ prompt: 'x' }, { headers: key('shared') });
     const foreign = await submit({ prompt: 'y' }, { key: own.key, headers: key('shared') });

@@ -48,7 +48,7 @@ describe('null is the same as leaving a field out', () => {
     assert.equal(reply.status, 200, reply.text);
   });
 
-  test('so a required field that is null is missing', async () => {
+  test('so that a required field that is null is missing', async () => {
     const reply = await call(`/v1/queue/${film}`, { prompt: null });
     assert.equal(reply.status, 400);
     assert.deepEqual(reply.body.error.details.errors, [
@@ -79,7 +79,7 @@ describe('fields that the model does not know', () => {
     assert.deepEqual(body.unknown_inputs, unknown);
   });
 
-  test('and that OpenAI has are named with the field that this model has instead', async () => {
+  test('and that OpenAI has are named with the equivalent field of the model', async () => {
     const estimate = async (input: object) =>
       (await call('/v1/estimate', { model_id: 'fake/image', input })).body.unknown_inputs;
     const n = { field: 'n', did_you_mean: 'num_images' };
@@ -98,14 +98,14 @@ describe('fields that the model does not know', () => {
     assert.equal(again.text, first.text);
   });
 
-  test('are not there where all is known', async () => {
+  test('are not listed if all fields are known', async () => {
     const known = { prompt: 'a boat', resolution: '480p' };
     const submitted = await call(`/v1/queue/${film}`, known);
     const { body: estimate } = await call('/v1/estimate', { model_id: film, input: known });
     assert.ok(!('unknown_inputs' in submitted.body) && !('unknown_inputs' in estimate));
   });
 
-  test('are listed up to a bound, their names cut', async () => {
+  test('are listed up to a limit, with shortened names', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 500 }, (_, i) => [`${'x'.repeat(1_000)}${i}`, i]),
     );

@@ -21,7 +21,7 @@ after(async () => {
   await service.stop();
 });
 
-describe('a change holds from the next call on, on every process', () => {
+describe('a change applies from the next call on, on every process', () => {
   let bases: string[];
   before(async () => {
     bases = [service.base, (await service.another()).base];
@@ -169,7 +169,7 @@ describe('a change holds from the next call on, on every process', () => {
     });
   }
 
-  test('an earlier text goes on while its overlap lasts, on the same limits and money', async () => {
+  test('an earlier secret stays valid during the overlap, with the same limits and balance', async () => {
     const account = await service.account({ monthly_limit_usd_micro: 30_000n, rpm: 50 });
     const ask = (key: string, base: string) =>
       service.call('POST', submit.path, { key, body: submit.body, base });
@@ -219,7 +219,7 @@ describe('a change holds from the next call on, on every process', () => {
     });
   }
 
-  test('a model that is none is unknown, whatever the key may use', async () => {
+  test('an unknown model is unknown, regardless of the models of the key', async () => {
     const account = await service.account();
     await limits(account, { models: ['fake/image'] });
     const body = { model_id: 'fake/none', input: {} };
@@ -227,7 +227,7 @@ describe('a change holds from the next call on, on every process', () => {
     assertRefused(reply, 'unknown_model');
   });
 
-  test('what a revoked key submitted stays with its account', async () => {
+  test('requests of a revoked key stay with its account', async () => {
     const account = await service.account();
     const { body } = await service.call(submit.method, submit.path, {
       key: account.key,

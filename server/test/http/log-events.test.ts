@@ -76,7 +76,7 @@ describe('a request that fails', () => {
     assert.equal(await figure(`farebox_requests_ended_total${series}`), 1);
   });
 
-  test('in chat is there with what the caller is not told', async () => {
+  test('in chat is logged with the internal cause', async () => {
     service.fake.behave.chat = () => ({
       outcome: 'unknown',
       message: 'socket hang up at 10.1.2.3',
@@ -96,7 +96,7 @@ describe('a request that fails', () => {
     assertNoPrompt();
   });
 
-  test('is told from one that ends well or is cancelled, which leave no line', async () => {
+  test('is logged, unlike completed and cancelled requests', async () => {
     const before = lines('request failed').length;
     service.fake.behave.start = (job, fake) => accept(fake, job);
     await submit();
@@ -112,7 +112,7 @@ describe('a request that fails', () => {
 });
 
 describe('an upstream that fails', () => {
-  test('is said once to rest, shows in the figures, and is said to work again', async () => {
+  test('is logged once as paused, shows in the metrics, and is logged as working again', async () => {
     service.fake.behave.start = () => ({ outcome: 'not_accepted', message: `busy: ${prompt}` });
     const id = await submit();
     for (let n = 1; n <= 4; n++) {
@@ -144,7 +144,7 @@ describe('an upstream that fails', () => {
     assert.equal(body.status, 'COMPLETED');
   });
 
-  test('has its queue, places and rest in the figures of every process', async () => {
+  test('has its queue, slots and pause in the metrics of every process', async () => {
     await service.db.run(
       rawSql(`update upstreams set paused_until = now() + interval '100 s' where name = 'fake'`),
     );
@@ -172,7 +172,7 @@ describe('an upstream that fails', () => {
 });
 
 describe('a model that fails', () => {
-  test('is named when it rests by itself, in the log and in the figures, and when it is well', async () => {
+  test('is named in the log and the metrics while it is paused alone, and when it works again', async () => {
     await service.db.run(rawSql('delete from upstreams'));
     const before = lines('upstream paused').length;
     service.fake.behave.start = () => ({ outcome: 'not_accepted', message: 'out of memory' });
@@ -200,7 +200,7 @@ describe('a model that fails', () => {
   });
 });
 
-test('a key that is refused after an operator ended the rest is told at the first answer', async () => {
+test('a key that is refused after an operator ended the pause is logged at the first answer', async () => {
   await wellAgain(service);
   const accounts = [await service.account(), await service.account()];
   const chat = ({ key }: TestAccount) => {

@@ -126,7 +126,7 @@ describe('the lost answer to the commit of', () => {
     assert.equal(repeat.headers.get('idempotent-replayed'), 'true');
   });
 
-  test('submits of one turn, some of them under one key: each has its own answer', async () => {
+  test('submits of one batch, some under the same key: each has its own answer', async () => {
     const headers = { 'idempotency-key': 'lost-together' };
     const { value: replies, left } = await through(1, () =>
       Promise.all([submit(), submit(headers), submit(headers), submit(), submit(headers)]),
@@ -170,7 +170,7 @@ describe('the lost answer to the commit of', () => {
     });
   }
 
-  test('a look that found no job: it counts as one', async () => {
+  test('a poll that found no job: it counts once', async () => {
     let looks = 0;
     service.fake.behave.poll = () => {
       looks++;

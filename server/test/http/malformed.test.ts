@@ -108,7 +108,7 @@ test('a deep body is answered soon', async () => {
   assert.ok(performance.now() - begun < 5_000);
 });
 
-test('slow heads of many do not keep others from being served', async () => {
+test('many slow heads do not block other calls', async () => {
   const slow = Array.from({ length: 100 }, () =>
     exchange(service.base, 'GET /livez HTTP/1.1\r\nX: '),
   );
@@ -131,7 +131,7 @@ describe('a sender who leaves while the key is looked up', () => {
     await assert.rejects(readObject(req, reply, 100, deps), { code: 'bad_request' });
   });
 
-  test('is no fault of the service', async () => {
+  test('is not an error of the service', async () => {
     await leavingNothing(service, async () => {
       const released = Promise.withResolvers<void>();
       const locked = Promise.withResolvers<void>();
@@ -174,7 +174,7 @@ test('a length of next to nothing runs to its end, and is charged at most 1', as
   service.fake.behave = {};
 });
 
-test('after all that nothing is harmed', () => assertUnharmed(service, world.account, marker));
+test('after all these calls the service is unharmed', () => assertUnharmed(service, world.account, marker));
 
 /** Number of calls that ended in any way. */
 async function finished(): Promise<number> {

@@ -111,7 +111,7 @@ test('a call of a managing key that changes nothing leaves no row', async () => 
   assert.deepEqual(await logged(), earlier);
 });
 
-test('changes of a day by a managing key are bounded; revoking is not', async () => {
+test('changes by a managing key are limited a day; revoking is not', async () => {
   const { key_id } = (await managed('POST', '', { name: 'Customer 5' })).body;
   await service.db.run(
     rawSql(

@@ -34,7 +34,7 @@ describe('the list', () => {
     );
   });
 
-  test('says of an image model what it costs and takes', async () => {
+  test('shows the price and the input of an image model', async () => {
     const [entry] = (await get('/v1/models')).body.data;
     assert.deepEqual(entry, {
       id: 'fake/image',
@@ -66,7 +66,7 @@ describe('the list', () => {
     assert.ok(Number.isSafeInteger(entry.created) && entry.created > 1_600_000_000);
   });
 
-  test('says of a model with several prices the highest, and each', async () => {
+  test('shows the highest and each price of a model with several prices', async () => {
     const { body } = await get('/v1/models/fake/film/text-to-video');
     const { price, unit, price_by_resolution, resolutions, max, max_unit } = body;
     assert.deepEqual(
@@ -82,19 +82,19 @@ describe('the list', () => {
     );
   });
 
-  test('says of a text model both prices', async () => {
+  test('shows both prices of a text model', async () => {
     const { body } = await get('/v1/models/fake/chat');
     assert.deepEqual(body.price, { input: 1, output: 2 });
     assert.equal(body.unit, '1M tokens');
     assert.equal(body.kind, 'text');
   });
 
-  test('tells nothing of the upstream or of what the operator pays', async () => {
+  test("shows neither the upstream nor the operator's cost", async () => {
     const { text } = await get('/v1/models');
     assert.doesNotMatch(text, /upstream|cost|input_mapping|0\.004/);
   });
 
-  test('shows examples that are taken as they are', async () => {
+  test('shows examples that are accepted unchanged', async () => {
     const { key } = await service.account();
     for (const { id, kind, example } of (await get('/v1/models')).body.data) {
       const reply =
@@ -158,7 +158,7 @@ describe('with a key', () => {
     return { ids: body.data.map(({ id }: { id: string }) => id), headers };
   };
 
-  test('that is kept to some models, the list has those only, from the next call on', async () => {
+  test('that is limited to some models, the list has only these, from the next call on', async () => {
     const all = (await get('/v1/models')).body.data.map(({ id }: { id: string }) => id);
     const { key, key_id } = await service.account({ models: ['fake/image', 'fake/chat'] });
     const { ids, headers } = await listed(key);
@@ -189,7 +189,7 @@ describe('with a key', () => {
 });
 
 describe('caching', () => {
-  test('the list has a tag, and a minute to live', async () => {
+  test('the list has an ETag, and may be cached for a minute', async () => {
     const { headers } = await get('/v1/models');
     // Weak, because it is also the ETag of the compressed bytes.
     assert.match(headers.get('etag')!, /^W\/"[\w-]+"$/);
@@ -229,7 +229,7 @@ describe('caching', () => {
     });
   }
 
-  test('a new catalog has a new tag; the old one does not count any more', async () => {
+  test('a new catalog has a new ETag; the old one is no longer valid', async () => {
     const old = (await get('/v1/models')).headers.get('etag')!;
     const dearer = fakeCatalog.replace('usd: "0.01"', 'usd: "0.02"');
     writeFileSync(join(service.dir, 'catalog', 'fake.yaml'), dearer);

@@ -142,7 +142,7 @@ for (const call of Object.keys(calls)) {
       }
     }
 
-    test('each is told where it is alone', async () => {
+    test('each is reported if it is the only one', async () => {
       for (const fault of faults) assertRefused(await attempt(call, [fault]), fault.code);
     });
 
@@ -157,7 +157,7 @@ for (const call of Object.keys(calls)) {
   });
 }
 
-describe('of several faults in one body', () => {
+describe('among several faults in one body', () => {
   const image = '/v1/queue/fake/image';
   const bodies: [string, string, unknown, ErrorCode][] = [
     ['an unknown model before its input', '/v1/queue/none', {}, 'unknown_model'],
@@ -182,7 +182,7 @@ describe('of several faults in one body', () => {
   }
 });
 
-describe('what was refused before reserving is not kept', () => {
+describe('a call that was refused before reserving is not stored', () => {
   const refusals = faults.filter(({ code }) =>
     /unauthorized|rate|bad_request|unknown|limit|balance/.test(code),
   );

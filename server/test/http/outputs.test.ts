@@ -115,7 +115,7 @@ function signedFor(exp: number, index = 0, request_id = id): string {
 }
 const now = () => Math.floor(Date.now() / 1000);
 
-describe('whoever holds the link, or the key of the account, gets the bytes', () => {
+describe('a caller with the link, or with a key of the account, gets the bytes', () => {
   test('of each output, shown as its type allows', async () => {
     for (const [index, link] of (await links()).entries()) {
       const { bytes, content_type, shown, ending } = kept[index]!;
@@ -170,14 +170,14 @@ describe('whoever holds the link, or the key of the account, gets the bytes', ()
     );
   });
 
-  test('the link good, whatever stands in Authorization', async () => {
+  test('with a good link, and anything in Authorization', async () => {
     const [link] = await links();
     for (const key of [other.key, 'nonsense']) {
       assert.equal((await service.call('GET', link!, { key })).status, 200);
     }
   });
 
-  test('the link bad, and the key the right one', async () => {
+  test('with a bad link, and the right key', async () => {
     const [link] = await links();
     assert.equal((await service.call('GET', `${link}x`, { key: account.key })).status, 200);
     assert.equal(
@@ -187,7 +187,7 @@ describe('whoever holds the link, or the key of the account, gets the bytes', ()
   });
 });
 
-describe('nobody else does', () => {
+describe('another caller does not get them', () => {
   test('without link and key', async () => {
     assertRefused(await fetchIt(path(0)), 'unauthorized');
     assertRefused(await withKey(0, 'nonsense'), 'unauthorized');
@@ -204,7 +204,7 @@ describe('nobody else does', () => {
     }
   });
 
-  test('with a link that is not to the letter the one that was given', async () => {
+  test('with a link that was changed in any way', async () => {
     const [zero, one] = await links();
     const { searchParams } = new URL(zero!, 'http://x');
     const [exp, sig] = [searchParams.get('exp')!, searchParams.get('sig')!];
@@ -245,7 +245,7 @@ describe('nobody else does', () => {
   });
 });
 
-describe('what is not there is not found', () => {
+describe('an unknown output is not found', () => {
   const indexes = [
     '00',
     '01',
@@ -267,7 +267,7 @@ describe('what is not there is not found', () => {
     'zero',
     '%00',
   ];
-  test('an index in any form but the one', async () => {
+  test('an index in any other form', async () => {
     for (const index of indexes) {
       const reply = await withKey(index === '%00' ? index : encodeURIComponent(index));
       assertRefused(reply, 'not_found', { about: index });
@@ -362,7 +362,7 @@ describe('a part of an output', () => {
     }
   });
 
-  test('If-Range: the part of what one has, the whole of anything else', async () => {
+  test('If-Range: the part if the version is the same, else the whole', async () => {
     const [link] = await links();
     const etag = (await fetchIt(link!)).headers.get('etag')!;
     const status = async (ifRange: string) =>
@@ -376,7 +376,7 @@ describe('a part of an output', () => {
     assert.equal((await fetchIt(link!, headers)).status, 200);
   });
 
-  test('If-None-Match: nothing where one has it', async () => {
+  test('If-None-Match: nothing if the caller has the same version', async () => {
     const [link] = await links();
     const etag = (await fetchIt(link!)).headers.get('etag')!;
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
@@ -400,7 +400,7 @@ describe('the time of an output', () => {
       ),
     );
 
-  test('a link is good until the second it names', async () => {
+  test('a link is valid until the second that it names', async () => {
     assert.equal((await fetchIt(signedFor(now() + 2))).status, 200);
     assertRefused(await fetchIt(signedFor(now() - 1)), 'expired');
     assertRefused(await fetchIt(signedFor(0)), 'expired');
@@ -441,7 +441,7 @@ describe('the time of an output', () => {
     assert.equal((await withKey(0)).status, 200);
   });
 
-  test('bytes that are gone too early are a fault of ours, not their end', async () => {
+  test('bytes that are missing too early are an internal error, not expired', async () => {
     const lost = await completed();
     const [link] = await links(lost);
     rmSync(join(service.dir, 'media', 'outputs', lost), { recursive: true });
@@ -485,7 +485,7 @@ function open(): string[] {
   });
 }
 
-test('a reader that takes nothing is cut and leaves no file open, nor a call under way', async () => {
+test('a caller who reads nothing is cut off, and leaves no open file and no open call', async () => {
   const link = (await links())[3]!;
   const { hostname, port } = new URL(service.base);
   const socket = connect({ host: hostname, port: Number(port) }).pause();

@@ -207,7 +207,7 @@ describe('a submit that waits', () => {
     await cancel(last.request_id);
   });
 
-  test('is refused for a wait that is no number, before anything is reserved', async () => {
+  test('is refused for an invalid number of seconds, before anything is reserved', async () => {
     const transfers = await service.transfers();
     for (const wait of ['wait=', 'wait=soon', 'wait=-1', 'wait=1.5', 'wait="5', 'wait=5 6'])
       assert.equal(assertRefused(await submit(wait), 'bad_request').param, 'Prefer', wait);

@@ -50,7 +50,7 @@ async function refused(call: () => Promise<Reply>, code: ErrorCode) {
 }
 
 describe('an accepted submit', () => {
-  test('answers 202 with exactly the promised fields', async () => {
+  test('answers 202 with exactly the documented fields', async () => {
     const reply = await submit({ prompt: 'a cat', num_images: 2 });
     assert.equal(reply.status, 202);
     const { request_id, queue_position, ...rest } = reply.body;
@@ -87,7 +87,7 @@ describe('an accepted submit', () => {
     assert.equal(now.upstream_starts, earlier.upstream_starts);
   });
 
-  test('may take all that the account has, and not one micro-USD more', async () => {
+  test('may reserve the whole balance, and not one micro-USD more', async () => {
     const own = await service.account({ usd: 0.02 });
     assert.equal((await submit({ prompt: 'x', num_images: 2 }, { key: own.key })).status, 202);
     assert.deepEqual(await service.balance(own), { available: 0n, reserved: 20_000n });
@@ -128,7 +128,7 @@ describe('an accepted submit', () => {
     }
   });
 
-  test('tells the same place when it is asked at once', async () => {
+  test('has the same position as the status right after it', async () => {
     const { base } = service;
     const placeOf = async ({ body }: Reply): Promise<number> => {
       const path = `/v1/requests/${body.request_id}/status`;
@@ -151,7 +151,7 @@ describe('an accepted submit', () => {
     );
   });
 
-  test('keeps the input as it was sent, but for fields that are null', async () => {
+  test('keeps the input as it was sent, except null fields', async () => {
     const input = {
       prompt: 'ein Käfer 🪲 "quoted" \\ \n',
       seed: 2 ** 53,
@@ -245,7 +245,7 @@ describe('a file in the input', () => {
     }
   });
 
-  test('of another account is refused as one that never was', async () => {
+  test('of another account is refused like an unknown one', async () => {
     const foreign = await upload(await service.account());
     const absent = `file_${'0'.repeat(12)}7000${'8'.repeat(16)}`;
     const [first, second] = [
@@ -284,7 +284,7 @@ describe('a file in the input', () => {
     });
   }
 
-  test('and its like are 64 at most', async () => {
+  test('counts among at most 64 files and addresses', async () => {
     const urls = (n: number) => Array.from({ length: n }, (_, i) => `https://93.184.216.34/${i}`);
     assert.equal((await submit({ prompt: 'x', image_urls: urls(64) })).status, 202);
     const many = await refused(
@@ -303,7 +303,7 @@ describe('an input that does not fit', () => {
     ['two faults', { image_url: 5 }, [{ path: '/prompt' }, { path: '/image_url' }]],
   ];
   for (const [name, input, errors] of inputs) {
-    test(`is told where: ${name}`, async () => {
+    test(`gets an error that names the place: ${name}`, async () => {
       const { details } = await refused(() => submit(input), 'invalid_input');
       assert.deepEqual(
         details.errors.map(({ path }: { path: string }) => ({ path })),
@@ -329,7 +329,7 @@ describe('open jobs', () => {
     await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
   });
 
-  test('are told of as one, or as several', async () => {
+  test('are named in the singular or plural', async () => {
     for (const [open_jobs, told] of [
       [1, '1 open job,'],
       [2, '2 open jobs,'],
@@ -352,7 +352,7 @@ describe('open jobs', () => {
 });
 
 describe('the monthly limit of a key', () => {
-  test('counts what is reserved and what is charged, and lets go of what is released', async () => {
+  test('counts reservations and charges, and no longer what is released', async () => {
     const own = await service.account({ monthly_limit_usd_micro: 30_000n });
     const of = (num_images: number) => submit({ prompt: 'x', num_images }, { key: own.key });
     const first = await of(2);
@@ -369,7 +369,7 @@ describe('the monthly limit of a key', () => {
     await refused(() => of(1), 'key_limit_reached');
   });
 
-  test('of 0 lets nothing through, and of null everything', async () => {
+  test('of 0 refuses every submit, and of null none', async () => {
     const none = await service.account({ monthly_limit_usd_micro: 0n });
     await refused(() => submit({ prompt: 'x' }, { key: none.key }), 'key_limit_reached');
     const free = await service.account({ monthly_limit_usd_micro: null });

@@ -69,7 +69,7 @@ describe('the rate headers', () => {
     assert.ok(reset === 20 || reset === 19, `reset ${reset}`);
   });
 
-  test('begin anew after a minute', async () => {
+  test('begin again after a minute', async () => {
     const account = await service.account({ rpm: 2 });
     await list(account);
     await list(account);
@@ -87,7 +87,7 @@ describe('the rate headers', () => {
     ['a body of no type', 'POST', '/v1/estimate', 415],
   ];
   for (const [name, method, path, status] of replies) {
-    test(`stand on the reply to ${name}`, async () => {
+    test(`are on the reply to ${name}`, async () => {
       const account = await service.account({ rpm: 9 });
       const reply = await service.call(method, path, { key: account.key });
       assert.equal(reply.status, status);
@@ -95,7 +95,7 @@ describe('the rate headers', () => {
     });
   }
 
-  test('stand on the head of a stream', async () => {
+  test('are on the head of a stream', async () => {
     const account = await service.account({ rpm: 9 });
     const { body } = await service.call('POST', '/v1/queue/fake/image', {
       key: account.key,
@@ -108,7 +108,7 @@ describe('the rate headers', () => {
     assert.equal(rate(reply).remaining, 6);
   });
 
-  test('do not stand where no key is asked for', async () => {
+  test('are not on replies to calls without a key', async () => {
     const account = await service.account();
     for (const path of ['/v1/models', '/livez', '/v1/llms.txt']) {
       const { headers } = await service.call('GET', path, { key: account.key });
@@ -132,14 +132,14 @@ describe('the count', () => {
     }
   });
 
-  test('belongs to the key: another one of the account is not touched', async () => {
+  test('is per key: another key of the account is not affected', async () => {
     const [spent, free] = [await service.account({ rpm: 1 }), await service.account({ rpm: 1 })];
     await list(spent);
     assertRefused(await list(spent), 'rate_limited');
     assert.equal((await list(free)).status, 200);
   });
 
-  test('takes in every keyed call, and none without a key', async () => {
+  test('counts every call with a key, and none without', async () => {
     const account = await service.account({ rpm: 100 });
     await service.call('POST', '/v1/estimate', { key: account.key, body: {} });
     await service.call('GET', '/v1/requests/7/status', { key: account.key });

@@ -44,7 +44,7 @@ const idsOf = ({ body }: Reply): string[] =>
   body.data.map(({ request_id }: { request_id: string }) => request_id);
 
 describe('the list', () => {
-  test('is newest first, twenty where no limit is told', async () => {
+  test('is newest first, twenty without a limit', async () => {
     const reply = await list();
     assert.equal(reply.status, 200);
     assert.deepEqual(Object.keys(reply.body), ['data', 'next_cursor']);
@@ -52,7 +52,7 @@ describe('the list', () => {
     assert.equal(reply.body.next_cursor, made.toReversed()[19]);
   });
 
-  test('has a line for each with exactly the promised fields', async () => {
+  test('has a line for each request with exactly the documented fields', async () => {
     const { body } = await list('?limit=100');
     const card = (await service.call('GET', `/v1/requests/${made[0]}`, { key: account.key })).body;
     for (const field of ['error', 'input', 'output_urls', 'price', 'expires_at', 'webhook']) {
@@ -190,7 +190,7 @@ describe('a filter', () => {
       assert.equal((await list(`?from=${from}`)).status, 200);
   });
 
-  test('by time means it also where the id was made some seconds before or after', async () => {
+  test('by time uses created_at even if the id was made some seconds before or after', async () => {
     const own = await service.account();
     const id = await submit('fake/image', own);
     const shift = (seconds: number) =>
@@ -277,7 +277,7 @@ describe('a parameter that is wrong', () => {
     }
   }
 
-  test('that has only so many values is told all of them', async () => {
+  test('with a fixed set of values gets an error that lists them', async () => {
     for (const value of ['', 'DONE', 'x'.repeat(400), 'FAILED&status=FAILED']) {
       const { message } = assertRefused(await list(`?status=${value}`), 'bad_request');
       for (const one of statuses) assert.match(message, new RegExp(`\\b${one}\\b`));

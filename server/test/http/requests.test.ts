@@ -72,7 +72,7 @@ describe('the status', () => {
     });
   }
 
-  test('tells how far it is, and what the model said', async () => {
+  test('shows the progress and the lines of the model', async () => {
     const { body } = await get(ids.IN_PROGRESS, '/status');
     assert.equal(body.progress, 0.5);
     assert.deepEqual(body.logs, ['half']);
@@ -98,7 +98,7 @@ describe('the card', () => {
     CANCELLED: '0',
   };
   for (const state of states) {
-    test(`of a request that is ${state} has exactly the promised fields`, async () => {
+    test(`of a request that is ${state} has exactly the documented fields`, async () => {
       const id = ids[state];
       const { status, body } = await get(id);
       assert.equal(status, 200);
@@ -180,7 +180,7 @@ describe('the response', () => {
 });
 
 describe('an outcome', () => {
-  test('shows the actual charge where less was delivered than asked for', async () => {
+  test('shows the actual charge if less was delivered than requested', async () => {
     const own = await service.account();
     const { body } = await service.call('POST', '/v1/queue/fake/image', {
       key: own.key,
@@ -197,7 +197,7 @@ describe('an outcome', () => {
     assert.deepEqual(await service.balance(own), { available: 99_990_000n, reserved: 0n });
   });
 
-  test('is charged and told for good, its outputs only for a day', async () => {
+  test('is charged and shown for ever, its outputs only for a day', async () => {
     const own = await service.account();
     const id = await requestIn(service, own, 'COMPLETED');
     const read = (rest = '') => service.call('GET', `/v1/requests/${id}${rest}`, { key: own.key });
@@ -306,7 +306,7 @@ describe('an id', () => {
     'a'.repeat(500),
   ];
   for (const id of odd) {
-    test(`that is none is not found: ${id.slice(0, 40)}`, async () => {
+    test(`that is invalid is not found: ${id.slice(0, 40)}`, async () => {
       for (const rest of ['', '/status', '/status/stream', '/response', '/output/0']) {
         assertRefused(await get(id, rest), 'not_found', { about: rest });
       }

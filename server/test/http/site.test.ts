@@ -182,7 +182,7 @@ describe('a model', () => {
     assert.ok((await textOf('/models/fake/chat')).includes('/v1/chat/completions'));
   });
 
-  test('is in the list and in the sitemap exactly if it is for sale', async () => {
+  test('is in the list and in the sitemap exactly if it can be run', async () => {
     const { body } = await service.call('GET', '/v1/models');
     const ids = body.data.map(({ id }: { id: string }) => id).toSorted();
     const html = await textOf('/models');
@@ -218,7 +218,7 @@ describe('the search', () => {
     assert.doesNotMatch(shown, / ,|---|`/);
   });
 
-  test('takes one search only, and no list of them', async () => {
+  test('takes one search, and not several', async () => {
     assert.match(await textOf('/docs?q=a&q=b'), /<h1>Quick start<\/h1>/);
   });
 });

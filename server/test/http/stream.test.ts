@@ -54,7 +54,7 @@ async function moved(id: string, behave: Service['fake']['behave']): Promise<voi
 }
 
 describe('a stream', () => {
-  test('tells the status it finds, each change, and ends with the final one', async () => {
+  test('sends the current status, each change, and ends with the final one', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stream = await open(id);
     const status = async () =>
@@ -81,7 +81,7 @@ describe('a stream', () => {
     assert.equal(await stream.next(), null);
   });
 
-  test('has the headers that keep proxies from holding it back', async () => {
+  test('has the headers that keep proxies from buffering it', async () => {
     const { events } = await open(await requestIn(service, account, 'IN_QUEUE'));
     assert.equal(events.headers['content-type'], 'text/event-stream; charset=utf-8');
     assert.equal(events.headers['cache-control'], 'no-store');
@@ -106,14 +106,14 @@ describe('a stream', () => {
   });
 
   for (const state of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
-    test(`of a request that is ${state} tells so and ends`, async () => {
+    test(`of a request that is ${state} sends this status and ends`, async () => {
       const stream = await open(await requestIn(service, account, state));
       assert.equal((await stream.next())?.data.status, state);
       assert.equal(await stream.next(), null);
     });
   }
 
-  test('tells what happens at another process', async () => {
+  test('sends changes by another process', async () => {
     const other = await service.another();
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stream = await open(id, other.base);
@@ -123,7 +123,7 @@ describe('a stream', () => {
     assert.equal(await stream.next(), null);
   });
 
-  test('is told to each who listens', async () => {
+  test('is sent to each listener', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id)));
     for (const stream of streams) assert.equal((await stream.next())?.data.status, 'IN_QUEUE');
@@ -170,7 +170,7 @@ describe('a stream', () => {
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
   });
 
-  test('does not ask the database again for each who listens', async () => {
+  test('does not ask the database again for each listener', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const streams = await Promise.all(Array.from({ length: 4 }, () => open(id)));
     for (const stream of streams) await stream.next();
@@ -196,7 +196,7 @@ describe('a stream of a request that waits', () => {
     await own.stop();
   });
 
-  test('tells the place in the queue at once and when it moves', async () => {
+  test('sends the position in the queue at once and when it changes', async () => {
     const { key } = await own.account();
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) {

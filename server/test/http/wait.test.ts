@@ -91,7 +91,7 @@ describe('a call that waits', () => {
     });
   }
 
-  test('until the end is held over the start, and answered at the end', async () => {
+  test('until the end is held through the start, and answered at the end', async () => {
     for (const asked of ['?wait=50&until=final', '?until=final']) {
       const id = await requestIn(service, account, 'IN_QUEUE');
       const { reply } = await waiting(id, service, asked);
@@ -165,7 +165,7 @@ describe('a call that waits', () => {
     for (const { reply } of calls) assert.equal((await reply).body.status, 'CANCELLED');
   });
 
-  test('is answered with the same status when its time is over', async () => {
+  test('is answered with the same status at its timeout', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     for (const seconds of ['0.2', '0.25', '00.2']) {
       const begun = performance.now();
@@ -178,7 +178,7 @@ describe('a call that waits', () => {
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
   });
 
-  test('is answered at once where there is nothing to wait for', async () => {
+  test('is answered at once if there is nothing to wait for', async () => {
     const [done, queued] = [
       await requestIn(service, account, 'COMPLETED'),
       await requestIn(service, account, 'IN_QUEUE'),
@@ -220,7 +220,7 @@ describe('a call that waits', () => {
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
   });
 
-  test('is no way to another account', async () => {
+  test('cannot read requests of another account', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stranger = await service.account();
     const begun = performance.now();
@@ -267,7 +267,7 @@ describe('a wait that is no number of seconds up to 60', () => {
       assert.equal(assertRefused(reply, 'bad_request').param, 'wait');
     });
   }
-  test('is told before it is looked whether the request is there', async () => {
+  test('is refused before the request is looked up', async () => {
     const reply = await status('00000000-0000-7000-8000-000000000000', '?wait=soon');
     assertRefused(reply, 'bad_request');
   });

@@ -129,7 +129,7 @@ async function wakeTwice(): Promise<void> {
   }
 }
 
-describe('each end is told once, with the card', () => {
+describe('each end is sent once, with the card', () => {
   const ends: [status: string, play: () => void][] = [
     ['COMPLETED', () => {}],
     [
@@ -167,7 +167,7 @@ describe('each end is told once, with the card', () => {
     });
   }
 
-  test('nobody is told before the end, or where none was asked for', async () => {
+  test('nothing is sent before the end, or without a webhook_url', async () => {
     const path = newPath();
     service.fake.behave.poll = () => ({ state: 'running', poll_after_ms: 3_600_000 });
     const running = await submit(to(path));
@@ -224,7 +224,7 @@ describe('the receiver can prove who sent it', () => {
     verify(later.hit, young);
   });
 
-  test('as the recipe in docs/api.md verifies it, and nothing else does it take', async () => {
+  test('as the code in docs/api.md verifies it, which accepts nothing else', async () => {
     const isGenuine = await documented();
     const { hit } = await notified();
     const [row] = await secrets();
@@ -246,7 +246,7 @@ describe('the receiver can prove who sent it', () => {
   });
 });
 
-describe('whatever the receiver does is recorded, and it is not told again', () => {
+describe("the receiver's answer is recorded, and the notification is not sent again", () => {
   interface Receiver {
     name: string;
     answer?: (res: ServerResponse) => void;
@@ -409,7 +409,7 @@ describe('a process that dies', () => {
     assert.equal((await card(id)).webhook.state, 'delivered');
   });
 
-  test('that only seemed to be dead changes nothing any more', async () => {
+  test('that only seemed to be dead changes nothing', async () => {
     const path = newPath();
     const gates: ServerResponse[] = [];
     answers[path] = (res) => {
@@ -482,7 +482,7 @@ describe('an address that is not public is not called', () => {
     await unsent(id, /resolve/);
   });
 
-  test('a name that leads to us is refused at the submit', async () => {
+  test('a name that resolves to our own address is refused at the submit', async () => {
     names.set('inside.example.com', ['127.0.0.1']);
     const body = { prompt: 'x', webhook_url: `http://inside.example.com:${forbidden.port}/` };
     assertRefused(

@@ -331,7 +331,7 @@ describe('the audit sees', () => {
   });
 });
 
-test('what is found has names', async () => {
+test('the rows of a violation have named columns', async () => {
   let found: Record<string, unknown>[] = [];
   const doomed = database.db.tx(async (tx) => {
     await tx.run(
@@ -391,7 +391,7 @@ function rowsRead(node: Node): number {
 }
 
 describe('of several processes', () => {
-  test('one audits at a time; the others read nothing and come back later', async () => {
+  test('one audits at a time; the others read nothing and try again later', async () => {
     const { db } = database;
     const first = longTransaction(db, 'read only', async (tx) => {
       await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));

@@ -31,7 +31,7 @@ const age = (minutes: number, took_ms: number) =>
 const shown = async (metrics: Metrics, name: string) =>
   (await metrics.registry.getSingleMetric(name)!.get()).values[0]!.value;
 
-test('a process that comes later shows the proof that there is, and makes none', async () => {
+test('a process that comes later shows the existing audit, and makes none', async () => {
   const first = createMetrics();
   await look(first);
   assert.equal(await shown(first, 'farebox_books_ok'), 1);
@@ -59,7 +59,7 @@ test('a pause is 15 minutes, or 50 times as long as the audit took', async () =>
   }
 });
 
-test('another process takes over when the one that audits is gone', async () => {
+test('another process takes over when the auditing one ends', async () => {
   await age(16, 1_000);
   const made = await audits();
   await longTransaction(database.db, 'read only', async (tx) => {

@@ -57,7 +57,7 @@ async function expiries({ account_id }: Customer): Promise<bigint[]> {
 }
 
 describe('a bonus with an end', () => {
-  test('is spent before paid money, and what is unspent goes back once', async () => {
+  test('is spent before paid money, and its unspent part goes back once', async () => {
     const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 50n, 30);
@@ -91,7 +91,7 @@ describe('a bonus with an end', () => {
     assert.deepEqual(await expiries(who), [50n, 0n]);
   });
 
-  test('is spent before one that ends later, which goes on', async () => {
+  test('is spent before a bonus that ends later, which stays', async () => {
     const { db } = database;
     const who = await customer(db, 0n);
     await give(who, 50n, 1500);
@@ -131,7 +131,7 @@ describe('a bonus with an end', () => {
     assert.deepEqual(await expiries(who), [30n]);
   });
 
-  test('ends once, however many end it while charges and submits go on', async () => {
+  test('ends once, even if many workers end it during charges and submits', async () => {
     const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 100n, 30);

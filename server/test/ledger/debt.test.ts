@@ -42,7 +42,7 @@ const pay = ({ account_id }: Customer, amount: bigint) =>
   deposit(database.db, { account_id, amount, reference: randomUUID() });
 
 describe('a debt', () => {
-  test('is taken up only where the operator allows it', async () => {
+  test('is taken up only if the operator allows it', async () => {
     const who = await customer(database.db, 30n);
     await assert.rejects(correct(who, -100n), /more than the account has available/);
     assert.deepEqual(await moneyOf(who), [30n, 0n, 0n]);
@@ -106,7 +106,7 @@ describe('a debt', () => {
     assert.deepEqual(await moneyOf(who), [5n, 0n, 0n]);
   });
 
-  test('takes nothing of what is reserved, and nothing of what a release returns', async () => {
+  test('takes nothing from reservations, and nothing from releases', async () => {
     const { db } = database;
     const who = await customer(db, 100n);
     const request_id = await submit(db, who, { amount: 80n });

@@ -29,7 +29,7 @@ async function kinds(who: Customer): Promise<string[]> {
 }
 
 describe('a deposit that is sent again', () => {
-  test('ten at once are booked once, and all ten are told the same transfer', async () => {
+  test('ten at once are booked once, and all ten get the same transfer', async () => {
     const { db } = database;
     const who = await customer(db, 0n);
     const wanted = { account_id: who.account_id, amount: 500n, reference: randomUUID() };
@@ -75,7 +75,7 @@ describe('a deposit that is sent again', () => {
     );
   });
 
-  test('says what is there now, not what was there then', async () => {
+  test('returns the current balance, not the one of the first booking', async () => {
     const { db } = database;
     const who = await customer(db, 0n);
     const wanted = { account_id: who.account_id, amount: 500n, reference: randomUUID() };
@@ -125,7 +125,7 @@ describe('a deposit is refused', () => {
     });
   }
 
-  test('of so much that the sum could not be counted, and the account goes on', async () => {
+  test('of an amount above the largest sum, and the account still works', async () => {
     const { db } = database;
     const who = await customer(db, 2n ** 62n);
     await assert.rejects(
@@ -143,7 +143,7 @@ describe('a deposit is refused', () => {
 });
 
 describe('a correction', () => {
-  test('downwards never takes what is reserved, however many at once', async () => {
+  test('downwards never takes reserved money, also with many at once', async () => {
     const { db } = database;
     const who = await customer(db, 1_000n);
     const request_id = await submit(db, who, { amount: 400n });

@@ -99,7 +99,7 @@ describe('a reservation of last month', () => {
       await clean();
     });
 
-    test(`${what} after the key was used again leaves this month's figure alone`, async () => {
+    test(`${what} after the key was used again does not change this month's sum`, async () => {
       const { db } = database;
       const who = await customer(db, 1_000n);
       await submit(db, who, { amount: 100n, upstream: inLane(who, 'old') });
@@ -131,7 +131,7 @@ describe('a reservation of last month', () => {
 });
 
 describe('a monthly limit', () => {
-  test('that was used up begins anew with the month', async () => {
+  test('that was used up begins again with the month', async () => {
     const { db } = database;
     const who = await customer(db, 1_000n);
     await submit(db, who, { amount: 100n, limit: 100n });
@@ -192,7 +192,7 @@ test('a submit that began before midnight and ends after it counts in its own mo
   await clean();
 });
 
-describe('the day a limit begins anew', () => {
+describe('the day on which a limit begins again', () => {
   const months: [month: string, resets_at: string][] = [
     ['2026-01-01', '2026-02-01T00:00:00.000Z'],
     ['2026-12-01', '2027-01-01T00:00:00.000Z'],

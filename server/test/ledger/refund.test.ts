@@ -89,7 +89,7 @@ describe('a refund', () => {
     assert.deepEqual(await balanceOf(db, who), { available: 960n, reserved: 0n });
   });
 
-  test('is refused where nothing was charged, and takes nothing', async () => {
+  test('is refused if nothing was charged, and takes nothing', async () => {
     const { db } = database;
     const who = await customer(db, 1_000n);
     const open = await submit(db, who, { amount: 100n });
@@ -128,7 +128,7 @@ describe('a refund', () => {
     assert.deepEqual(await balanceOf(db, who), { available: 1_000n, reserved: 0n });
   });
 
-  test('stands in the statement and on its request, and lowers revenue and margin', async () => {
+  test('is in the statement and on its request, and lowers revenue and margin', async () => {
     const { db } = database;
     const { who, request_id } = await charged();
     const earned = async () => {
@@ -167,7 +167,7 @@ describe('a refund', () => {
     ]);
   });
 
-  test('of a day that is over stays on its day', async () => {
+  test('of a past day stays on its day', async () => {
     const { db } = database;
     const { request_id } = await charged();
     const ago = `interval '3 days'`;

@@ -23,7 +23,7 @@ import {
 } from './outbound.ts';
 
 describe('a fault', () => {
-  test('refused: nobody listens; nothing was sent', async () => {
+  test('refused: no server listens; nothing was sent', async () => {
     await assertFault(
       client().request({ url: `http://127.0.0.1:${await closedPort()}/`, ...limits }),
       'refused',
@@ -62,7 +62,7 @@ describe('a fault', () => {
 
   const openssl = spawnSync('openssl', ['version']).status === 0;
   test(
-    'tls: nobody vouches for the certificate; the name was asked for, nothing was sent',
+    'tls: the certificate is not trusted; nothing was sent',
     { skip: openssl ? false : 'needs openssl to make a certificate' },
     async () => {
       const { key, cert } = selfSigned('hook.example-farm.com');
@@ -125,7 +125,7 @@ describe('a fault', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  test('timeout: a drip of bytes does not put the deadline off; the status is known', async () => {
+  test('timeout: slow single bytes do not extend the deadline; the status is known', async () => {
     const server = await http((_req, res) => {
       res.writeHead(202);
       const drip = setInterval(() => res.write('.'), 5);
@@ -177,7 +177,7 @@ describe('a fault', () => {
     assert.equal(server.connections, 1);
   });
 
-  test('reset: the connection breaks amid the answer, however its length was told', async () => {
+  test('reset: the connection breaks in the middle of the answer, with any form of its length', async () => {
     const lengths = [
       'content-length: 100',
       'transfer-encoding: chunked',
@@ -192,7 +192,7 @@ describe('a fault', () => {
     }
   });
 
-  test('reset: a kept connection that is hung up on is not tried again', async () => {
+  test('reset: a call on a kept connection that the server closes is not repeated', async () => {
     let seen = 0;
     const server = await tcp((socket) => {
       socket.on('data', () => {
@@ -221,7 +221,7 @@ describe('a fault', () => {
     await assertFault(client().request({ url: server.url, ...limits }), 'protocol', true);
   });
 
-  test('protocol: a header that cannot be sent is not, and its value is not told', async () => {
+  test('protocol: an invalid header is not sent, and the error does not show its value', async () => {
     const server = await http((_req, res) => res.end());
     const call = { url: server.url, headers: { authorization: 'Key s3cret\r\nx: y' }, ...limits };
     const error = await assertFault(client().request(call), 'protocol', false);
@@ -229,7 +229,7 @@ describe('a fault', () => {
     assert.equal(server.requests.length, 0);
   });
 
-  test('blocked: a URL that is none, or carries a password', async () => {
+  test('blocked: an invalid URL, or one with a password', async () => {
     for (const url of ['', 'nonsense', 'ftp://127.0.0.1/', 'http://u:p@127.0.0.1/']) {
       await assertFault(client().request({ url, ...limits }), 'blocked', false);
       await assertFault(client().stream({ url, ...streamLimits }), 'blocked', false);

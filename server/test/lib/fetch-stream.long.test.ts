@@ -44,7 +44,7 @@ describe('stream', () => {
     );
   });
 
-  test('too_large: by what really comes, after the bytes within the limit', async () => {
+  test('too_large: by the bytes that really come, after those within the limit', async () => {
     const gone = Promise.withResolvers<void>();
     const server = await http((_req, res) => {
       res.on('close', () => gone.resolve());
@@ -74,7 +74,7 @@ describe('stream', () => {
     await assertFault(readAll(reply), 'timeout', true, 200);
   });
 
-  test('a drip outlives the silence allowed, yet not the deadline', async () => {
+  test('slow single bytes outlive the idle limit, but not the deadline', async () => {
     const server = await http((_req, res) => {
       const drip = setInterval(() => res.write('.'), 10);
       res.on('close', () => clearInterval(drip));
@@ -137,7 +137,7 @@ describe('stream', () => {
     await gone.promise;
   });
 
-  test('holds the sender back while the reader is slow, and then lets it go on', async () => {
+  test('stops the sender while the reader is slow, and then continues', async () => {
     const calls: string[] = [];
     const controller = {
       aborted: false,

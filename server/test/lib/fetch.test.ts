@@ -7,7 +7,7 @@ import { bodyOf } from './local-server.ts';
 import { assertFault, client, closedPort, http, limits, text } from './outbound.ts';
 
 describe('request', () => {
-  test('carries method, path, headers and body over, and the whole reply back', async () => {
+  test('sends method, path, headers and body, and returns the whole reply', async () => {
     const server = await http(async (req, res) => {
       const body = await bodyOf(req);
       res.writeHead(201, { 'X-Answer': 'yes', 'Set-Cookie': ['a=1', 'b=2'] });
@@ -52,7 +52,7 @@ describe('request', () => {
     assert.equal(server.requests[1]?.headers['content-length'], '7');
   });
 
-  test('asks for no compression, whatever the caller says, and unpacks nothing', async () => {
+  test('asks for no compression, whatever the caller says, and decompresses nothing', async () => {
     const bomb = gzipSync(Buffer.alloc(1024 * 1024));
     const server = await http((_req, res) => {
       res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
@@ -66,7 +66,7 @@ describe('request', () => {
     assert.deepEqual(Buffer.from(reply.body), bomb);
   });
 
-  test('names itself as it was told, unless the call brings its own name', async () => {
+  test('sends its configured User-Agent, unless the call has its own', async () => {
     const server = await http((_req, res) => res.end());
     const fetch = client({ userAgent: 'tester/1' });
     await fetch.request({ url: server.url, ...limits });
@@ -78,7 +78,7 @@ describe('request', () => {
     );
   });
 
-  test('hands back any final status, and passes over those that only announce one', async () => {
+  test('returns any final status, and skips interim ones', async () => {
     const server = await http((req, res) => {
       res.writeEarlyHints({ link: '</a>; rel=preload' });
       res.writeHead(Number(req.url?.slice(1)), { location: '/200' }).end();
@@ -90,7 +90,7 @@ describe('request', () => {
     assert.equal(server.requests.length, 5);
   });
 
-  test('cuts a body at the limit and hangs up; one that just fits is whole', async () => {
+  test('cuts a body at the limit and disconnects; a body that just fits is complete', async () => {
     const gone: Promise<unknown>[] = [];
     const server = await http((req, res) => {
       gone.push(once(res, 'close'));
@@ -105,7 +105,7 @@ describe('request', () => {
     await Promise.all(gone);
   });
 
-  test('fits many calls onto few connections, and never two at a time onto one', async () => {
+  test('uses few connections for many calls, and never one for two at a time', async () => {
     const server = await http((_req, res) => setImmediate(() => res.end('ok')));
     const fetch = client({ connections: 4 });
     const calls = Array.from({ length: 100 }, () => fetch.request({ url: server.url, ...limits }));
@@ -116,7 +116,7 @@ describe('request', () => {
 });
 
 describe('connections', () => {
-  test("are kept between calls where hosts are the operator's", async () => {
+  test("are kept between calls if the hosts are the operator's", async () => {
     const server = await http((_req, res) => res.end('ok'));
     for (const guard of [false, { allowHosts: [`127.0.0.1:${server.port}`] }]) {
       const before = server.connections;

@@ -37,7 +37,7 @@ describe('a guarded call', () => {
     assert.equal(await forbidden.heard(), seen);
   });
 
-  test('is refused where the same call without a guard goes through', async () => {
+  test('is refused if the same call without a guard succeeds', async () => {
     const { port } = forbidden;
     const urls = [
       `http://127.0.0.1:${port}/`,
@@ -98,7 +98,7 @@ describe('a guarded call', () => {
     });
   }
 
-  test('goes over https only where told so', async () => {
+  test('uses only https if configured', async () => {
     const fetch = guarded({ guard: { allowHosts: ['127.0.0.1'] }, httpsOnly: true });
     const seen = hook.requests.length;
     await assertBlocked(fetch.request({ url: `${hook.url}/`, ...limits }));

@@ -19,7 +19,7 @@ async function seen(): Promise<number[]> {
 }
 
 describe('a long transaction', () => {
-  test('commits what was run and what was sent, in order and in its mode', async () => {
+  test('commits all its statements, in order and in its mode', async () => {
     const level = await longTransaction(database.db, 'isolation level serializable', async (tx) => {
       tx.send(put(1));
       const rows = await tx.run<{ n: number }>(rawSql('select n from seen'));
@@ -35,7 +35,7 @@ describe('a long transaction', () => {
     assert.deepEqual(await seen(), [1, 2]);
   });
 
-  test('leaves nothing where the work, a statement or the last thing sent fails', async () => {
+  test('leaves nothing if the work, a statement or the last sent statement fails', async () => {
     const before = await seen();
     const fails = [
       longTransaction(database.db, '', async (tx) => {

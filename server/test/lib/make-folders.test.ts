@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { dataDir, readConfig } from '../../src/config.ts';
 
-test('the data folder and what lies in it are closed to other users, old ones too', async (t) => {
+test('the data folder and its contents are closed to other users, old ones too', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'farebox-modes-'));
   t.after(() => rm(home, { recursive: true, force: true }));
   const config = readConfig({ FAREBOX_DATA_DIR: join(home, 'data') });

@@ -163,7 +163,7 @@ describe('names', () => {
     },
   };
 
-  test('every scenario of the list is played', () => {
+  test('every scenario of the list is tested', () => {
     assert.deepEqual(Object.keys(scenarios), cases.dns);
   });
 
@@ -187,19 +187,19 @@ describe('names', () => {
     assert.equal(await resolvesToPublic('hook.example-farm.com', only6), 'public');
   });
 
-  test('a thousand addresses are all judged, and all of them public are public', async () => {
+  test('of a thousand addresses each is judged, and all are found public', async () => {
     const many = Array.from({ length: 1000 }, (_, i) => `93.184.${i >> 8}.${i & 255}`);
     const lookup = await names(() => ({ a: many }));
     assert.equal((await lookup('hook.example-farm.com')).length, 1000);
     assert.equal(await resolvesToPublic('hook.example-farm.com', lookup), 'public');
   });
 
-  test('what a look-up calls an address must be one', async () => {
+  test('an invalid address from a look-up is refused', async () => {
     await assertBlocked(send(async () => [publicIp, 'fe80::1%lo']));
     await assertBlocked(send(async () => ['2130706433']));
   });
 
-  test('a literal needs no look-up to be judged', async () => {
+  test('a literal address is judged without a look-up', async () => {
     const never: Lookup = () => assert.fail('asked');
     assert.equal(await resolvesToPublic('10.0.0.1', never), 'not_public');
     assert.equal(await resolvesToPublic('[::1]', never), 'not_public');
@@ -216,7 +216,7 @@ describe('names', () => {
     assert.ok(waitedMs > 1900 && waitedMs < 6000, `${waitedMs} ms`);
   });
 
-  test('the hosts file speaks before the name server', async () => {
+  test('the hosts file overrides the name server', async () => {
     const server = await serveNames(() => publicly);
     atEnd(() => server.close());
     const lookup = createLookup({ servers: [server.address] });

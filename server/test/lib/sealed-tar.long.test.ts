@@ -57,7 +57,7 @@ async function read(content: Buffer): Promise<Entry[]> {
 }
 
 describe('a sealed tar file', () => {
-  test('gives back the entries that went in', async () => {
+  test('returns the entries that were written', async () => {
     const entry = fc.tuple(
       fc.stringMatching(/^[a-z0-9/]{1,90}[a-z]$/),
       fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),

@@ -27,7 +27,7 @@ const count = async () =>
   Number((await db.run<{ n: bigint }>(rawSql('select count(*) as n from accounts')))[0]!.n);
 
 describe('an account', () => {
-  test('begins with nothing, under the lower-case address', async () => {
+  test('begins with a balance of 0, under the lower-case address', async () => {
     const { email, status, is_operator, available_usd_micro, reserved_usd_micro, webhook_secrets } =
       await create(' Ann@Example.COM ');
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('an account', () => {
     }
   });
 
-  test('of one address is made once, however many ask at once', async () => {
+  test('of one address is made once, even if many calls make it at once', async () => {
     const results = await Promise.allSettled(
       Array.from({ length: 10 }, (_, i) =>
         create(i % 2 === 0 ? 'eve@example.com' : 'EVE@example.com'),
@@ -120,7 +120,7 @@ describe('an account', () => {
 describe('a key', () => {
   const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
 
-  test('is told once and kept only as its hash', async () => {
+  test('is shown once and stored only as its hash', async () => {
     const { id: account_id } = await create('key@example.com');
     const { key, key_id } = await createKey(db, { account_id, name: 'mine', ...none });
     assert.equal(parseAuthorization([`Key ${key}`]), key);

@@ -97,11 +97,11 @@ describe('an end takes', () => {
     }
   }
 
-  test('nothing that there is not', async () => {
+  test('nothing of an unknown request', async () => {
     assert.deepEqual(await endMany(db, [failed(who, { id: newId(), attempt: 1 })]), [false]);
   });
 
-  test('nothing under an older attempt, and nothing under one that is yet to come', async () => {
+  test('nothing under an older attempt, and nothing under a future one', async () => {
     const { id, attempt } = await request('running');
     const before = await picture(id);
     for (const other of [attempt - 1, attempt + 1]) {
@@ -200,7 +200,7 @@ describe('many ends at once', () => {
     }
   });
 
-  test('crosswise, in batches of opposite order, never wait for each other for ever', async () => {
+  test('in batches of opposite order never deadlock', async () => {
     for (let round = 0; round < 5; round++) {
       const all = await Promise.all(Array.from({ length: 10 }, () => request('waiting')));
       const batch = all.map(({ id }) => cancelled(who, id));
@@ -212,7 +212,7 @@ describe('many ends at once', () => {
   test('of nothing are nothing', async () => assert.deepEqual(await endMany(db, []), []));
 });
 
-describe('an end that meets a move which is not yet committed', () => {
+describe('an end that meets an uncommitted move', () => {
   const started = "status = 'IN_PROGRESS', started_at = now(), deadline_at = now()";
   const cases: [
     what: string,
@@ -244,7 +244,7 @@ describe('an end that meets a move which is not yet committed', () => {
   }
 });
 
-describe('what an end leaves', () => {
+describe('after an end', () => {
   const output = (index: number): Output => ({
     index,
     field: 'images',
@@ -258,7 +258,7 @@ describe('what an end leaves', () => {
     file_name: 'f.png',
   });
 
-  test('a completed one has its charge, its outputs and the day they go', async () => {
+  test('a completed request has its charge, its outputs and their expiry', async () => {
     const claimed = await request('running');
     await end(db, {
       ...completed(who, claimed, 40n),
@@ -276,14 +276,14 @@ describe('what an end leaves', () => {
     assert.deepEqual(await wakes(claimed.id), row.expires_at, 'it wakes to delete them');
   });
 
-  test('one that is to be told wakes at once', async () => {
+  test('a request with a webhook is due at once', async () => {
     const claimed = await request('running', 'https://me.test/');
     await end(db, { ...completed(who, claimed, 40n), outputs: [output(0)] } as EndTransition);
     const row = await requestRow(db, claimed.id);
     assert.deepEqual([row.webhook_state, await wakes(claimed.id)], ['pending', row.completed_at]);
   });
 
-  test('one without outputs and without anyone to tell never wakes again', async () => {
+  test('a request without outputs and webhook is never due again', async () => {
     for (const state of ['failed', 'cancelled'] as const) {
       const { id } = await request(state);
       const { expires_at, webhook_state } = await requestRow(db, id);
@@ -291,7 +291,7 @@ describe('what an end leaves', () => {
     }
   });
 
-  test('a failure has its code and its words, cut to what is kept', async () => {
+  test('a failure has its code and its message, cut to the stored length', async () => {
     const claimed = await request('running');
     await end(db, { ...failed(who, claimed), message: 'x'.repeat(5_000) } as EndTransition);
     const { error_code, error_message, charged_usd_micro } = await requestRow(db, claimed.id);
@@ -431,7 +431,7 @@ describe('a move of a request that is over changes nothing', () => {
 });
 
 describe('the handle of a job', () => {
-  test('is kept even from a claim that was overtaken, because the job is paid for', async () => {
+  test('is stored even by a claim that was overtaken, because the job is paid for', async () => {
     const { id, attempt } = await request('running');
     await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
     assert.deepEqual(
@@ -483,7 +483,7 @@ describe('the deadline', () => {
   });
 });
 
-test("a claim that is handed back is at once anybody's, its place free", async () => {
+test("a claim that is handed back can be claimed at once, and its slot is free", async () => {
   const claimed = await request('claimed');
   assert.deepEqual(await moveMany(db, [{ ...claimed, to: 'requeue' }]), [true]);
   const { status, slot } = await requestRow(db, claimed.id);
@@ -498,7 +498,7 @@ test("a claim that is handed back is at once anybody's, its place free", async (
   );
 });
 
-test('many moves of many sorts in one call each get their verdict, in order', async () => {
+test('many moves of many kinds in one call each get their verdict, in order', async () => {
   const [a, b, c] = [await request('claimed'), await request('running'), await request('running')];
   const moved = await moveMany(db, [
     {

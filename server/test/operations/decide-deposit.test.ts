@@ -160,7 +160,7 @@ describe('an operator credits a deposit', () => {
       assert.deepEqual(await logged(id), []);
     });
 
-  test('that was booked by hand under its hash only if told so', async () => {
+  test('that was booked by hand under its hash only with a confirmation', async () => {
     const n = used + 1;
     const { account_id } = who;
     await deposit(database.db, { account_id, amount: 5_000_000n, reference: `wire ${hashOf(n)}` });
@@ -173,7 +173,7 @@ describe('an operator credits a deposit', () => {
     assert.equal((await logged(id))[0]!.details.reason, 'another payment');
   });
 
-  test('not if it does not exist', async () => {
+  test('not if the deposit does not exist', async () => {
     for (const id of [newId(), 'x']) {
       assert.equal(await reasonOf(credit(id)), 'deposit_unknown');
       assert.equal(await reasonOf(ignore(id)), 'deposit_unknown');
@@ -209,7 +209,7 @@ describe('an operator credits a deposit', () => {
 });
 
 describe('an operator ignores a deposit', () => {
-  test('that is held: it is worth nothing, stays ignored, and may still be credited', async () => {
+  test('that is held: it is not credited, stays ignored, and may still be credited later', async () => {
     const { id, found } = await made.unconfirmed();
     assert.equal((await ignore(id)).state, 'ignored');
     assert.equal(await stateOf(id), 'ignored operator');

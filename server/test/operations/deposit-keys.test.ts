@@ -52,7 +52,7 @@ async function pay(...to: (string | null)[]): Promise<bigint> {
 }
 
 describe('a new address', () => {
-  test('takes the place of the earlier one, which is still the account’s', async () => {
+  test('replaces the earlier one, which still belongs to the account', async () => {
     const { address: earlier } = await address();
     const { address: newer } = await renew();
     assert.deepEqual(await address(), { address: newer, differs: null });
@@ -61,7 +61,7 @@ describe('a new address', () => {
     assert.equal(await pay(earlier, newer), 10_000_000n);
   });
 
-  test('is given until the account has twenty, also to calls at the same moment', async () => {
+  test('is made until the account has twenty, also by simultaneous calls', async () => {
     await address();
     const all = await Promise.allSettled(Array.from({ length: 22 }, () => renew()));
     const refused = all.filter(({ status }) => status === 'rejected');
@@ -84,7 +84,7 @@ describe('a new address', () => {
 });
 
 describe('a key that an operator replaces', () => {
-  test('gives every account a new address, and the earlier ones are still theirs', async () => {
+  test('gives every account a new address, and the earlier ones still belong to the accounts', async () => {
     const other = await customer(database.db, 0n);
     const [{ address: earlier }] = [await address(), await address(first, other)];
     assert.deepEqual(await address(second), differs);
@@ -103,7 +103,7 @@ describe('a key that an operator replaces', () => {
     assert.ok(!text.includes('xpub'));
   });
 
-  test('may be replaced back, and no address is given twice', async () => {
+  test('may become the current one again, and no address is given twice', async () => {
     await address();
     await rotate();
     await rotate(first);
@@ -136,7 +136,7 @@ describe('a key that an operator replaces', () => {
   });
 });
 
-test('what comes to an address of the trial is credited in the trial only', async () => {
+test('a deposit to an address of the trial is credited only in the trial', async () => {
   const { db } = database;
   // The private keys of the first set are public.
   const ofTrial = keyOf('evm');

@@ -85,7 +85,7 @@ describe('a deposit on a chain', () => {
       assert.equal((await balanceOf(database.db, each)).available, 5_000_000n);
   });
 
-  test('that one endpoint alone knows is held, and credited once the other has it', async () => {
+  test('that only one endpoint knows is held, and credited once the other knows it', async () => {
     const found = transferTo(address, next());
     const first = await recorded(readTo(200, [{ ...found, is_confirmed: false }]));
     assert.deepEqual(first, { credited: [], held: 1 });
@@ -168,7 +168,7 @@ describe('a deposit above the final block', () => {
       ),
     );
 
-  test('is shown and worth nothing, until it is final', async () => {
+  test('is shown and not credited until it is final', async () => {
     const n = next();
     await recorded(readTo(200, [], [seen(n)]));
     assert.deepEqual(await shown(), [{ tx: `${hashOf(n)} 0`, is_gone: false }]);
@@ -219,7 +219,7 @@ describe('a deposit above the final block', () => {
     assert.equal((await balanceOf(db, who)).available, 5_000_000n);
   });
 
-  test('does not wait for the balance, which a call may hold', async () => {
+  test('does not wait for the lock of the balance', async () => {
     const { db } = database;
     const n = next();
     await db.tx(async (tx) => {
@@ -229,7 +229,7 @@ describe('a deposit above the final block', () => {
     assert.deepEqual(await shown(), [{ tx: `${hashOf(n)} 0`, is_gone: false }]);
   });
 
-  test('is left as it is by a read of the final blocks alone', async () => {
+  test('is not changed by a read of only the final blocks', async () => {
     const n = next();
     await recorded(readTo(200, [], [seen(n)]));
     await recorded(readTo(201, [], null));
@@ -243,7 +243,7 @@ describe('the address of an account', () => {
     assert.notEqual(await addressOf(await customer(database.db, 0n)), address);
   });
 
-  test('is one, however many ask for it at once', async () => {
+  test('is the same for many simultaneous calls', async () => {
     const fresh = await customer(database.db, 0n);
     const all = await Promise.all(Array.from({ length: 20 }, () => addressOf(fresh)));
     assert.equal(new Set(all).size, 1);

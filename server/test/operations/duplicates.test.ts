@@ -68,7 +68,7 @@ describe('a hundred duplicates at once', () => {
     assert.deepEqual(await service.balance(account), { available: 99_990_000n, reserved: 10_000n });
   });
 
-  test('half of them with another body: whoever is first wins, the other half conflicts', async () => {
+  test('half of them with another body: the first one wins, the other half conflicts', async () => {
     const account = await service.account();
     const replies = await submits(account, 'halves', (i) => ({
       prompt: i % 4 < 2 ? 'a cat' : 'a dog',
@@ -120,7 +120,7 @@ describe('a hundred duplicates at once', () => {
 });
 
 describe('a key whose first attempts were refused', () => {
-  test('is not kept: once there is money any one of them may have it', async () => {
+  test('is not stored: once there is money, any of the calls may use it', async () => {
     const account = await service.account({ usd: 0 });
     const replies = await submits(account, 'poor', (i) => ({ prompt: `cat ${i % 3}` }));
     assert.deepEqual(counts(replies), { 402: 100 });
@@ -135,7 +135,7 @@ describe('a key whose first attempts were refused', () => {
     assert.deepEqual(counts(later), { 200: 9, 202: 1 });
   });
 
-  test('while money comes in is given once', async () => {
+  test('is used once while money comes in', async () => {
     const account = await service.account({ usd: 0 });
     const paying = deposit(service.db, {
       account_id: account.account_id,

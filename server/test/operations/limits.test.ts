@@ -66,7 +66,7 @@ describe('the balance', () => {
     ['for all', BigInt(crowd), 0n],
   ];
   for (const [what, places, over] of cases) {
-    test(`${what}: so many are accepted, and the others told to the micro why not`, async () => {
+    test(`${what}: so many are accepted, and the others get exact amounts`, async () => {
       const account = await service.account({
         usd: inUsd(places * price + over),
         open_jobs: 1_000,
@@ -98,7 +98,7 @@ describe('the balance', () => {
     for (const reply of refused(replies)) assertRefused(reply, 'insufficient_balance');
   });
 
-  test('of one account is no matter of another', async () => {
+  test('of one account does not affect another', async () => {
     const [poor, rich] = [
       await service.account({ usd: inUsd(5n * price), open_jobs: 1_000 }),
       await service.account({ usd: 100, open_jobs: 1_000 }),
@@ -135,7 +135,7 @@ describe("a key's monthly limit", () => {
     });
   });
 
-  test('stops that key alone: another of the account goes on with the balance', async () => {
+  test('stops only that key: another key of the account can still use the balance', async () => {
     const account = await service.account({
       usd: inUsd(60n * price),
       open_jobs: 1_000,
@@ -190,7 +190,7 @@ describe("a key's monthly limit", () => {
 });
 
 describe('open jobs', () => {
-  test('are as many as the key may have, and one that ends makes room for one', async () => {
+  test('are limited by key, and a job that ends makes room for another', async () => {
     const account = await service.account({ usd: 100, open_jobs: 17 });
     const replies = await submits(account);
     assert.equal(accepted(replies).length, 17);
@@ -221,7 +221,7 @@ describe('open jobs', () => {
     assert.equal(accepted(replies.filter((_, i) => i % 2 === 1)).length, 20);
   });
 
-  test("are the service's own number where the key has none", async () => {
+  test("have the default of the service if the key has no limit", async () => {
     const account = await service.account({ usd: 100 });
     const replies = await submits(account, { count: 80 });
     assert.equal(accepted(replies).length, 50);
@@ -229,7 +229,7 @@ describe('open jobs', () => {
 });
 
 describe('calls a minute', () => {
-  test('are exact over two processes, and what is refused reaches nothing', async () => {
+  test('are exact over two processes, and refused calls do nothing', async () => {
     const account = await service.account({ usd: 100, open_jobs: 1_000, rpm: 100 });
     const replies = await submits(account);
     assert.equal(accepted(replies).length, 100);

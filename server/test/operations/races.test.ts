@@ -81,7 +81,7 @@ async function statuses({ account_id }: TestAccount): Promise<Record<string, num
 }
 
 describe('submits while earlier ones are charged, refunded and cancelled', () => {
-  test('spend what came back, never what is not there, and in the end all adds up', async () => {
+  test('spend released money, never more than there is, and all adds up in the end', async () => {
     const account = await service.account({ usd: 0.4, open_jobs: 1_000 });
     const replies: Reply[] = [];
     const countAccepted = () => replies.filter(({ status }) => status === 202).length;

@@ -84,7 +84,7 @@ async function stranger(): Promise<string> {
 const key = keyOf('evm');
 const addressOf = ({ account_id }: TestAccount) => depositAddress(service.db, account_id, key);
 
-test('an address that was given away after the backup is given to nobody else', async () => {
+test('an address that an account got after the backup is given to no other', async () => {
   const [late, next] = [await service.account(), await service.account()];
   const one = await addressOf(account);
   const lost = await addressOf(late);
@@ -109,7 +109,7 @@ test('an address that was given away after the backup is given to nobody else', 
 });
 
 describe('a database restored from a dump', () => {
-  test('starts no job, sends no notification and takes nothing new, until told to', async () => {
+  test('starts no job, sends no notification and takes nothing new until it is resumed', async () => {
     const webhook_url = `http://${host}/hook`;
     const done = await submitted(service, account, { prompt: 'x', webhook_url });
     await change(`update requests set wake_at = now() + interval '1 h' where id = '${done}'`);
@@ -156,7 +156,7 @@ describe('a database restored from a dump', () => {
     assert.equal((await resume({ look: true, release: false })).held, false);
   });
 
-  test('goes on without what was open, where that is wanted', async () => {
+  test('goes on without open requests if the operator releases them', async () => {
     const id = await submitted(service, account);
     await fromDump();
     await held();
@@ -169,7 +169,7 @@ describe('a database restored from a dump', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('tells what it would do at each upstream, and for how much', async () => {
+  test('lists what it would do at each upstream, and for how much', async () => {
     const [queued, refused, running, lost, late] = await many(5);
     const webhook_url = `http://${host}/hook`;
     await submitted(service, account, { prompt: 'x', webhook_url });
@@ -196,7 +196,7 @@ describe('a database restored from a dump', () => {
     assert.equal((await rowOf(service, queued!)).status, 'CANCELLED');
   });
 
-  test('is held by all processes, the first to see it tells the others', async () => {
+  test('is held by all processes: the first one to notice informs the others', async () => {
     await rewrite('beat = 0, database_oid = database_oid + 1');
     await held(await stranger());
     await held();
@@ -215,7 +215,7 @@ describe('a database restored to a point in time', () => {
     await held();
   });
 
-  test('is noticed by its new timeline where nobody remembers', async () => {
+  test('is noticed by its new timeline if no process remembers', async () => {
     const { base } = await onNewTimeline('10 min', 'a-new-machine');
     assert.equal((await ready(base)).body.error.details.failing, 'restored copy');
   });
@@ -228,7 +228,7 @@ describe('a standby that took over', () => {
     assert.equal(nextAddress, 100_000);
   });
 
-  test('goes on after a long pause where it is remembered', async () => {
+  test('goes on after a long pause if a process remembers it', async () => {
     const { base, nextAddress } = await onNewTimeline('10 min', '.');
     assert.equal((await ready(base)).status, 200);
     assert.equal(nextAddress, 100_000);
@@ -255,7 +255,7 @@ async function onNewTimeline(
   return { base, nextAddress: await nextAddress(old) };
 }
 
-test('a clock that differs from that of the database is told with its figures', async () => {
+test('a clock that differs from that of the database is logged with the difference', async () => {
   const real = Date.now.bind(Date);
   mock.method(Date, 'now', () => real() - 90_000);
   const skew = async () =>

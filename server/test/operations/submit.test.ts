@@ -49,7 +49,7 @@ async function traces(): Promise<Record<string, bigint>> {
 }
 
 describe('each of a batch has its own verdict', () => {
-  test('in order, on what those before it have left', async () => {
+  test('in order, with what the earlier ones have left', async () => {
     const who = await customer(db, 100n);
     const told = await many(who, [
       { amount: 60n },
@@ -74,7 +74,7 @@ describe('each of a batch has its own verdict', () => {
     });
   });
 
-  test("and one account's poverty is no other's", async () => {
+  test("and an empty account does not affect others", async () => {
     const [poor, rich] = [await customer(db, 0n), await customer(db, 100n)];
     const told = await submitMany(db, [
       submitOf(poor, { amount: 1n }),
@@ -170,7 +170,7 @@ describe('each of a batch has its own verdict', () => {
 });
 
 describe('a replay', () => {
-  test('tells what was told first, whatever has changed since', async () => {
+  test('returns the first answer, whatever has changed since', async () => {
     const who = await customer(db, 100n);
     const wanted = { amount: 100n, idempotency_key: 'k' };
     const first = (await trySubmit(db, who, wanted)) as SubmitResult;
@@ -210,8 +210,8 @@ describe('a replay', () => {
   });
 });
 
-describe('a refusal that stands before all others', () => {
-  test('takes nothing, and its own error is told', async () => {
+describe('a refusal that comes before all others', () => {
+  test('takes nothing, and its own error is returned', async () => {
     const who = await customer(db, 100n);
     const refusal = new ApiError('capacity_unavailable', { message: 'resting' });
     assert.equal(await trySubmit(db, who, { refusal, idempotency_key: 'k' }), refusal);
@@ -224,7 +224,7 @@ describe('a refusal that stands before all others', () => {
   });
 });
 
-describe('what an accepted submit leaves', () => {
+describe('after an accepted submit', () => {
   test('a queued job waits for no deadline, in no slot, with a due time', async () => {
     const who = await customer(db, 100n);
     const id = await submit(db, who, { amount: 10n, webhook_url: 'https://me.test/' });
@@ -237,7 +237,7 @@ describe('what an accepted submit leaves', () => {
     assert.equal((await usageOf(db, who)).open, 1);
   });
 
-  test('a chat call is under way at once, is no job, and is released when it is due', async () => {
+  test('a chat call begins at once, does not count as a job, and is released when it is due', async () => {
     const who = await customer(db, 100n);
     const id = await submit(db, who, { amount: 10n, call_seconds: 90, open_jobs: null });
     const { status, slot, attempt } = await requestRow(db, id);

@@ -138,7 +138,7 @@ describe('one file', () => {
     });
   }
 
-  test('one slip of YAML is one problem, however many lines it throws out of step', () => {
+  test('one mistake in YAML is one problem, even if many lines are wrong after it', () => {
     const rows = [...'abcdef'].map((id) => row.slice(row.indexOf('  - id')).replace('a/x', id));
     const text = row + rows.join('');
     const { problems } = parseCatalogText(text.replace('    kind', '\tkind'), 'a.yaml');
@@ -177,7 +177,7 @@ describe('checkFolder', () => {
     );
   });
 
-  test('tells every problem of every file, and an id that is taken', async (t) => {
+  test('reports every problem of every file, and an id that another file has', async (t) => {
     const dir = await folder(t, {
       'a.yaml': yaml('a/x'),
       'b.yaml': yaml('a/x'),
@@ -191,7 +191,7 @@ describe('checkFolder', () => {
     assert.match(problems[1]!.message, /a\.yaml already has a row with this id/);
   });
 
-  test('finds an empty folder wrong', async (t) => {
+  test('reports an empty folder', async (t) => {
     assert.match(
       (await checkFolder({ dir: await folder(t, {}), ...any })).problems[0]!.message,
       /no \.yaml file/,
@@ -209,7 +209,7 @@ describe('checkFolder', () => {
 });
 
 describe('the live catalog', () => {
-  test('serves the rows, and hides those whose upstream cannot be used', async (t) => {
+  test('serves the rows, and hides rows whose upstream is not set up', async (t) => {
     const { store, ids, put, lines } = await open(
       t,
       { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'fal') },
@@ -245,7 +245,7 @@ describe('the live catalog', () => {
     assert.ok(JSON.stringify(fields).length < 3_000, JSON.stringify(fields));
   });
 
-  test('finds a misspelt upstream wrong, and one that is not set up hidden', async (t) => {
+  test('reports a misspelt upstream, and hides rows of one that is not set up', async (t) => {
     const files = { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'sanbox') };
     const { store, ids, lines } = await open(t, files, { knownUpstreams: ['sandbox', 'fal'] });
     assert.deepEqual([ids(), store.current().hidden], [['a/x'], []]);
@@ -260,7 +260,7 @@ describe('the live catalog', () => {
     assert.doesNotMatch(told, /last good rows stay/);
   });
 
-  test('says of a folder without files no more than that it is empty', async (t) => {
+  test('reports only that a folder without files is empty', async (t) => {
     const { dir, store, ids, lines } = await open(t, { 'a.yaml': yaml('a/x') });
     await rm(join(dir, 'a.yaml'));
     await store.reload();
@@ -320,7 +320,7 @@ describe('the live catalog', () => {
     assert.deepEqual([ids(), store.problems()], [['a/y', 'b/y'], []]);
   });
 
-  test('a file that takes the ids of another changes no live price, whatever its name', async (t) => {
+  test('a file with the ids of another one changes no live price, whatever its name', async (t) => {
     const { dir, store, ids, put, lines } = await open(t, { 'b.yaml': yaml('b/x', '1') });
     const price = () => store.current().models.get('b/x')!.price.unit_price_usd_micro;
     await put('a.yaml', `${yaml('b/x', '2')}${yaml('a/y').split('models:\n')[1]}`);
@@ -359,7 +359,7 @@ describe('the live catalog', () => {
     );
   });
 
-  test('a file that defines the upstream of another turns no call elsewhere', async (t) => {
+  test("a file that defines another file's upstream redirects no call", async (t) => {
     const live = new Map<string, UpstreamDefinition>();
     const options = {
       knownUpstreams: ['sandbox'],
@@ -444,7 +444,7 @@ describe('the live catalog', () => {
     assert.deepEqual(others, []);
   });
 
-  test('nor does one that is bad from the start, where it can be read what it defines', async (t) => {
+  test('nor does a file that is bad from the start, if its definition can be read', async (t) => {
     const options = { ...any, knownUpstreams: ['sandbox'] };
     for (const text of [`${defining('b/x')}  bad\n`, defining('b/x').replace('usd:', 'usdd:')]) {
       const dir = await folder(t, { 'b.yaml': text, 'c.yaml': yaml('c/x', '1', 'acme') });
@@ -457,7 +457,7 @@ describe('the live catalog', () => {
     }
   });
 
-  test('a slip in a definition keeps the last good one and its rows, and is told', async (t) => {
+  test('a mistake in a definition is reported, and keeps the last good one and its rows', async (t) => {
     const live = new Map<string, UpstreamDefinition>();
     const options = {
       knownUpstreams: ['sandbox'],
@@ -518,7 +518,7 @@ describe('the live catalog', () => {
     );
   });
 
-  test('says once that what was wrong is right again', async (t) => {
+  test('logs once that problems are gone', async (t) => {
     const files = { 'a.yaml': yaml('a/x'), 'b.yaml': 'models: 5', 'c.yaml': 'models: 5' };
     const { dir, store, put, lines } = await open(t, files);
     const gone = () => lines.filter(({ message }) => message === 'catalog problems are gone');
@@ -543,14 +543,14 @@ describe('the live catalog', () => {
     assert.equal(store.problems()[0]!.file, 'a.yaml');
   });
 
-  test('drops the rows of a file that is taken away', async (t) => {
+  test('drops the rows of a removed file', async (t) => {
     const { dir, store, ids } = await open(t, { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x') });
     await rm(join(dir, 'a.yaml'));
     await store.reload();
     assert.deepEqual([ids(), store.problems()], [['b/x'], []]);
   });
 
-  test('goes on with what it has when the folder vanishes', async (t) => {
+  test('keeps its rows when the folder is removed', async (t) => {
     const files = { 'a.yaml': yaml('a/x'), 'b.yaml': 'models: 5' };
     const { dir, store, ids, lines } = await open(t, files);
     const catalog = store.current();
@@ -594,7 +594,7 @@ describe('the live catalog', () => {
     assert.notEqual(store.current().version, first);
   });
 
-  test('asks anew which upstreams can be used', async (t) => {
+  test('checks again which upstreams are set up', async (t) => {
     let verdict: true | string = 'no key';
     const { store, ids } = await open(
       t,
@@ -649,7 +649,7 @@ describe('the live catalog', () => {
     );
   });
 
-  test('an old catalog in hand stays whole after a reload', async (t) => {
+  test('an old catalog object stays complete after a reload', async (t) => {
     const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
     const old = store.current();
     await put('a.yaml', yaml('a/y'));
@@ -674,7 +674,7 @@ describe('the live catalog', () => {
 });
 
 describe('docs/catalog.md', () => {
-  test('shows complete files that are right', async () => {
+  test('shows complete and valid files', async () => {
     const text = await readFile(new URL('catalog.md', docs), 'utf8');
     const files = [...text.matchAll(/```yaml\n(# yaml-language-server.*?)```/gs)];
     assert.ok(files.length >= 1);
@@ -700,7 +700,7 @@ describe('docs/catalog.md', () => {
 describe('the catalog that comes with Farebox', () => {
   const own = new Set(['sandbox', 'comfyui', 'llamacpp', 'lmstudio', 'ollama', 'vllm']);
 
-  test('says of each row of an outside service when it was last looked at', async () => {
+  test('says for each row of an outside service when it was last checked', async () => {
     const { rows, problems } = await checkFolder({ dir: shipped, usableUpstreams: () => true });
     assert.deepEqual(problems, []);
     const outside = rows.filter(({ upstreams }) => !own.has(upstreams[0]!.upstream));

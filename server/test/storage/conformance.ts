@@ -33,7 +33,7 @@ export function conformance(name: string, start: () => Promise<Opened>): void {
 type Use = () => Opened;
 
 function wholeObjects(use: Use): void {
-  test('what was put comes back to the byte, with its size and hash', async () => {
+  test('an object comes back byte for byte, with its size and hash', async () => {
     const { storage } = use();
     const bytes = randomBytes(300_001);
     const stored = await storage.put('a/whole/0', chunked(bytes, 7001));
@@ -64,7 +64,7 @@ function wholeObjects(use: Use): void {
     assert.deepEqual(await readAll(storage, 'a/replaced/0'), Buffer.from('new'));
   });
 
-  test('of puts at the same time under one key, one whole object stays', async () => {
+  test('of simultaneous puts under one key, one complete object stays', async () => {
     const { storage, contents } = use();
     const bodies = Array.from({ length: 8 }, (_, i) => Buffer.alloc(40_000 + i, i));
     await Promise.all(bodies.map((body) => storage.put('a/raced/0', chunked(body, 1000))));
@@ -152,7 +152,7 @@ function failures(use: Use): void {
     assert.deepEqual((await contents()).leftovers, []);
   });
 
-  test('a body of just the limit is taken', async () => {
+  test('a body of exactly the limit is accepted', async () => {
     const { storage } = use();
     const stored = await storage.put('b/just/0', chunked(randomBytes(1000), 300), {
       maxBytes: 1000,
@@ -218,14 +218,14 @@ function reading(use: Use): void {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  test('what is not there is null, with a range or without', async () => {
+  test('a missing object is null, with a range or without', async () => {
     const { storage } = use();
     assert.equal(await storage.open('c/none/0'), null);
     assert.equal(await storage.open('c/none/0', { start: 0, end: 9 }), null);
     assert.equal(await storage.asPath('c/none/0'), null);
   });
 
-  test('a range that is none is refused', async () => {
+  test('an invalid range is refused', async () => {
     const { storage } = use();
     for (const [start, end] of [
       [-1, 4],
@@ -237,7 +237,7 @@ function reading(use: Use): void {
     }
   });
 
-  test('a tool gets the whole object as a file, and may say twice that it is done', async () => {
+  test('a tool gets the whole object as a file, and may release it twice', async () => {
     const { storage } = use();
     const bytes = randomBytes(400_000);
     await storage.put('c/path/0', chunked(bytes, 65_536));
@@ -291,7 +291,7 @@ function removing(use: Use): void {
     assert.deepEqual(left.sort(), beside.sort());
   });
 
-  test('puts and removals beside each other never lose a put that came last', async () => {
+  test('simultaneous puts and removals never lose a put that came last', async () => {
     const { storage } = use();
     for (let round = 0; round < (isLong ? 20 : 5); round += 1) {
       const others = [0, 1, 2].map(async (i) => {
@@ -333,7 +333,7 @@ function keys(use: Use): void {
     'a/'.repeat(400) + 'a',
   ];
 
-  test('a key that is none is refused everywhere, and nothing comes of it', async () => {
+  test('an invalid key is refused everywhere, and does nothing', async () => {
     const { storage, contents } = use();
     const before_ = await contents();
     for (const key of bad) {

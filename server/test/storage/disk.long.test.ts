@@ -70,7 +70,7 @@ describe('the disk', () => {
     assert.equal(read, 1_000_000);
   });
 
-  test('a start sweeps what a crash left an hour ago, and nothing younger or kept', async () => {
+  test('a start removes leftovers of a crash that are an hour old, and nothing else', async () => {
     const storage = new DiskStorage(root);
     await storage.put('sweep/0', chunked(Buffer.from('kept'), 4));
     const [old, young] = [join(root, '.temp', 'old'), join(root, '.temp', 'young')];
@@ -154,7 +154,7 @@ describe('the disk', () => {
     assert.deepEqual((await contentsOf(root)).leftovers, []);
   });
 
-  test('a file is synced when all of it is written, before it has its name', async () => {
+  test('a file is synced when it is completely written, before it gets its name', async () => {
     const steps: string[] = [];
     const storage = new DiskStorage(root, {
       createFile: handleWith((handle) => {
@@ -181,7 +181,7 @@ describe('the disk', () => {
     assert.deepEqual((await contentsOf(root)).leftovers, []);
   });
 
-  test('a put wins against removals that tidy its folder away under it', async () => {
+  test('a put succeeds even if removals delete its folder meanwhile', async () => {
     const storage = new DiskStorage(root);
     const busy = async (_: unknown, i: number): Promise<void> => {
       for (let round = 0; round < (isLong ? 80 : 20); round += 1) {
@@ -205,7 +205,7 @@ describe('the disk', () => {
     assert.equal(await exists(root), true);
   });
 
-  test('nobody else on the machine can read an object', async () => {
+  test('no other user of the machine can read an object', async () => {
     const storage = new DiskStorage(root);
     await storage.put('private/0', chunked(Buffer.from('x'), 1));
     assert.equal((await stat(join(root, 'private/0'))).mode & 0o077, 0);

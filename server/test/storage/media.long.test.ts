@@ -174,7 +174,7 @@ describe('sniff', () => {
     });
   }
 
-  test('what is not taken here is null, whatever it is', async () => {
+  test('a type that is not accepted is null', async () => {
     const others = {
       empty: Buffer.alloc(0),
       zeros: Buffer.alloc(100),
@@ -206,7 +206,7 @@ describe('sniff', () => {
     assert.equal(await sniff(head), 'image/gif');
   });
 
-  test('any bytes have an answer, and one that is known', async () => {
+  test('any bytes have an answer, null or a known type', async () => {
     const files = await Promise.all(Object.values(samples).map((sample) => sample.make()));
     const start = fc.constantFrom(
       ...files,
@@ -275,7 +275,7 @@ describe('agrees', () => {
 });
 
 describe('extensionOf', () => {
-  test('every type has its ending, and what is not known is bin', () => {
+  test('every type has its ending, and an unknown one is bin', () => {
     const endings = Object.values(samples).map((sample) => extensionOf(sample.content_type));
     assert.ok(endings.every((ending) => /^[a-z0-9]{3,4}$/.test(ending) && ending !== 'bin'));
     assert.equal(extensionOf('image/jpeg; q=1'), 'jpg');
@@ -298,14 +298,14 @@ describe('measure', () => {
     });
   }
 
-  test('a picture on its side is measured as it is seen', async () => {
+  test('a rotated image is measured as it is shown', async () => {
     const turned = { width: picture.height, height: picture.width };
     assert.deepEqual(await measure(await fileOf(await image('jpeg', 6)), 'image/jpeg'), turned);
     const portrait = await fileOf(heic(4000, 3000, 3));
     assert.deepEqual(await measure(portrait, 'image/heic'), { width: 3000, height: 4000 });
   });
 
-  test('a drawing is measured by its pixels, else by its box, else not', async () => {
+  test('an SVG is measured by its size in pixels, else by its viewBox, else not', async () => {
     const drawings: [string, Measures][] = [
       ['<svg viewBox="0 0 300 200">', { width: 300, height: 200 }],
       ["<?xml version='1.0'?><svg viewBox='0,0,3.5,2'/>", { width: 4, height: 2 }],
@@ -368,7 +368,7 @@ describe('measure', () => {
     }
   });
 
-  test('noise behind a true beginning is unmeasurable or has a size, and nothing else', async () => {
+  test('noise after a valid beginning is unmeasurable or has a size, and nothing else', async () => {
     for (const [name, { make, content_type }] of Object.entries(samples)) {
       if (/^(pdf|svg)$/.test(name)) continue;
       const bytes = Buffer.concat([(await make()).subarray(0, 40), randomBytes(5000)]);
@@ -393,7 +393,7 @@ describe('measure', () => {
     );
   });
 
-  test('a playlist never makes us read another file', async () => {
+  test('a playlist never makes the service read another file', async () => {
     const other = await fileOf(await samples['mp4']!.make());
     const list = join(folder, 'list');
     await writeFile(
@@ -412,7 +412,7 @@ describe('measure', () => {
     await assert.rejects(measure(await fileOf(bytes), 'video/mp4'), /a duration of 4294967/);
   });
 
-  test('a text is judged to its end', async () => {
+  test('a text is checked to its end', async () => {
     const path = (tail: Uint8Array | string): Promise<string> =>
       fileOf(Buffer.concat([Buffer.alloc(300_000, 'a'), Buffer.from(tail)]));
     assert.deepEqual(await measure(await path('é'), 'text/plain'), {});
@@ -421,7 +421,7 @@ describe('measure', () => {
     }
   });
 
-  test('a file made to keep the parser busy is given up in time, and the next is measured', async () => {
+  test('a file that keeps the parser busy is given up in time, and the next one is measured', async () => {
     // A valid FLAC header without frames, which sends the parser into an endless loop.
     const header = (await samples['flac']!.make()).subarray(0, 42);
     const trap = join(folder, 'trap');
@@ -433,7 +433,7 @@ describe('measure', () => {
     assert.deepEqual(next, screen);
   });
 
-  test('a file that is not there is the machine’s fault, not the file’s', async () => {
+  test('a missing file is an error of the machine, not unmeasurable', async () => {
     for (const type of ['image/png', 'video/mp4', 'text/plain', 'application/pdf']) {
       await assert.rejects(measure(join(folder, 'none'), type), { code: 'ENOENT' });
     }

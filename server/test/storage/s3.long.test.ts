@@ -64,7 +64,7 @@ describe('S3', () => {
       return about ? `${method} ${about}` : method;
     });
 
-  test('is asked with one read whether it answers, and says why not', async () => {
+  test('is checked with one read, and says why it does not answer', async () => {
     await storage.answers();
     assert.deepEqual(verbs(), ['GET'], 'one read, and nothing is written');
     server.before = () => ({ status: 404, code: 'NoSuchBucket' });
@@ -159,7 +159,7 @@ describe('S3', () => {
     assert.equal((await put).size, 6 * part);
   });
 
-  test('what fails in passing is done again; what is refused is not', async () => {
+  test('temporary failures are retried; refusals are not', async () => {
     let left = 0;
     const failTwice = (match: (call: S3Call) => boolean): void => {
       left = 2;
@@ -205,7 +205,7 @@ describe('S3', () => {
     assert.equal(verbs().at(-1), 'DELETE uploadId');
   });
 
-  test('an upload that fails after the store said 200 is not taken for done', async () => {
+  test('an upload that fails after a status of 200 does not count as done', async () => {
     server.before = ({ method, query }) => {
       if (method !== 'POST' || !('uploadId' in query)) return null;
       return (res: ServerResponse) => {
@@ -219,7 +219,7 @@ describe('S3', () => {
     assert.equal(await storage.open('late/0'), null);
   });
 
-  test('a store without room is StorageFull', async () => {
+  test('a full store is StorageFull', async () => {
     server.before = ({ method }) =>
       method === 'PUT' ? { status: 507, code: 'XMinioStorageFull' } : null;
     for (const size of [10, part + 10]) {
@@ -270,7 +270,7 @@ describe('S3', () => {
     );
   });
 
-  test('a reader who stops, or never begins, lets the connection go', async () => {
+  test('a reader who stops, or never begins, frees the connection', async () => {
     for (const begins of [true, false]) {
       const closed = Promise.withResolvers<boolean>();
       server.before = () => (res: ServerResponse) => {
@@ -284,7 +284,7 @@ describe('S3', () => {
     }
   });
 
-  test('downloads that a crash left are swept at a start, younger ones are not', async () => {
+  test('leftover downloads of a crash are removed at a start, younger ones are not', async () => {
     const [old, young, other] = ['farebox-s3-old', 'farebox-s3-young', 'other'].map((name) =>
       join(tempFolder, name),
     ) as [string, string, string];
@@ -308,7 +308,7 @@ describe('S3', () => {
     await assert.rejects(elsewhere.open('address/0'), /AuthorizationHeaderMalformed/);
   });
 
-  test('an address that is none is refused without telling its secret', () => {
+  test('an invalid address is refused without showing its secret', () => {
     const bad = [
       '',
       'disk',

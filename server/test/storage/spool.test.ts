@@ -19,7 +19,7 @@ describe('the spool', () => {
   beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'farebox-spool-'))));
   afterEach(() => rmSync(dir, { recursive: true }));
 
-  test('gives back what it was given, also to a later process', async () => {
+  test('returns stored results, also to a later process', async () => {
     await (await open()).keep(entry('one', 250));
     const spool = await open();
     assert.deepEqual(spool.ids(), ['one']);
@@ -32,7 +32,7 @@ describe('the spool', () => {
     assert.deepEqual(spool.usage(), { results: 0, bytes: 0 });
   });
 
-  test('leaves half of the rest to others, however much one account has', async () => {
+  test('leaves half of the rest to others, even if one account has many results', async () => {
     const spool = await open(1_000);
     await spool.keep(entry('one', 500));
     await assert.rejects(spool.keep(entry('two', 400)), SpoolFull);
@@ -43,12 +43,12 @@ describe('the spool', () => {
     await spool.keep(entry('two', 400));
   });
 
-  test('what an earlier process left counts', async () => {
+  test('results of an earlier process count', async () => {
     await (await open(1_000)).keep(entry('one', 500));
     await assert.rejects((await open(1_000)).keep(entry('two', 400)), SpoolFull);
   });
 
-  test('an entry that is not whole is none', async () => {
+  test('an incomplete entry is ignored', async () => {
     const spool = await open();
     const broken = { ...entry('one', 100), files: [async () => failing()] };
     await assert.rejects(spool.keep(broken), /cut off/);

@@ -6,7 +6,7 @@ import { password, newAddress, originOf, person, startWebService, stranger } fro
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** Of 16 calls at once, 2 may be from strangers, and 1 from each network. */
+/** Open calls of a process: strangers may have 2 of them, and each of their networks 1. */
 const most = 16;
 const open = ['/api/auth/sign-out', '/api/auth/sign-in/email', '/api/sign-up', '/api/invitation'];
 
