@@ -73,12 +73,15 @@ export const guards: Tests = {
   },
   'test/operations/deposit-keys.test.ts': {
     'new-addresses-bounded': 'until the account has twenty',
-    'trial-address-is-not-read': 'a deposit to an address of the trial is credited only in the trial',
+    'trial-address-is-not-read':
+      'a deposit to an address of the trial is credited only in the trial',
   },
   'test/operations/restored.long.test.ts': {
-    'restored-copy-issues-new-addresses': 'an address that an account got after the backup is given to no other',
+    'restored-copy-issues-new-addresses':
+      'an address that an account got after the backup is given to no other',
     'failover-leaves-addresses-out': 'goes on at once',
-    'held-copy-issues-no-address': 'an address that an account got after the backup is given to no other',
+    'held-copy-issues-no-address':
+      'an address that an account got after the backup is given to no other',
   },
   'test/operations/deposits.test.ts': {
     'deposit-credited-once': 'is credited once, under the name of its place',
@@ -87,8 +90,8 @@ export const guards: Tests = {
     'changed-address-is-not-shown': 'if somebody changed it in the database',
   },
   'test/web/play-deposits.test.ts': {
-    'play-money-in-the-trial': 'are paid nowhere but in the trial',
-    'addresses-for-payers': 'to those alone who may pay',
+    'play-money-in-the-trial': 'play tokens are paid only in the trial',
+    'addresses-for-payers': 'only to people who may pay',
   },
   'test/ledger/deposit.test.ts': {
     'deposit-booked-once': 'ten at once are booked once',
@@ -161,15 +164,15 @@ export const guards: Tests = {
     'lease-renewed': 'keeps the request beyond its first lease',
   },
   'test/worker/recovery.test.ts': {
-    'class-c-sent-once': 'is never sent again; where nothing can call back',
+    'class-c-sent-once': 'is never sent again; if nothing can call back',
     'class-b-searched-first': 'class B: is found, and not sent again',
-    'handle-is-polled': 'a handle that came is polled whatever the class',
+    'handle-is-polled': 'a stored handle is polled in every class',
   },
   'test/worker/bad-hour.long.test.ts': {
     'lost-start-ends': 'none waits for its deadline',
   },
   'test/worker/waiting.test.ts': {
-    'refused-keeps-its-turn': 'has the next place before all that were submitted after it',
+    'refused-keeps-its-turn': 'gets the next slot before all requests that were submitted after it',
     'refused-upstream-rests': 'goes back to the upstream that refused it',
   },
   'test/worker/outputs.test.ts': {
@@ -180,20 +183,21 @@ export const guards: Tests = {
     'input-link-signed': 'without a signature',
   },
   'test/worker/lost.test.ts': {
-    'left-route-not-asked-again': 'is not asked again of the one that was left',
+    'left-route-not-asked-again':
+      'is not started again at the first one while the next one has no free slot',
     'left-start-not-completed': 'left for the next one, a late callback',
-    'answer-is-no-loss': 'goes nowhere else',
+    'answer-is-no-loss': 'goes to no other route',
     'slow-image-let-go': 'too slow for first_byte_seconds',
   },
   'test/worker/routing.test.ts': {
-    'job-with-id-stays': 'goes nowhere else where its answer was lost',
-    'next-upstream-slots': 'waits for a slot where the next one is full',
-    'meant-model': 'are two routes: the second has what the first did not take',
+    'job-with-id-stays': 'goes to no other route after a lost answer',
+    'next-upstream-slots': 'waits for a slot if the next one is full',
+    'meant-model': 'are two routes',
   },
   'test/worker/circuit.test.ts': {
     'lone-account-pauses-briefly': 'for one model of one account is paused for that model',
     'one-model-pauses-itself': 'for one model of one account is paused for that model',
-    'success-ends-failures': "are forgotten once another's model of the upstream went well",
+    'success-ends-failures': "are forgotten once another account's call of the upstream succeeds",
   },
   'test/worker/hanging.test.ts': {
     'hanging-upstream-leaves-slots': 'leave places free',

@@ -75,37 +75,43 @@ describe('fare chat', () => {
     assert.equal(cost.said, cost.real);
   });
 
-  inLong('a service that goes away in mid-reply: the part that arrived may be charged', async () => {
-    service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
-    await throughFaulty(undefined, async (env, faulty) => {
-      const running = home.start(['chat', 'fake/chat', 'Count'], { env });
-      await until('it shows', () => running.stdout().includes('One'));
-      await faulty.stop();
-      const ran = refused(
-        await running.ended,
-        1,
-        /may be charged for this reply: `fare list` shows the charge\.\n$/,
-      );
-      assert.equal(ran.stdout, 'One\n');
-      assert.doesNotMatch(ran.stderr, /idempotencyKey/);
-    });
-  });
-
-  inLong('a reply that never comes: says that it may be charged, and not to try again', async () => {
-    await throughFaulty(0, async (env) => {
-      for (const more of [[], ['--json']]) {
-        if (more.length > 0) service.fake.behave.chat = () => whole;
-        const ran = await home.run(['chat', 'fake/chat', 'Hi', ...more], { env });
-        refused(
-          ran,
+  inLong(
+    'a service that goes away in mid-reply: the part that arrived may be charged',
+    async () => {
+      service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
+      await throughFaulty(undefined, async (env, faulty) => {
+        const running = home.start(['chat', 'fake/chat', 'Count'], { env });
+        await until('it shows', () => running.stdout().includes('One'));
+        await faulty.stop();
+        const ran = refused(
+          await running.ended,
           1,
-          /\nThe connection to \S+ failed[^.]*\.\n.*may be charged for this reply: `fare list`.*\n$/,
+          /may be charged for this reply: `fare list` shows the charge\.\n$/,
         );
-        if (more.length > 0) assert.equal(ran.json.error.code, 'connection_error');
-      }
-    });
-    assert.equal(service.fake.chats.length, 2);
-  });
+        assert.equal(ran.stdout, 'One\n');
+        assert.doesNotMatch(ran.stderr, /idempotencyKey/);
+      });
+    },
+  );
+
+  inLong(
+    'a reply that never comes: says that it may be charged, and not to try again',
+    async () => {
+      await throughFaulty(0, async (env) => {
+        for (const more of [[], ['--json']]) {
+          if (more.length > 0) service.fake.behave.chat = () => whole;
+          const ran = await home.run(['chat', 'fake/chat', 'Hi', ...more], { env });
+          refused(
+            ran,
+            1,
+            /\nThe connection to \S+ failed[^.]*\.\n.*may be charged for this reply: `fare list`.*\n$/,
+          );
+          if (more.length > 0) assert.equal(ran.json.error.code, 'connection_error');
+        }
+      });
+      assert.equal(service.fake.chats.length, 2);
+    },
+  );
 
   test('Ctrl-C breaks the reply off: the model is stopped, exit 130', async () => {
     const asked = Promise.withResolvers<AbortSignal>();

@@ -68,21 +68,18 @@ describe('an interrupted run', () => {
     });
   }
 
-  inLong(
-    'Ctrl-C during a download: no partial file, and resume saves all of it',
-    async () => {
-      proxy.stalls = true;
-      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
-      const running = home.start([...cat, '-o', 'x.png'], { env });
-      await until('the download has begun', () => proxy.stalled === 1);
-      running.child.kill('SIGINT');
-      refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
-      assert.deepEqual(fs.readdirSync(home.dir), []);
-      proxy.stalls = false;
-      assert.equal(well(await home.run(['resume'], { env })).stdout, 'x.png\n');
-      assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
-    },
-  );
+  inLong('Ctrl-C during a download: no partial file, and resume saves all of it', async () => {
+    proxy.stalls = true;
+    const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+    const running = home.start([...cat, '-o', 'x.png'], { env });
+    await until('the download has begun', () => proxy.stalled === 1);
+    running.child.kill('SIGINT');
+    refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
+    assert.deepEqual(fs.readdirSync(home.dir), []);
+    proxy.stalls = false;
+    assert.equal(well(await home.run(['resume'], { env })).stdout, 'x.png\n');
+    assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
+  });
 
   for (const out of inShort(1, [[], ['-o', 'cats/'], ['-o', 'cat.png']])) {
     inLong(

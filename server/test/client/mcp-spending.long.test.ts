@@ -139,17 +139,20 @@ describe('a call that is cancelled', () => {
     });
   });
 
-  inLong('by its id costs nothing while it is in the queue, also when cancelled twice', async () => {
-    await scene.withAgent(['--max-usd', '0.01'], async (agent) => {
-      const { fields } = await agent.use('generate', { ...cat, wait_seconds: 0 });
-      const { request_id } = fields;
-      for (let i = 0; i < 2; i++) {
-        const { fields: gone } = await agent.use('cancel_request', { request_id });
-        assert.equal(gone.status, 'CANCELLED');
-        assert.equal(gone.charged_usd, '$0.00');
-      }
-      // The limit has room again.
-      await agent.use('generate', { ...cat, wait_seconds: 0 });
-    });
-  });
+  inLong(
+    'by its id costs nothing while it is in the queue, also when cancelled twice',
+    async () => {
+      await scene.withAgent(['--max-usd', '0.01'], async (agent) => {
+        const { fields } = await agent.use('generate', { ...cat, wait_seconds: 0 });
+        const { request_id } = fields;
+        for (let i = 0; i < 2; i++) {
+          const { fields: gone } = await agent.use('cancel_request', { request_id });
+          assert.equal(gone.status, 'CANCELLED');
+          assert.equal(gone.charged_usd, '$0.00');
+        }
+        // The limit has room again.
+        await agent.use('generate', { ...cat, wait_seconds: 0 });
+      });
+    },
+  );
 });

@@ -243,18 +243,15 @@ describe('on a database of its own', () => {
     assert.deepEqual(fs.readdirSync(place.dir), ['secret'], 'a part was left');
   });
 
-  inLong(
-    'the start prints the address, and the sandbox is offered only on request',
-    async (t) => {
-      const child = placeFor(t, company.env).spawn(['serve'], { FAREBOX_SANDBOX: '' });
-      const output = outputOf(child);
-      const told = /^Farebox serves https:\/\/models\.example\.com\/v1 on 127\.0\.0\.1:(\d+)\.\n$/;
-      const [, port] = await until('it is ready', () => told.exec(output.stdout));
-      const base = `http://127.0.0.1:${port}`;
-      assert.equal((await call(base, 'GET', '/livez', null)).status, 200);
-      assert.deepEqual((await call(base, 'GET', '/v1/models', company.key)).body.data, []);
-      child.kill('SIGINT');
-      assert.deepEqual(await once(child, 'exit'), [0, null]);
-    },
-  );
+  inLong('the start prints the address, and the sandbox is offered only on request', async (t) => {
+    const child = placeFor(t, company.env).spawn(['serve'], { FAREBOX_SANDBOX: '' });
+    const output = outputOf(child);
+    const told = /^Farebox serves https:\/\/models\.example\.com\/v1 on 127\.0\.0\.1:(\d+)\.\n$/;
+    const [, port] = await until('it is ready', () => told.exec(output.stdout));
+    const base = `http://127.0.0.1:${port}`;
+    assert.equal((await call(base, 'GET', '/livez', null)).status, 200);
+    assert.deepEqual((await call(base, 'GET', '/v1/models', company.key)).body.data, []);
+    child.kill('SIGINT');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  });
 });

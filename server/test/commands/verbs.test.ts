@@ -501,29 +501,32 @@ describe('beside a running service', () => {
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
   });
 
-  inLong('key rotate prints a secret that works beside the old one during the overlap', async () => {
-    await account('turn@example.com');
-    const { key, key_id } = await newKey('turn@example.com');
-    const next = await said('key', 'rotate', key_id, '--overlap', '2');
-    const hours = (Date.parse(next.previous_until) - Date.now()) / 3_600_000;
-    assert.ok(hours > 1.9 && hours <= 2, String(hours));
-    assert.deepEqual([await status(key), await status(next.key)], [200, 200]);
-    const last = await said('key', 'rotate', key_id, '--overlap', '0');
-    assert.equal(last.previous_until, null);
-    assert.deepEqual(
-      [await status(key), await status(next.key), await status(last.key)],
-      [401, 401, 200],
-    );
-    const told = await human('key', 'rotate', key_id);
-    assert.match(told, /^fbx_\w{38}\n\nThis is the new secret of .+ works until 20/);
-    assertSaid(
-      await run('key', 'rotate', key_id, '--overlap', '169'),
-      /whole number of hours from 0 to 168/,
-    );
-    assertSaid(await run('key', 'rotate', '0123'), /There is no key with the id 0123/);
-    await said('key', 'revoke', key_id);
-    assertSaid(await run('key', 'rotate', key_id), /revoked/);
-  });
+  inLong(
+    'key rotate prints a secret that works beside the old one during the overlap',
+    async () => {
+      await account('turn@example.com');
+      const { key, key_id } = await newKey('turn@example.com');
+      const next = await said('key', 'rotate', key_id, '--overlap', '2');
+      const hours = (Date.parse(next.previous_until) - Date.now()) / 3_600_000;
+      assert.ok(hours > 1.9 && hours <= 2, String(hours));
+      assert.deepEqual([await status(key), await status(next.key)], [200, 200]);
+      const last = await said('key', 'rotate', key_id, '--overlap', '0');
+      assert.equal(last.previous_until, null);
+      assert.deepEqual(
+        [await status(key), await status(next.key), await status(last.key)],
+        [401, 401, 200],
+      );
+      const told = await human('key', 'rotate', key_id);
+      assert.match(told, /^fbx_\w{38}\n\nThis is the new secret of .+ works until 20/);
+      assertSaid(
+        await run('key', 'rotate', key_id, '--overlap', '169'),
+        /whole number of hours from 0 to 168/,
+      );
+      assertSaid(await run('key', 'rotate', '0123'), /There is no key with the id 0123/);
+      await said('key', 'revoke', key_id);
+      assertSaid(await run('key', 'rotate', key_id), /revoked/);
+    },
+  );
 
   inLong('the limits of a key apply, and changed ones from the next call on', async () => {
     await account('limit@example.com');
@@ -690,37 +693,34 @@ describe('audit', () => {
     );
   });
 
-  inLong(
-    'a database of another version is changed only by migrate',
-    async (t) => {
-      const { url, db, close } = await testDatabase();
-      const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
-      const tables = async () => {
-        const [row] = await db.run<{ names: string }>(
-          rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
+  inLong('a database of another version is changed only by migrate', async (t) => {
+    const { url, db, close } = await testDatabase();
+    const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
+    const tables = async () => {
+      const [row] = await db.run<{ names: string }>(
+        rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
           where relkind = 'r' and relnamespace = 'public'::regnamespace`),
-        );
-        return row!.names;
-      };
-      try {
-        await db.run(rawSql('drop schema public cascade; create schema public'));
-        for (const verb of [['account', 'list'], ['audit']]) {
-          assertSaid(await place.run(verb), /at migration 0, .*Run "farebox migrate"/);
-        }
-        assert.equal(await tables(), '');
-        await db.run(rawSql('create table invoices (id int)'));
-        for (const verb of [['migrate'], ['account', 'list']]) {
-          assertSaid(await place.run(verb), /tables of another program \(invoices\)/);
-        }
-        assert.equal(await tables(), 'invoices');
-        await db.run(rawSql('drop table invoices'));
-        assert.equal((await place.run(['migrate'])).code, 0);
-        assert.equal((await place.run(['audit'])).code, 0);
-      } finally {
-        await close();
+      );
+      return row!.names;
+    };
+    try {
+      await db.run(rawSql('drop schema public cascade; create schema public'));
+      for (const verb of [['account', 'list'], ['audit']]) {
+        assertSaid(await place.run(verb), /at migration 0, .*Run "farebox migrate"/);
       }
-    },
-  );
+      assert.equal(await tables(), '');
+      await db.run(rawSql('create table invoices (id int)'));
+      for (const verb of [['migrate'], ['account', 'list']]) {
+        assertSaid(await place.run(verb), /tables of another program \(invoices\)/);
+      }
+      assert.equal(await tables(), 'invoices');
+      await db.run(rawSql('drop table invoices'));
+      assert.equal((await place.run(['migrate'])).code, 0);
+      assert.equal((await place.run(['audit'])).code, 0);
+    } finally {
+      await close();
+    }
+  });
 
   inLong('a database that a newer version has migrated is refused by every verb', async (t) => {
     const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });

@@ -72,7 +72,7 @@ describe('the owner of a key', () => {
 
   test('an empty batch has an empty answer', async () => assert.deepEqual(await call([]), []));
 
-  test("a revoked key has no owner from the next call on, and is not counted", async () => {
+  test('a revoked key has no owner from the next call on, and is not counted', async () => {
     const key = await newKey();
     assert.ok((await call([key.hash]))[0]);
     assert.equal(await keys.revoke(database.db, key.key_id), true);

@@ -228,34 +228,38 @@ describe('settings that lose what was committed', () => {
     }
   });
 
-  test('prevent a start of the service, unless a setting allows them', { timeout: 60_000 }, async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'farebox-unsafe-'));
-    const embedded = await startEmbedded({ dataDir: dir, settings: { fsync: 'off' } });
-    const { host, port, user, database: name } = embedded.connection;
-    const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
-    const log = createLog('silent', { write() {} });
-    const open = (env: object, options = {}) =>
-      openServiceDatabase(
-        readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }),
-        'test',
-        log,
-        options,
-      );
-    try {
-      await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
-      await assert.rejects(
-        open({ FAREBOX_UNSAFE_DATABASE: 'on' }, { migrates: false }),
-        /at migration 0/,
-        'it was migrated before it was looked at',
-      );
-      const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
-      assert.equal((await database.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
-      await database.close();
-    } finally {
-      await embedded.stop();
-      rmSync(dir, { recursive: true, force: true });
-    }
-  });
+  test(
+    'prevent a start of the service, unless a setting allows them',
+    { timeout: 60_000 },
+    async () => {
+      const dir = mkdtempSync(join(tmpdir(), 'farebox-unsafe-'));
+      const embedded = await startEmbedded({ dataDir: dir, settings: { fsync: 'off' } });
+      const { host, port, user, database: name } = embedded.connection;
+      const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
+      const log = createLog('silent', { write() {} });
+      const open = (env: object, options = {}) =>
+        openServiceDatabase(
+          readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }),
+          'test',
+          log,
+          options,
+        );
+      try {
+        await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
+        await assert.rejects(
+          open({ FAREBOX_UNSAFE_DATABASE: 'on' }, { migrates: false }),
+          /at migration 0/,
+          'it was migrated before it was looked at',
+        );
+        const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
+        assert.equal((await database.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
+        await database.close();
+      } finally {
+        await embedded.stop();
+        rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  );
 
   /** The database with other answers for these settings. */
   function answering(changes: Record<string, string>): Database {

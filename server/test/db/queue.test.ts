@@ -538,7 +538,7 @@ describe('an upstream that fails', () => {
     assert.deepEqual(await told('account', 20), ['flux', true, 60]);
   });
 
-  test("does not pause other upstreams", async () => {
+  test('does not pause other upstreams', async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
     await upstreamPauses.noteFailure(db, `${upstream} b`, {

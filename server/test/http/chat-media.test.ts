@@ -84,7 +84,7 @@ describe('a valid part reaches the model unchanged', () => {
     });
   }
 
-  test("a file of the account, as an image and as a file", async () => {
+  test('a file of the account, as an image and as a file', async () => {
     const id = await upload();
     assert.equal((await chat([picture(id), file({ file_id: id })])).status, 200);
   });

@@ -174,7 +174,8 @@ test('a length of next to nothing runs to its end, and is charged at most 1', as
   service.fake.behave = {};
 });
 
-test('after all these calls the service is unharmed', () => assertUnharmed(service, world.account, marker));
+test('after all these calls the service is unharmed', () =>
+  assertUnharmed(service, world.account, marker));
 
 /** Number of calls that ended in any way. */
 async function finished(): Promise<number> {

@@ -483,7 +483,7 @@ describe('the deadline', () => {
   });
 });
 
-test("a claim that is handed back can be claimed at once, and its slot is free", async () => {
+test('a claim that is handed back can be claimed at once, and its slot is free', async () => {
   const claimed = await request('claimed');
   assert.deepEqual(await moveMany(db, [{ ...claimed, to: 'requeue' }]), [true]);
   const { status, slot } = await requestRow(db, claimed.id);

@@ -221,7 +221,7 @@ describe('open jobs', () => {
     assert.equal(accepted(replies.filter((_, i) => i % 2 === 1)).length, 20);
   });
 
-  test("have the default of the service if the key has no limit", async () => {
+  test('have the default of the service if the key has no limit', async () => {
     const account = await service.account({ usd: 100 });
     const replies = await submits(account, { count: 80 });
     assert.equal(accepted(replies).length, 50);

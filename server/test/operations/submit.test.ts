@@ -74,7 +74,7 @@ describe('each of a batch has its own verdict', () => {
     });
   });
 
-  test("and an empty account does not affect others", async () => {
+  test('and an empty account does not affect others', async () => {
     const [poor, rich] = [await customer(db, 0n), await customer(db, 100n)];
     const told = await submitMany(db, [
       submitOf(poor, { amount: 1n }),

@@ -127,13 +127,13 @@ describe('what the upstream reports', () => {
     });
   }
 
-  test('growing figures on every chunk: the last ones count', async () => {
+  test('growing counts on every chunk: the last ones are charged', async () => {
     const growing = words.map((chunk, i) => ({ ...chunk, usage: tokens(9, i) }));
     const last = chunkOf({}, { usage: tokens(9, 4) }, 'stop');
     await assertCharged(sceneOf(done(...growing, last)), 11n);
   });
 
-  test("figures in Groq's field, and in llama.cpp's timings", async () => {
+  test("counts in Groq's field, and in llama.cpp's timings", async () => {
     const groq = chunkOf({}, { x_groq: { id: 'r', usage: tokens(9, 4) } }, 'stop');
     await assertCharged(sceneOf(done(...words, groq)), 11n);
     const timings = { cache_n: 2, prompt_n: 7, predicted_n: 4 };
@@ -153,7 +153,7 @@ describe('what the upstream reports', () => {
     });
   });
 
-  test('reasoning that stands beside the completion is shown as part of it', async () => {
+  test('reasoning that is reported beside the completion is shown as part of it', async () => {
     const details = { completion_tokens_details: { reasoning_tokens: 20 } };
     const usage = tokens(9, 4, { total_tokens: 33, ...details });
     const { text } = await bench.play(sceneOf({ status: 200, body: replyOf({ usage }) }));
@@ -183,7 +183,7 @@ describe('what the upstream reports', () => {
     ['its cost under other names', { estimated_cost: 0.5, cost_in_usd_ticks: 37_756_000 }, 7n],
   ];
   for (const [what, more, cost] of told) {
-    test(`it tells ${what} of the cost: that is the operator's, and nobody else sees it`, async () => {
+    test(`it reports ${what} of the cost, which only the operator sees`, async () => {
       const usage = tokens(9, 4, more);
       const scenes = [
         sceneOf(done(role, ...words, stop, usageChunk(usage))),
@@ -224,7 +224,7 @@ describe('how it ends', () => {
         await bench.play(sceneOf({ events: begun.slice(0, at), end: 'dies' }, { row }));
     });
 
-    test(`${row}: it says an error in place of each chunk`, async () => {
+    test(`${row}: it sends an error in place of each chunk`, async () => {
       // Before the first word, after words, and after the end.
       const places = isLong ? [...begun.keys(), begun.length] : [0, 3, begun.length];
       for (const fault of Object.values(inBand))
@@ -243,7 +243,7 @@ describe('how it ends', () => {
     await assertCharged(sceneOf({ events: begun.slice(0, 3), end: 'quiet' }), charge);
   });
 
-  test('usage that had been reported by then counts, beside the error too', async () => {
+  test('usage that was reported by then counts, also beside the error', async () => {
     const grown = chunkOf({ content: 'Hel' }, { usage: tokens(9, 4) });
     for (const events of [
       [grown, { error }],
@@ -362,7 +362,7 @@ describe('a caller who leaves', () => {
     await assertCharged({ ...scene, leaves: null }, 100n);
   });
 
-  test('read on, and the upstream breaks off after that: nothing is called whole', async () => {
+  test('read on, and the upstream breaks off later: the reply does not count as complete', async () => {
     const messages = [{ word: 'harbour', pictures: 1 }];
     const some = [role, ...bare.slice(0, 4)];
     const answers: Sent[] = [
@@ -382,7 +382,7 @@ describe('a caller who leaves', () => {
     }
   });
 
-  test('a call that is not streamed is let go and free, read on, or kept under its key', async () => {
+  test('a call that is not streamed is stopped and free, read on, or kept under its key', async () => {
     const whole = { status: 200, body: replyOf({ usage: tokens(9, 4) }) };
     await assertCharged(sceneOf(whole, { leaves: 0 }), 0n);
     await assertCharged(sceneOf(whole, { leaves: 0, row: 'finish' }), 1n);
@@ -393,7 +393,7 @@ describe('a caller who leaves', () => {
     assert.match(again.text, /Hello|Hel/);
   });
 
-  describe('whose upstream says 0 until it has counted', () => {
+  describe('whose upstream reports 0 until it has counted', () => {
     const zero = { usage: tokens(0, 0, { cost: 0 }) };
     const early: Record<string, Sent['events']> = {
       'on its first chunk': [{ ...role, ...zero }, ...words, stop],
@@ -403,7 +403,7 @@ describe('a caller who leaves', () => {
     };
     const figures = usageChunk(tokens(9, 4));
     for (const [where, events] of Object.entries(early)) {
-      test(`${where}: what was delivered is counted, and its true figures count`, async () => {
+      test(`${where}: the delivered text is counted, and true counts are used`, async () => {
         // 5 for the prompt, or the reported count, and the bytes of the words so far.
         const isTold = events === early['beside the prompt'];
         const prompt = isTold ? 9 : 5;
@@ -425,7 +425,7 @@ describe('a caller who leaves', () => {
       });
     }
 
-    test('and never any figures: counted, unless it said 0 at the end', async () => {
+    test('and never any counts: counted by text, unless it reported 0 at the end', async () => {
       const [first, own, every, prompt] = Object.values(early) as Sent['events'][];
       for (const events of [first!, own!]) await assertCharged(sceneOf(done(...events)), counted);
       await assertCharged(sceneOf(done(...prompt!)), 13n);
@@ -438,7 +438,7 @@ describe('a caller who leaves', () => {
   });
 });
 
-describe('what is written, and how its bytes are cut', () => {
+describe('the text of a stream, and how its bytes are cut', () => {
   const call = (piece: Json) => chunkOf({ tool_calls: [{ index: 0, ...piece }] });
   const table: Record<string, { chunks: Json[]; bytes: number }> = {
     'arguments of a tool in fragments': {

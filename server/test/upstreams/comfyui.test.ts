@@ -129,7 +129,7 @@ const done = (state: JobState) => {
 const submits = () => fake.calls.filter(({ path }) => path === '/prompt');
 const sent = () => JSON.parse(submits().at(-1)!.body.toString());
 
-describe('what is sent', () => {
+describe('a start', () => {
   test('the workflow with the input in its places, under an id of ours', async () => {
     const handle = handleOf(
       await start({ input: { prompt: 'a "lighthouse"', num_images: 2, seed: 7, unknown: 'x' } }),
@@ -158,7 +158,7 @@ describe('what is sent', () => {
     assert.equal(String(first.prompt_id).includes(job.request_id), false);
   });
 
-  test('a seed is drawn where the caller gives none, and told', async () => {
+  test('a seed is drawn if the caller gives none, and returned', async () => {
     const seeds = new Set<unknown>();
     for (let i = 0; i < 3; i++) {
       const handle = handleOf(await start({ input: { prompt: 'x' } }));
@@ -211,7 +211,7 @@ describe("the caller's files", () => {
     assert.deepEqual(fake.files.get(names[0]!), Buffer.alloc(30, 7));
   });
 
-  test('an address that breaks off, or takes all the time, is the caller`s fault', async () => {
+  test('an address that breaks off, or takes too long, is the caller`s fault', async () => {
     const broken = { ...fileOf(9, 'image/png'), open: () => Promise.reject(new Error('broke')) };
     const slow = new AbortController();
     const cut = {
@@ -289,7 +289,7 @@ describe("the caller's files", () => {
     assert.equal(fake.journal.length, 0);
   });
 
-  test('a server that is away is none that refused', async () => {
+  test('a server that is away is not a server that refused', async () => {
     const input = { image_urls: ['file_1'] };
     const outcome = await make({ url: nowhere }).start(jobOf({ model: 'mixing', input, files }));
     assert.deepEqual(
@@ -319,7 +319,7 @@ describe('a start that goes wrong', () => {
     });
   }
 
-  test('a value of the caller is told under its own name, and no node', async () => {
+  test("a refused value is named by the caller's field, and not by the node", async () => {
     const outcome = await start({ input: { prompt: 'x', steps: 20_000 } });
     assert.deepEqual(outcome, {
       outcome: 'rejected',
@@ -336,7 +336,7 @@ describe('a start that goes wrong', () => {
     assert.equal(fake.journal.length, 0);
   });
 
-  test('a start that is given up is obeyed', async () => {
+  test('an aborted start stops', async () => {
     const outcome = await start({ signal: AbortSignal.abort() });
     assert.equal(outcome.outcome, 'not_accepted');
     assert.equal(fake.calls.length, 0);
@@ -366,7 +366,7 @@ describe('a lost answer is found again', () => {
     assert.equal(fake.stateOf(String(handle.prompt_id)), 'done');
   });
 
-  test('where there is none, it says so; where it cannot tell, it throws', async () => {
+  test('if there is none, it says so; if it cannot know, it throws', async () => {
     const { idempotency_key } = jobOf();
     assert.equal(await upstream.find!(idempotency_key, SIGNAL), null);
     for (const fault of ['poll-500', 'poll-garbage', 'poll-reset', 'poll-error-in-200'] as const) {
@@ -376,8 +376,8 @@ describe('a lost answer is found again', () => {
   });
 });
 
-describe('looks', () => {
-  test('it waits with its position, runs, and is done with its pictures', async () => {
+describe('polls', () => {
+  test('a job waits with its position, runs, and is done with its images', async () => {
     fake.addForeign('another-1', 'running');
     const seen: JobState[] = [];
     const handle = handleOf(await start({ input: { prompt: 'x', num_images: 2, seed: 7 } }));
@@ -400,7 +400,7 @@ describe('looks', () => {
     assert.deepEqual(Buffer.from(reply.body), media.png);
   });
 
-  test('a film is a film, whichever list it stands in; previews are none', async () => {
+  test('a video is found in any list; previews are left out', async () => {
     const film = done(await ended(handleOf(await start({ model: 'filming' }))));
     assert.deepEqual(
       film.media.map(({ field }) => field),
@@ -430,7 +430,7 @@ describe('looks', () => {
     'poll-garbage',
     'poll-error-in-200',
   ] as const) {
-    test(`${fault}: one look fails, the job goes on`, async () => {
+    test(`${fault}: one poll fails, the job goes on`, async () => {
       const handle = handleOf(await start());
       fake.play(fault);
       await assert.rejects(upstream.poll(handle, SIGNAL));
@@ -453,7 +453,7 @@ describe('looks', () => {
 });
 
 describe('bad ends', () => {
-  test('a node that fails ends the job, and no folder of the server is told', async () => {
+  test('a node that fails ends the job, and no folder of the server is shown', async () => {
     fake.play('finish-failed');
     const state = await ended(handleOf(await start()));
     assert.deepEqual(state, {
@@ -523,7 +523,7 @@ describe('cancel', () => {
     assert.equal(fake.stateOf('theirs-2'), 'pending');
   });
 
-  test('a job that is over or unknown interrupts nobody, and it resolves whatever happens', async () => {
+  test('an ended or unknown job interrupts no other, and the cancel always resolves', async () => {
     fake.addForeign('theirs-3', 'running');
     const handle = handleOf(await start());
     await ended(handle);
@@ -536,7 +536,7 @@ describe('cancel', () => {
 });
 
 describe('the definition', () => {
-  test('a mapping that leads nowhere is told to the operator', () => {
+  test('a mapping that leads nowhere is reported to the operator', () => {
     const prompt = textToImage();
     const wrong: [object, RegExp][] = [
       [{ prompt, inputs: { prompt: '66.text' } }, /workflow x has no input 66\.text/],
@@ -552,7 +552,7 @@ describe('the definition', () => {
     assert.deepEqual(await upstream.models!(SIGNAL), Object.keys(workflows));
   });
 
-  test('the check tells a ComfyUI from what is none, and makes nothing', async () => {
+  test('the check recognises a ComfyUI server, and makes nothing', async () => {
     assert.equal(await upstream.check!(SIGNAL), null);
     assert.match((await make({ url: `${fake.url}/elsewhere` }).check!(SIGNAL))!, /404/);
     assert.match((await make({ url: nowhere }).check!(SIGNAL))!, /could not be reached/);

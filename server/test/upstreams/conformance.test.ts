@@ -325,10 +325,10 @@ for (const rig of rigs) {
       }
     });
 
-    describe('a call back', () => {
+    describe('a callback', () => {
       const skip = rig.callsBack ? false : 'it does not call back';
 
-      test('of the upstream is proven, and lets the job be looked at', { skip }, async () => {
+      test('of the upstream is verified, and makes the job due', { skip }, async () => {
         fake.hold(true);
         const id = await submit();
         await service.app.worker!.runOnce();
@@ -348,7 +348,7 @@ for (const rig of rigs) {
         assert.match(await moneyOf(service, id), /^reserve \d+, charge \d+$/);
       });
 
-      test('of somebody else, or of long ago, wakes nothing', { skip }, async () => {
+      test('of somebody else, or of long ago, makes nothing due', { skip }, async () => {
         fake.hold(true);
         const id = await submit();
         await service.app.worker!.runOnce();

@@ -40,7 +40,7 @@ test('a job whose submit was lost is found by its callback and goes on', async (
   assert.equal(fake.journal.length, 1);
 });
 
-test('without the model there is no handle, but the call is proven', async (t) => {
+test('without the model there is no handle, but the call is verified', async (t) => {
   const world = await open(t);
   const call = await calledBack(world);
   assert.equal(await world.fal.callback!({ ...call, model: '' }), null);
@@ -87,7 +87,7 @@ for (const seconds of [-301, 302]) {
   });
 }
 
-test('a new key is looked up, though not for each bad call', async (t) => {
+test('a new key is fetched, but not for each bad call', async (t) => {
   const world = await open(t);
   const { fake, fal, later } = world;
   assert.notEqual(await fal.callback!(await calledBack(world)), null);

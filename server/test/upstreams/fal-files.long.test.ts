@@ -8,7 +8,7 @@ import { fileOf, jobFor, open, started } from './fal-kit.ts';
 const id = 'file_00000000000000000000000001';
 const png = Buffer.from('the bytes of a picture');
 
-test('a file of ours goes up once and its address takes its place', async (t) => {
+test('a stored file is uploaded once, and its address replaces it', async (t) => {
   const { fake, fal } = await open(t);
   const file = fileOf(png, { file_name: 'cat.png' });
   const input = { image_url: id, more: { image_urls: [id, id] }, prompt: 'p' };
@@ -34,7 +34,7 @@ test('a file of ours goes up once and its address takes its place', async (t) =>
   assert.deepEqual(JSON.parse(submit!.body.toString()), expected);
 });
 
-test('addresses and data of the caller pass as they are; fields of no row lose theirs', async (t) => {
+test('addresses and data of the caller pass unchanged; unknown fields lose theirs', async (t) => {
   const { fake, fal } = await open(t);
   const data = 'data:image/png;base64,AAAA';
   const given = { image_url: 'https://example.com/a.png', end_image_url: data };
@@ -109,7 +109,7 @@ for (const [name, reply, expected] of storages) {
   });
 }
 
-test('a file that cannot be read is no fault of the job: nothing is handed in', async (t) => {
+test('a file that cannot be read starts no job, and does not blame the caller', async (t) => {
   const { fake, fal } = await open(t);
   const open2 = () => Promise.reject(new Error('the bytes are gone'));
   const files = { [id]: { ...fileOf(png), open: open2 } };

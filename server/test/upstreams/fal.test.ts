@@ -11,7 +11,7 @@ const tellsNoKey = (told: unknown) => {
   for (const secret of secrets) assert.ok(!text.includes(secret), text);
 };
 
-test('a job is handed in once, in the words of the queue', async (t) => {
+test('a job is submitted once, in the form of the queue', async (t) => {
   const { fake, fal } = await open(t);
   const callback_url = 'https://gateway.test/v1/hooks/fal/1?a=b&c=d';
   const handle = await started(fal, { callback_url }, { prompt: 'a boat', seed: 3 });
@@ -63,14 +63,14 @@ for (const [fault, expected, made] of refused) {
   });
 }
 
-test('a pause until a date is one in milliseconds', async (t) => {
+test('a pause until a date becomes milliseconds', async (t) => {
   const { fake, fal } = await open(t);
   fake.play('submit-429-date');
   const outcome = await fal.start(jobFor({ prompt: 'x' }));
   assert.ok(outcome.outcome === 'not_accepted' && outcome.retry_after_ms! <= 7000);
 });
 
-test('where nobody listens nothing was taken', async (t) => {
+test('if no server listens, the start was not accepted', async (t) => {
   const { tools, settings } = await open(t);
   const outcome = await createFal({ ...settings, url: nowhere }, tools).start(jobFor({}));
   assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
@@ -238,7 +238,7 @@ test('the price of a unit is asked for once an hour, and its lack does no harm',
   assert.equal(await costOf('fal-ai/euro'), undefined);
 });
 
-test('words in place of media are the text', async (t) => {
+test('a text in place of media is `text`', async (t) => {
   const { tools, settings } = await open(t);
   const server = await serve(({ path }) => ({
     json: path.endsWith('/status') ? { status: 'COMPLETED' } : { output: 'a cat', usage: 1 },
@@ -250,7 +250,7 @@ test('words in place of media are the text', async (t) => {
   assert.deepEqual(state, { state: 'done', result });
 });
 
-test('a running job tells its log', async (t) => {
+test('a running job shows its log', async (t) => {
   const { fake, fal } = await open(t);
   const handle = await started(fal);
   assert.deepEqual(await fal.poll(handle, signal), { state: 'running', logs: [] });
@@ -258,7 +258,7 @@ test('a running job tells its log', async (t) => {
   assert.equal(fake.calls.at(-1)!.method, 'GET');
 });
 
-test('a handle that names no job is missing, without a call', async (t) => {
+test('a handle without a job is missing, without a call', async (t) => {
   const { fake, fal } = await open(t);
   for (const handle of [{}, { request_id: '../x', model: 'a/b' }, { request_id: 'x' }])
     assert.equal((await fal.poll(handle, signal)).state, 'missing');
@@ -275,7 +275,7 @@ test('a cancel is a PUT; the job ends as failed', async (t) => {
   assert.deepEqual(last, { state: 'failed', code: 'upstream_failed', message });
 });
 
-test('a cancel resolves whatever happens, and a late one changes nothing', async (t) => {
+test('a cancel always resolves, and a late one changes nothing', async (t) => {
   const { fake, fal } = await open(t);
   fake.play('cancel-late');
   const handle = await started(fal);
@@ -332,7 +332,7 @@ test('many endpoints are asked about in several short questions', async (t) => {
   assert.ok(api.calls.length >= 3);
 });
 
-test('every call is given up with its signal', async (t) => {
+test('every call ends with its signal', async (t) => {
   const { fake, fal } = await open(t);
   const handle = await started(fal);
   const before = fake.calls.length;

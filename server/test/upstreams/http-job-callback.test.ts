@@ -29,7 +29,7 @@ for (const [rig, model] of [
       assert.equal(fake.calls.length, 1);
     });
 
-    test('what is not signed, or by another, is refused', async (t) => {
+    test('a call without a signature, or with another, is refused', async (t) => {
       const { fake, service } = await open(t, rig);
       const { id } = await started(service, { model, callback_url });
       const { headers, body } = fake.callback(id as string)!;

@@ -91,14 +91,14 @@ describe('class B', () => {
 
 describe('an id', () => {
   for (const id of [undefined, '', '..', 'a b', 'x'.repeat(400), { a: 1 }])
-    test(`that is ${JSON.stringify(id)?.slice(0, 20)} leaves it open whether a job was made`, async (t) => {
+    test(`that is ${JSON.stringify(id)?.slice(0, 20)} makes the answer unknown`, async (t) => {
       const { service } = await openPlain(t, {}, () => ({ json: { id } }));
       const outcome = await service.start(jobFor());
       const message = 'its answer has no job id';
       assert.deepEqual(outcome, { outcome: 'unknown', message, answer: 'unreadable' });
     });
 
-  test('that is a number is one', async (t) => {
+  test('that is a number is accepted', async (t) => {
     const { service } = await openPlain(t, {}, () => ({ json: { id: 42 } }));
     assert.deepEqual(await started(service), { id: '42', task: 'text-to-image' });
   });
@@ -112,7 +112,7 @@ test('a model whose name climbs out of the path is not asked for', async (t) => 
   assert.equal(calls.length, 0);
 });
 
-describe('the address to ask at', () => {
+describe('the address to poll', () => {
   const options = { poll: { address: 'urls.get' } };
   const done: Answer = { json: { status: 'done', outputs: [] } };
 
@@ -133,7 +133,7 @@ describe('the address to ask at', () => {
     'http://[',
     7,
   ])
-    test(`${get} would get our key, so it is not used`, async (t) => {
+    test(`${get} would get our key, so it is not polled`, async (t) => {
       const { service, calls } = await openPlain(t, options, () => ({
         json: { id: 'j', urls: { get } },
       }));
@@ -142,7 +142,7 @@ describe('the address to ask at', () => {
       assert.equal(calls.length, 1);
     });
 
-  test('that was kept from another place is not asked', async (t) => {
+  test('that was stored for another origin is not polled', async (t) => {
     const { service, calls } = await openPlain(t, options, () => done);
     const handle = { id: 'j', address: 'https://evil.test/look' };
     await assert.rejects(service.poll(handle, signal), /leads to another host now/);
@@ -164,19 +164,19 @@ describe('cancel', () => {
     assert.equal(calls.length, 1);
   });
 
-  test('is not there where the service has none', async (t) => {
+  test('is missing if the service has none', async (t) => {
     const { service } = await openPlain(t, {}, () => made);
     assert.equal(service.cancel, undefined);
   });
 });
 
-describe('a reply to a look', () => {
+describe('a reply to a poll', () => {
   const look = async (t: import('node:test').TestContext, changes: object, json: unknown) => {
     const { service } = await openPlain(t, { ...changes }, () => ({ json }));
     return service.poll({ id: 'j', task: 'text-to-video' }, signal);
   };
 
-  test('tells words, counts and costs where the options say so', async (t) => {
+  test('gives texts, counts and costs if the options say so', async (t) => {
     const changes = {
       fields: { seed: 'seed', text: 'words' },
       quantity: 'units',
@@ -208,18 +208,18 @@ describe('a reply to a look', () => {
     assert.deepEqual(await look(t, changes, { status: 'busy', done: 0.4 }), told);
   });
 
-  test('a truth may be the state', async (t) => {
+  test('true and false may be states', async (t) => {
     const changes = { status: 'done', words: { true: 'done', false: 'running' } };
     assert.deepEqual(await look(t, changes, { done: false }), { state: 'running' });
     const state = await look(t, changes, { done: true, outputs: 'https://c.test/a.png' });
     assert.equal(state.state, 'done');
   });
 
-  test('without a state it is none', async (t) => {
+  test('without a state it is refused', async (t) => {
     await assert.rejects(look(t, {}, { state: 'done' }), /has no state/);
   });
 
-  test('an output that is no address is none', async (t) => {
+  test('an output that is not an address is ignored', async (t) => {
     for (const outputs of ['ftp://x.test/a.png', 'javascript:alert(1)', 7, {}, ['', null]])
       assert.partialDeepStrictEqual(await look(t, {}, { status: 'done', outputs }), {
         state: 'failed',
@@ -227,7 +227,7 @@ describe('a reply to a look', () => {
       });
   });
 
-  test('a code of the service puts the blame on the input', async (t) => {
+  test('a code of the service may blame the input', async (t) => {
     const rejected_when = { code: 'error.code', is: [1027, 'unsafe'] };
     const changes = { error: 'error', rejected_when };
     for (const [code, expected] of [
@@ -270,7 +270,7 @@ describe('a code that the options name', () => {
     assert.deepEqual(outcome, { outcome: 'not_accepted', why: 'account', message: 'top up' });
   });
 
-  test('another code in a 200 leaves it open, and no code at all is success', async (t) => {
+  test('another code in a 200 is unknown, and no code at all is success', async (t) => {
     const answers: Answer[] = [
       { json: { id: 'j', error: { code: 'odd' } } },
       { json: { id: 'j' } },
@@ -357,7 +357,7 @@ describe('files', () => {
     });
   });
 
-  test('without any way the caller is told what would work', async (t) => {
+  test('without any way the caller gets an error that says what works', async (t) => {
     const { service, calls } = await openPlain(t, {}, () => made);
     const outcome = await service.start(jobFor({ input, files: { file_a: fileOf(bytes) } }));
     const message = 'image_urls must be a public https address for this model.';

@@ -26,8 +26,8 @@ const sentTo = ({ fake }: World) =>
     json: body.length === 0 ? null : JSON.parse(body.toString()),
   }));
 
-describe('what is sent', () => {
-  test('kie: the model and the address for callbacks stand in the body', async (t) => {
+describe('a call', () => {
+  test('kie: the model and the address for callbacks are in the body', async (t) => {
     const world = await open(t, kie);
     const input = { prompt: 'a boat', aspect_ratio: '1:1' };
     const handle = await started(world.service, { input, callback_url });
@@ -109,14 +109,14 @@ for (const { rig, job } of services)
       assert.ok(outcome.retry_after_ms! <= 31_000);
     });
 
-    test('nobody there: not accepted', async (t) => {
+    test('no server: not accepted', async (t) => {
       const { fake, service } = await open(t, rig);
       await fake.close();
       const outcome = await service.start(jobFor(job));
       assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
     });
 
-    test('given up before it was sent: not accepted, and nothing arrives', async (t) => {
+    test('aborted before it was sent: not accepted, and nothing arrives', async (t) => {
       const { fake, service } = await open(t, rig);
       const outcome = await service.start(jobFor({ ...job, signal: AbortSignal.abort() }));
       assert.equal(outcome.outcome, 'not_accepted');
@@ -138,7 +138,7 @@ const looks: [Fault | null, RegExp[]][] = [
   ['finish-failed', [/^running$/, /^running$/, /^failed$/]],
 ];
 for (const { rig, job } of services)
-  describe(`${rig.name}: looks`, () => {
+  describe(`${rig.name}: polls`, () => {
     for (const [fault, expected] of looks)
       test(`${fault ?? 'all is well'}: ${expected.join(' ')}`, async (t) => {
         const world = await open(t, rig);
@@ -167,7 +167,7 @@ for (const { rig, job } of services)
       }
     });
 
-    test('a running look says when to look again', async (t) => {
+    test('a poll of a running job says when to poll again', async (t) => {
       const { fake, service } = await open(t, rig);
       const handle = await started(service, job);
       fake.hold(true);
@@ -175,13 +175,13 @@ for (const { rig, job } of services)
       assert.ok(state.state === 'running' && state.poll_after_ms! >= 2000);
     });
 
-    test('an aborted look throws', async (t) => {
+    test('an aborted poll throws', async (t) => {
       const { service } = await open(t, rig);
       const handle = await started(service, job);
       await assert.rejects(service.poll(handle, AbortSignal.abort()), /given up/);
     });
 
-    test('check needs a key that is taken', async (t) => {
+    test('check needs a key that is accepted', async (t) => {
       const world = await open(t, rig);
       assert.equal(await world.service.check!(signal), null);
       await world.fake.close();
@@ -190,7 +190,7 @@ for (const { rig, job } of services)
     });
   });
 
-describe('what was made', () => {
+describe('outputs', () => {
   const sourceOf = (fake: World['fake'], index: number, ending = 'png') => ({
     url: `${fake.url}/outputs/${fake.journal[0]!.id}-${index}.${ending}`,
   });
@@ -209,7 +209,7 @@ describe('what was made', () => {
     });
   });
 
-  test('wavespeed: one film is a video, several are videos', async (t) => {
+  test('wavespeed: one video is `video`, several are `videos`', async (t) => {
     const { fake, service } = await open(t, wavespeed);
     const model = 'wavespeed-ai/wan-2.2/i2v-480p-ultra-fast';
     const handle = await started(service, { model, task: 'image-to-video' });

@@ -52,7 +52,7 @@ test("a caller's address does not reach a host that only upstreams may use", asy
   assert.equal(inside.connections, 0);
 });
 
-test('what an upstream made may lie there', async () => {
+test("an upstream's outputs may be there", async () => {
   const url = `http://gpu.corp:${inside.port}/x`;
   const call = { url, maxBytes: 1000, timeoutMs: 5_000 };
   const reply = await services.fetches.guarded.request(call);

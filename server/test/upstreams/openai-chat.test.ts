@@ -56,7 +56,7 @@ function completionOf(chunks: Json[]): Json {
   return gatherer.completion();
 }
 
-describe('what is sent', () => {
+describe('a call', () => {
   test('the body, the model, the limit under its name, and the key', async () => {
     await ask({ temperature: 0.2, tools: [{ type: 'function', function: { name: 'f' } }] });
     const call = stand.fake.calls.at(-1)!;
@@ -72,7 +72,7 @@ describe('what is sent', () => {
     });
   });
 
-  test('a call that cannot be prepared is not asked, and says so', async () => {
+  test('a call that cannot be prepared is not sent, and says so', async () => {
     const before = stand.fake.calls.length;
     const unreadable = {
       content_type: 'image/png',
@@ -94,13 +94,13 @@ describe('what is sent', () => {
     assert.deepEqual(passesOf('responses'), ['prompt_cache_key', 'safety_identifier']);
   });
 
-  test('a stream is asked for its usage', async () => {
+  test('a stream asks for its usage', async () => {
     await read(await stream());
     const { stream: streamed, stream_options } = stand.fake.chat.asked.at(-1)!;
     assert.deepEqual([streamed, stream_options], [true, { include_usage: true }]);
   });
 
-  test('by option: the newer name of the limit, no usage asked for', async () => {
+  test('by option: the newer name of the limit, without usage', async () => {
     const options = { token_limit: 'max_completion_tokens', include_usage: false };
     const { chunks } = await read(await stream({}, stand.other(options)));
     const asked = stand.fake.chat.asked.at(-1)!;
@@ -109,7 +109,7 @@ describe('what is sent', () => {
     assert.equal(usageOf(completionOf(chunks)), null);
   });
 
-  test('a server without a key is sent none', async () => {
+  test('a server without a key gets none', async () => {
     await ask({}, stand.other({}, { key: null }));
     assert.equal(stand.fake.calls.at(-1)!.headers.authorization, undefined);
   });
@@ -127,7 +127,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('pictures in messages', () => {
+describe('images in messages', () => {
   const withImage = (url: string) => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
   });
@@ -139,7 +139,7 @@ describe('pictures in messages', () => {
     assert.deepEqual(stand.downloads, []);
   });
 
-  test('by option they are fetched through the guard and handed over as data', async () => {
+  test('by option they are fetched through the guard and sent as data', async () => {
     const upstream = stand.other({ inline_images: true });
     await ask(withImage('https://example.com/a.png'), upstream);
     assert.match(sentUrl(), /^data:image\/png;base64,iVBOR/);
@@ -284,7 +284,7 @@ describe('the form of a stream', () => {
   });
 });
 
-test('a picture at an address that breaks off is the caller`s fault, and free', async () => {
+test('an image at an address that breaks off is the caller`s fault, and free', async () => {
   const broken = async function* () {
     yield Buffer.from('half');
     throw new Error('the connection broke off');
@@ -391,7 +391,7 @@ describe('a fault in mid-stream', () => {
     });
   }
 
-  test('an end with finish_reason error tells so', async () => {
+  test('an end with finish_reason error is an error', async () => {
     stand.fake.chat.script(streamOf(eventsOf([...begun, chunkOf({}, {}, 'error')])));
     const { chunks, fault } = await read(await stream());
     assert.equal(fault, null);
@@ -565,7 +565,7 @@ describe('refusals, whole and streamed', () => {
     assert.equal(outcome.reply.choices[0].message.content, text);
   });
 
-  test('unreachable: nobody listens', async () => {
+  test('unreachable: no server listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -645,7 +645,7 @@ describe('time and leaving', () => {
     assert.equal(completionOf((await read(outcome)).chunks).choices[0].message.content, text);
   });
 
-  test('who leaves in mid-stream ends the call of the upstream', async () => {
+  test("a caller who leaves in mid-stream ends the upstream's call", async () => {
     stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
     const left = stand.fake.chat.abandoned();
     for await (const chunk of chunksIn(await stream())) {

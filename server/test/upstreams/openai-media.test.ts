@@ -51,7 +51,7 @@ async function ended(stand: Stand, handle: Json): Promise<JobState> {
 }
 
 describe('images', () => {
-  test('from words: JSON with what the row knows, and the picture in the answer', async () => {
+  test("from a prompt: JSON with the row's fields, and the image in the answer", async () => {
     const input = { prompt: 'a harbour', n: 2, size: '1024x1024', stream: true, model: 'other' };
     const outcome = await plain.upstream.start(draw({ model: 'gpt-image-fake', input }));
     const { media: made } = resultOf(outcome);
@@ -66,13 +66,13 @@ describe('images', () => {
     assert.equal(plain.fake.journal.length, 1);
   });
 
-  test('a count that the row does not price is not asked for', async () => {
+  test('a count that the row does not price is not sent', async () => {
     const job = draw({ input: { prompt: 'x', n: 10 }, fields: ['prompt'] });
     await plain.upstream.start(job);
     assert.equal(plain.fake.journal[0]!.input.n, undefined);
   });
 
-  test('as addresses, which carry no key of ours', async () => {
+  test('as addresses, which are fetched without our key', async () => {
     const { media: made } = resultOf(await plain.upstream.start(draw()));
     assert.match(made[0].source.url, /\/outputs\/img_1-0\.png$/);
     assert.equal(made[0].source.headers, undefined);
@@ -130,7 +130,7 @@ describe('images', () => {
     assert.equal((plain.fake.journal[0]!.input.image as Json[]).length, 1);
   });
 
-  test('rejected before a call: nothing to edit, a file too large, a medium it does not take', async () => {
+  test('rejected before a call: no image to edit, too large a file, a type that it does not take', async () => {
     const large = { ...picture, open: () => fileOf(Buffer.alloc(51 << 20), 'image/png').open() };
     const jobs: Json[] = [
       { input: { prompt: 'x' } },
@@ -212,7 +212,7 @@ describe('faults of a start', () => {
     assert.deepEqual(Buffer.from(made.source.bytes), media.png);
   });
 
-  test('the signal ends a start, and nobody knows what became of it', async () => {
+  test('the signal ends a start, whose outcome is then unknown', async () => {
     const abort = new AbortController();
     abort.abort();
     const outcome = await plain.upstream.start(draw({ signal: abort.signal }));
@@ -271,7 +271,7 @@ describe('videos', () => {
     assert.equal(sent.image_url, undefined);
   });
 
-  test('a job is not asked for at an address that the definition has moved away from', async () => {
+  test('a job is not polled at an address that the definition no longer has', async () => {
     const handle = await accepted(router);
     const moved = await openStand({}, 'openrouter');
     try {
@@ -290,7 +290,7 @@ describe('videos', () => {
     }
   });
 
-  test("OpenRouter's: frames, references, whole seconds, where to look, and what it cost", async () => {
+  test("OpenRouter's: frames, references, whole seconds, the address to poll, and the cost", async () => {
     const input = {
       prompt: 'it sails',
       duration: 8,
@@ -325,7 +325,7 @@ describe('videos', () => {
     assert.equal(result.media[0].source.headers.authorization, `Bearer ${router.fake.key}`);
   });
 
-  test('our key goes to no address of a stranger', async () => {
+  test('our key goes to no other host', async () => {
     const urls: string[] = [];
     const seen: (string | undefined)[] = [];
     const answers: Json[] = [
@@ -350,7 +350,7 @@ describe('videos', () => {
     assert.deepEqual(seen, ['Bearer sk-x', 'Bearer sk-x']);
   });
 
-  test('an id that leads elsewhere is none', async () => {
+  test('an id that changes the path is refused', async () => {
     for (const id of ['..', '.', '', 'a b', 7]) {
       const body = Buffer.from(JSON.stringify({ id, status: 'queued' }));
       const request = async () => ({ status: 200, headers: {}, body, truncated: false });
@@ -370,7 +370,7 @@ describe('videos', () => {
   });
 });
 
-describe('faults of a look', () => {
+describe('faults of a poll', () => {
   const throws: Fault[] = [
     'poll-500',
     'poll-502',
@@ -381,7 +381,7 @@ describe('faults of a look', () => {
     'poll-error-in-200',
   ];
   for (const fault of throws) {
-    test(`thrown, and the next look is well: ${faults[fault]}`, async () => {
+    test(`thrown, and the next poll works: ${faults[fault]}`, async () => {
       for (const stand of [plain, router]) {
         const handle = await accepted(stand);
         stand.fake.play(fault);
@@ -394,7 +394,7 @@ describe('faults of a look', () => {
     });
   }
 
-  test('missing: one look that answers 404, and every look', async () => {
+  test('missing: one poll with a 404, and every poll', async () => {
     const handle = await accepted(plain);
     plain.fake.play('poll-404-once');
     assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
@@ -404,7 +404,7 @@ describe('faults of a look', () => {
       assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
   });
 
-  test('running: a word that nobody knows; a step back', async () => {
+  test('running: an unknown word; a step back', async () => {
     const handle = await accepted(plain);
     plain.fake.play('poll-unknown-word');
     assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
@@ -412,7 +412,7 @@ describe('faults of a look', () => {
     assert.equal((await ended(plain, handle)).state, 'done');
   });
 
-  test('done: in capitals, in another word, at the first look', async () => {
+  test('done: in capitals, in another word, at the first poll', async () => {
     for (const fault of ['poll-upper-case', 'poll-at-once-done'] as const) {
       plain.fake.play(fault);
       const handle = await accepted(plain);
@@ -452,7 +452,7 @@ describe('faults of a look', () => {
     );
   });
 
-  test('every look and end has its case, or the rigs say why not', () => {
+  test('every fault of a poll and every end has its case, or the rigs say why not', () => {
     const covered = [...throws, 'poll-404-once', 'poll-404-always', 'poll-unknown-word'];
     covered.push('poll-regress', 'poll-upper-case', 'poll-at-once-done', 'finish-failed');
     covered.push('finish-refused', 'finish-empty', 'output-several', 'output-data');
@@ -505,7 +505,7 @@ describe('callbacks of OpenRouter', () => {
 });
 
 describe('the operator`s questions', () => {
-  test('check: all is well; what is wrong, without the key', async () => {
+  test('check: works, or says what is wrong, without the key', async () => {
     assert.equal(await plain.upstream.check!(signal), null);
     assert.equal(plain.fake.calls.at(-1)!.path, '/v1/models');
     assert.equal(await router.upstream.check!(signal), null);
@@ -518,7 +518,7 @@ describe('the operator`s questions', () => {
     assert.equal(plain.fake.journal.length, 0);
   });
 
-  test('a page that answers 200 is not taken for a model', async () => {
+  test('a web page with status 200 does not count as a model', async () => {
     assert.equal(await router.upstream.hasModel!('maker/plain', signal), true);
     const body = Buffer.from('<!doctype html>');
     const request = async () => ({ status: 200, headers: {}, body, truncated: false });
@@ -533,7 +533,7 @@ describe('the operator`s questions', () => {
     );
   });
 
-  test('models: the days on which they are shut down, where one is told', async () => {
+  test('models: the days on which they are shut down, if there is one', async () => {
     const [models, listed] = await Promise.all([
       plain.upstream.models!(signal),
       router.upstream.models!(signal),

@@ -68,7 +68,7 @@ async function lookAt(
   return fault;
 }
 
-test('every adapter is looked at', () => {
+test('every adapter has its cases', () => {
   const lookedAt = new Set(Object.values(looks).map(({ adapter }) => adapter));
   assert.deepEqual([...lookedAt, 'anthropic'].toSorted(), Object.keys(adapters).toSorted());
 });
@@ -98,7 +98,7 @@ test('openrouter: an error inside a success', async (t) => {
   assert.ok(fault instanceof PollRefused && fault.retry_after_ms === 3_000);
 });
 
-test('fal: a key that was taken for the status is not called wrong for the result', async (t) => {
+test('fal: a key that was accepted for the status is not called wrong for the result', async (t) => {
   for (const [status, isRefused] of [
     [403, false],
     [429, true],

@@ -117,7 +117,7 @@ describe('without it', () => {
     assert.equal(secretCalls(), 2);
   });
 
-  test('where it cannot be had just now, the call is neither taken nor refused', async () => {
+  test('if it cannot be fetched, the call is neither accepted nor refused', async () => {
     const settings = { ...stand.settings, secret: null, key: 'wrong' };
     const upstream = createReplicate(settings, stand.tools);
     const { call } = await startedCall();
@@ -128,7 +128,7 @@ describe('without it', () => {
     });
   });
 
-  test('an unsigned or old call asks for nothing', async () => {
+  test('an unsigned or old call fetches nothing', async () => {
     const { call } = await startedCall(new Date(stand.clock.now - 900_000));
     await refused(asking.callback!(call), /time/);
     await refused(asking.callback!({ ...call, headers: {} }), /not signed/);

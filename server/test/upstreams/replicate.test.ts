@@ -21,8 +21,8 @@ const start = (change = {}) => stand.upstream.start(jobOf(change));
 const lastCall = () => stand.fake.calls.at(-1)!;
 const bodyOf = (call = lastCall()) => JSON.parse(call.body.toString());
 
-describe('what is sent', () => {
-  test('an official model is asked at its own address, with the token and the input alone', async () => {
+describe('a call', () => {
+  test('an official model is called at its own address, with only the token and the input', async () => {
     const input = { prompt: 'a lighthouse', num_outputs: 2, image_size: null };
     const handle = handleOf(await start({ input }));
     const [job] = stand.fake.journal;
@@ -140,7 +140,7 @@ describe("the caller's files", () => {
     assert.equal(stand.fake.journal.length, 1);
   });
 
-  test('what goes wrong before the start makes nothing, and may be tried again', async () => {
+  test('a failure before the start makes no job, and may be tried again', async () => {
     const gone = fileOf(300 * 1024, 'image/png', { open: () => Promise.reject(new Error('gone')) });
     const outcomes = [await edit('file_1', { file_1: gone })];
     const wrong = await openStand({ key: 'wrong' });
@@ -184,7 +184,7 @@ describe('a start that goes wrong', () => {
     });
   }
 
-  test('the time to wait is read from a date, and from the words where there is no header', async () => {
+  test('the time to wait is read from a date, and from the message if there is no header', async () => {
     stand.fake.play('submit-429-date');
     const dated = (await start()) as { retry_after_ms?: number };
     assert.ok(dated.retry_after_ms! > 20_000 && dated.retry_after_ms! <= 31_000);
@@ -204,7 +204,7 @@ describe('a start that goes wrong', () => {
     );
   });
 
-  test('a start that is given up is obeyed', async () => {
+  test('an aborted start stops', async () => {
     const outcome = await start({ signal: AbortSignal.abort() });
     assert.equal(outcome.outcome, 'not_accepted');
     assert.equal(stand.fake.calls.length, 0);
@@ -227,8 +227,8 @@ describe('a start that goes wrong', () => {
   });
 });
 
-describe('looks', () => {
-  test('it starts, runs with progress and logs, and is done with its pictures', async () => {
+describe('polls', () => {
+  test('a job starts, runs with progress and logs, and is done with its images', async () => {
     const seen: JobState[] = [];
     const input = { prompt: 'a lighthouse', num_outputs: 2 };
     const handle = handleOf(await start({ input }));
@@ -253,7 +253,7 @@ describe('looks', () => {
     assert.equal(lastCall().path, `/v1/predictions/${handle.id}`);
   });
 
-  test('whatever form the output has, callers find it under a plain name', async () => {
+  test('an output of any form gets a plain name', async () => {
     const shapes: [string, unknown][] = [
       ['maker/retouch', ['images']],
       ['maker/films', ['video']],
@@ -294,7 +294,7 @@ describe('looks', () => {
     'poll-error-in-200',
   ];
   for (const fault of passing) {
-    test(`${fault}: one look fails, the job goes on`, async () => {
+    test(`${fault}: one poll fails, the job goes on`, async () => {
       const handle = handleOf(await start());
       stand.fake.play(fault);
       await assert.rejects(stand.upstream.poll(handle, SIGNAL), (error: Error) => {
@@ -316,7 +316,7 @@ describe('looks', () => {
       assert.equal((await stand.upstream.poll(handle, SIGNAL)).state, 'missing');
   });
 
-  test('a look that is given up is obeyed', async () => {
+  test('an aborted poll stops', async () => {
     const handle = handleOf(await start());
     const calls = stand.fake.calls.length;
     await assert.rejects(stand.upstream.poll(handle, AbortSignal.abort()));
@@ -361,7 +361,7 @@ describe('cancel', () => {
     });
   });
 
-  test('it resolves whatever happens', async () => {
+  test('it always resolves', async () => {
     await stand.upstream.cancel!({ id: 'nobody' }, SIGNAL);
     await stand.upstream.cancel!({ id: '../../account' }, SIGNAL);
     assert.equal(lastCall().path, '/v1/predictions/..%2F..%2Faccount/cancel');
@@ -396,7 +396,7 @@ test('addresses in a reply are not called, so the token stays with the base addr
   for (const url of calls) assert.ok(url.startsWith(`${stand.fake.url}/`), url);
 });
 
-test('the check tells whether the token is taken, without making anything', async () => {
+test('the check says whether the token is accepted, and makes nothing', async () => {
   assert.equal(await stand.upstream.check!(SIGNAL), null);
   const wrong = await openStand({ key: 'wrong' });
   assert.match((await wrong.upstream.check!(SIGNAL))!, /401.*authentication token/);
@@ -410,7 +410,7 @@ test('its models are the official ones and the own deployments', async () => {
   assert.ok(names.includes('deployments/maker/films-live'));
 });
 
-test('what is no list and no model is not taken for one', async () => {
+test('a page that is not a list or a model does not count as one', async () => {
   const has = (upstream: Upstream, model: string) => upstream.hasModel!(model, SIGNAL);
   const names = ['maker/pictures', `maker/pictures:${version}`, 'deployments/maker/films-live'];
   for (const name of names) assert.equal(await has(stand.upstream, name), true, name);

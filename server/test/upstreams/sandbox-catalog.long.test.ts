@@ -58,7 +58,7 @@ describe("the sandbox's catalog", () => {
     assert.ok(rows.some((row) => row.price.max === 0));
   });
 
-  test('takes every form of a size that its price is told in', () => {
+  test('takes every form of a size by which it is priced', () => {
     const model = rows.find(({ id }) => id === 'sandbox/canvas/max/text-to-image')!;
     const fits = (image_size: unknown) =>
       validateInput(model, { prompt: 'x', image_size }) === null;
@@ -70,7 +70,7 @@ describe("the sandbox's catalog", () => {
       assert.ok(!fits(size), size);
   });
 
-  test('says what is wrong with a size, and nothing that is not', () => {
+  test('says exactly what is wrong with a size', () => {
     const model = rows.find(({ id }) => id === 'sandbox/canvas/max/text-to-image')!;
     const told = (image_size: unknown) =>
       validateInput(model, { prompt: 'x', image_size })!.map(({ path, message }) => path + message);
@@ -115,7 +115,7 @@ describe("the sandbox's catalog", () => {
     assert.throws(() => price(model, { prompt: 'x', num_images: 101 }), { code: 'unpriceable' });
   });
 
-  test('counts films in seconds and pictures in images', () => {
+  test('counts videos in seconds and images in images', () => {
     const words = { video: 'seconds', image: 'images', text: 'tokens' };
     for (const row of rows) assert.equal(row.max_unit, words[row.kind], row.id);
   });
@@ -131,7 +131,7 @@ describe("the sandbox's catalog", () => {
     ['sandbox-sketch', '4k', 512],
   ] as const;
   for (const [id, resolution, side] of sizes) {
-    test(`what ${id} does not price cannot be slipped past it`, async () => {
+    test(`a field that ${id} does not price does not reach the sandbox`, async () => {
       const row = rows.find((each) => each.id === id)!;
       const asked = { prompt: 'x', resolution, width: 2000, height: 2000, image_size: '900x900' };
       assert.equal(validateInput(row, asked), null);

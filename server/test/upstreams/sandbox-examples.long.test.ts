@@ -74,7 +74,7 @@ describe('the example', () => {
 });
 
 describe('what an example costs', () => {
-  test('is what its card adds up to', async () => {
+  test('is the sum on its card', async () => {
     for (const { id } of rows.filter(({ kind }) => kind !== 'text')) {
       const { price, charged_usd_micro, quoted_usd_micro } = await finished(id);
       const sum = Math.ceil(Number(price.unit_price_usd_micro) * price.quantity - 1e-6);
@@ -82,14 +82,14 @@ describe('what an example costs', () => {
     }
   });
 
-  test('of a film made longer is for the seconds that were added', async () => {
+  test('of an extended video is for the added seconds', async () => {
     const card = await finished('sandbox/film/video-extend');
     assert.deepEqual([card.price.quantity, card.charged_usd_micro], [1, '50000']);
     const { video } = await get(`${card.request_id}/response`);
     assert.ok(Math.abs(video.duration - 5) < 0.05, `${video.duration} s`);
   });
 
-  test('of a part of a sound is for all that was asked, and no less came', async () => {
+  test('of a part of audio is for the requested length, which was delivered', async () => {
     const id = 'sandbox/film/video-to-audio';
     for (const [duration_seconds, price] of [
       [0.5, '2000'],

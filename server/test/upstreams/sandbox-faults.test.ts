@@ -57,7 +57,7 @@ describe('faults on request', () => {
     assert.equal(madeOf(await end('sandbox:lost')).files.length, 1);
   });
 
-  test('sandbox:slow is ready when asked, and tells its progress until then', async () => {
+  test('sandbox:slow is ready at the requested time, and shows its progress until then', async () => {
     const handle = handleOf(await ask('sandbox:slow=600'));
     const early = await opened.sandbox.poll(handle, SIGNAL);
     assert.equal(early.state, 'running');
@@ -78,13 +78,13 @@ describe('faults on request', () => {
     assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'failed');
   });
 
-  test('sandbox:bad-output claims a picture that is none', async () => {
+  test('sandbox:bad-output delivers an image that is not one', async () => {
     const { files } = madeOf(await end('sandbox:bad-output'));
     assert.equal(files[0]!.content_type, 'image/png');
     await assert.rejects(sharp(files[0]!.bytes).metadata());
   });
 
-  test('a film that is slow takes its time in the same words', async () => {
+  test('a video is slow by the same words', async () => {
     const input = { prompt: 'sandbox:slow=3600', ...tiny, duration_seconds: 1 };
     const outcome = await start(opened.sandbox, 'text-to-video', input);
     assert.equal((await opened.sandbox.poll(handleOf(outcome), SIGNAL)).state, 'running');

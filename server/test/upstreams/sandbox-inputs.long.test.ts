@@ -49,7 +49,7 @@ async function keptIn(dir: string): Promise<string[]> {
   return lists.flat();
 }
 
-describe('what cannot be worked with is rejected, in words, and leaves nothing behind', () => {
+describe('an unusable input is rejected in words, and leaves nothing behind', () => {
   const cases: [name: string, task: string, input: Record<string, unknown>, message: RegExp][] = [
     ['an unknown task', 'paint', {}, /no task/],
     ['no prompt', 'text-to-image', { prompt: ' ' }, /prompt/],
@@ -137,7 +137,7 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
     assert.deepEqual(await keptIn(dir), []);
   });
 
-  test('a start that is given up is not accepted', async (t) => {
+  test('an aborted start is not accepted', async (t) => {
     const { dir, sandbox } = await newSandbox(t);
     const outcome = await start(
       sandbox,
@@ -158,7 +158,7 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
 });
 
 describe('addresses of the caller', () => {
-  test('are fetched by the given door, and only those of the web', async (t) => {
+  test('are fetched by the given client, and only over http and https', async (t) => {
     const asked: string[] = [];
     const { sandbox } = await newSandbox(t, {
       download: async (url) => {
@@ -192,7 +192,7 @@ describe('addresses of the caller', () => {
     assert.doesNotMatch((outcome as { message: string }).message, /10\.0\.0\.7/);
   });
 
-  test('that take longer than all of them may are rejected, and nothing stays', async (t) => {
+  test('that together take longer than allowed are rejected, and nothing stays', async (t) => {
     const open = async () =>
       (async function* (): AsyncIterable<Uint8Array> {
         yield new Uint8Array(1);
@@ -226,7 +226,7 @@ describe('addresses of the caller', () => {
   });
 });
 
-test('media in fields that the row does not know are not looked at', async (t) => {
+test('media in fields that the row does not know are ignored', async (t) => {
   const asked: string[] = [];
   const { sandbox } = await newSandbox(t, {
     download: async (url) => {
@@ -246,7 +246,7 @@ test('media in fields that the row does not know are not looked at', async (t) =
   assert.deepEqual(asked, [known.image_url]);
 });
 
-test('nobody else on this machine can read prompts, inputs or outputs, also in an old folder', async (t) => {
+test('no other user of the machine can read prompts, inputs or outputs, also in an old folder', async (t) => {
   const { dir, sandbox } = await newSandbox(t);
   await chmod(dir, 0o755);
   await make(sandbox, 'edit', { prompt: 'x', ...image }, { files });

@@ -135,7 +135,7 @@ describe('every task makes real media', () => {
     assert.deepEqual([width, height], [1, 1]);
   });
 
-  test('video-analyze tells the true properties and makes no media', async () => {
+  test('video-analyze reports the true properties and makes no media', async () => {
     const { files, fields } = await make(
       opened.sandbox,
       'video-analyze',
@@ -150,7 +150,7 @@ describe('every task makes real media', () => {
     assert.equal(audio.sample_rate, 24_000);
   });
 
-  test('layers laid over one another give the picture back', async () => {
+  test('all layers together give the image', async () => {
     const { files } = await make(
       opened.sandbox,
       'layer-decomposition',

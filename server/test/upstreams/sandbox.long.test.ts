@@ -173,7 +173,7 @@ describe('the folder', () => {
     while ((await readdir(join(dir, 'jobs'))).includes('old')) await wait(5);
   });
 
-  test('is left without a half: every result names files that are there', async (t) => {
+  test('has only complete results: every result names existing files', async (t) => {
     const { dir, sandbox } = await newSandbox(t);
     await make(sandbox, 'text-to-image', { prompt: 'x', ...tiny, num_images: 2 }, { key: 'two' });
     const { made } = JSON.parse(
@@ -188,7 +188,7 @@ describe('the folder', () => {
   });
 });
 
-test('a picture takes its natural time, when nobody asks for speed', async (t) => {
+test('an image takes its natural time without a setting for speed', async (t) => {
   const { sandbox } = await newSandbox(t, { speed: 1 });
   const outcome = await start(sandbox, 'text-to-image', { prompt: 'x', ...tiny });
   const { poll_after_ms } = outcome as { poll_after_ms: number };

@@ -101,7 +101,7 @@ for (const stream of [false, true])
       assert.deepEqual(await paused(service, 'talk'), []);
     });
 
-    test('a key that met its limit rests alone, and no call fails', async () => {
+    test('a key at its limit is paused alone, and no call fails', async () => {
       server.answers.a = limited(60);
       assert.deepEqual(await says(6, stream), [200, 200, 200, 200, 200, 200]);
       assert.equal(shown().replaceAll(/[bc]/g, ''), 'a', 'it was called again while it was paused');
@@ -114,8 +114,8 @@ for (const stream of [false, true])
     });
   });
 
-describe('a key that is not taken', () => {
-  test('rests alone at the first answer, and the operator is told which by its name', async () => {
+describe('a refused key', () => {
+  test('is paused alone at the first answer, and the log names it', async () => {
     server.answers.b = wrongKey;
     assert.deepEqual(await says(4), [200, 200, 200, 200]);
     assert.deepEqual(await paused(service, 'talk'), ['b']);
@@ -172,7 +172,7 @@ describe('a key that is not taken', () => {
     assert.ok(!attention.data.some(({ what }: any) => what === 'credential_refused'));
   });
 
-  test('is called again at once where the operator ends the pause of the upstream', async () => {
+  test('is used again at once if the operator ends the pause of the upstream', async () => {
     server.answers.b = wrongKey;
     await says(3);
     delete server.answers.b;
@@ -223,8 +223,8 @@ describe('an input that is refused whichever key is shown', () => {
       });
 });
 
-describe('where all keys rest', () => {
-  test('a call fails once each was asked once, the upstream rests, and the first to end wakes it', async () => {
+describe('while all keys are paused', () => {
+  test('a call fails after one try with each, the upstream is paused, and the first pause that ends resumes it', async () => {
     for (const letter of ['a', 'b', 'c'] as const) server.answers[letter] = wrongKey;
     const reply = await say();
     assert.deepEqual([reply.status, reply.body.error.code], [503, 'capacity_unavailable']);
@@ -249,7 +249,7 @@ describe('where all keys rest', () => {
     assert.equal(shown(), 'cc');
   });
 
-  test('for a model, that model rests, and calls of an upstream that is away are no key’s fault', async () => {
+  test('for a model, the model is paused; calls of an upstream that is away blame no key', async () => {
     for (const letter of ['a', 'b', 'c'] as const) server.answers[letter] = limited(3);
     assert.equal((await say()).status, 503);
     assert.deepEqual(await paused(service, 'talk'), ['a one', 'b one', 'c one', 'own one']);

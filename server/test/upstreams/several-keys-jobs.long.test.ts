@@ -163,7 +163,7 @@ describe('several keys, jobs', () => {
     world.service.log.length = 0;
   });
 
-  test('are taken in turn, and what a start used is kept with its intent', async () => {
+  test('are used in turn, and the key of a start is stored with its intent', async () => {
     const { service, account, step } = world;
     const starts: string[] = [];
     for (let i = 0; i < 4; i++) {
@@ -178,7 +178,7 @@ describe('several keys, jobs', () => {
     assert.equal(jobs.length, 4);
   });
 
-  test('one at its limit rests, and a job goes on with the next at once', async () => {
+  test('at their limit are paused one by one, and a job goes on with the next at once', async () => {
     const { service, account, step } = world;
     server.answers.a = limited(60);
     const ids: string[] = [];
@@ -198,7 +198,7 @@ describe('several keys, jobs', () => {
     assert.equal(jobs.length, 3);
   });
 
-  test('where all rest, each was asked once, and the first that ends its pause wakes the upstream', async () => {
+  test('are each tried once until all are paused, and the first pause that ends resumes the upstream', async () => {
     const { service, account, step } = world;
     for (const letter of ['a', 'b'] as const) server.answers[letter] = wrongKey;
     const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
@@ -260,7 +260,7 @@ describe('several keys, jobs', () => {
     );
   });
 
-  test('a look that is refused lets the looks of its key wait, and no others', async () => {
+  test('a refused poll delays polls of its key, and no others', async () => {
     const first = await running(world);
     server.answers.a = (call) => (call.method === 'GET' ? limited(100)() : null);
     const other = await submitted(world.service, world.account, { prompt: 'x' }, 'own/image');
@@ -277,7 +277,7 @@ describe('several keys, jobs', () => {
     assert.equal(server.shown(), 'b');
   });
 
-  test('a key that is gone is like an upstream that was taken away', async () => {
+  test('a removed key is like a removed upstream', async () => {
     const { service, operator } = world;
     const id = await running(world);
     const base = await world.restarted('b');
@@ -333,7 +333,7 @@ describe('one key', () => {
   });
   after(() => world.service.stop());
 
-  test('is named nowhere, and may be changed while its jobs run', async () => {
+  test('is not named, and may be changed while its jobs run', async () => {
     const { service, account, operator, step } = world;
     await world.restarted('a');
     const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
@@ -369,7 +369,7 @@ describe('one key', () => {
   });
 });
 
-describe('a job that goes by our own key', () => {
+describe('a job that is found by our own key', () => {
   let world: World;
   before(async () => {
     world = await open('B');
@@ -393,7 +393,7 @@ describe('a job that goes by our own key', () => {
   });
 });
 
-describe('a call back', () => {
+describe('a callback', () => {
   let service: Service;
   let account: TestAccount;
   let replicate: Keyed;
@@ -438,7 +438,7 @@ models:
     return service.call('POST', path, { raw: body, headers, ...(base && { base }) });
   }
 
-  test('is proved by what the key of its attempt knows, also after the keys changed their order', async () => {
+  test('is verified by the key of its attempt, also after the keys changed their order', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 2; i++) {
       const id = await submitted(service, account, { prompt: 'x' }, 'own/image');

@@ -24,7 +24,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     return enter(browser, base, await operatorOf(service));
   }
 
-  test('say at an address that names nothing that there is no page, and calls get JSON', async () => {
+  test('say at an unknown address that there is no page, and calls get JSON', async () => {
     const { page, context, faults } = await open();
     const reply = await page.goto(`${base}/no/such?page=1`);
     assert.equal(reply!.status(), 404);
@@ -51,7 +51,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await ask(path, html), [404, json], path);
   });
 
-  test('take out of an address what they do not offer, and keep what they do', async () => {
+  test('remove unknown values from an address, and keep known ones', async () => {
     const { page, context, faults } = await open();
     for (const [asked, kept] of [
       ['/dashboard?days=999&by=model', '/dashboard?by=model'],

@@ -78,8 +78,8 @@ async function watched(
   return { account, owner, call };
 }
 
-describe('a balance that falls below what was named', () => {
-  test('is told once, however many look at the same time, and again only after it was above', async () => {
+describe('a balance that falls below the limit', () => {
+  test('is announced once, even if many processes check, and again only after it was above', async () => {
     const { account, owner, call } = await watched({ webhook_url: url });
     const { account_id } = account;
     const payer = await person(service, { [account_id]: 'billing' });
@@ -110,7 +110,7 @@ describe('a balance that falls below what was named', () => {
     assert.deepEqual([posts.length, letters.length], [2, 4]);
   });
 
-  test('is told with a signature that any library of the standard takes', async () => {
+  test('is announced with a signature that any library of the standard accepts', async () => {
     const { account } = await watched({ webhook_url: url, emails: false });
     await move(account, -5.000001);
     await look();
@@ -134,7 +134,7 @@ describe('a balance that falls below what was named', () => {
     assert.deepEqual(sent, [{ cause: 'low_balance', url, status: 200, request_id: null }]);
   });
 
-  test('is told when mail works again, and the webhook does not come twice', async () => {
+  test('is announced when mail works again, and the webhook does not come twice', async () => {
     const { account } = await watched({ webhook_url: url });
     answers = 500;
     let broken = true;
@@ -161,7 +161,7 @@ describe('a balance that falls below what was named', () => {
     assert.deepEqual([posts.length, letters.length], [1, 1]);
   });
 
-  test('is told by the next one where the first has died on the way', async () => {
+  test('is announced by the next process if the first one died on the way', async () => {
     const { account } = await watched({ webhook_url: url });
     const { account_id } = account;
     await move(account, -6);
@@ -176,7 +176,7 @@ describe('a balance that falls below what was named', () => {
     assert.deepEqual([posts.length, letters.length], [1, 1]);
   });
 
-  test('is not told for ever where nobody can be reached', async () => {
+  test('is not announced for ever if nobody can be reached', async () => {
     const { account } = await watched({});
     let tried = 0;
     mail = async () => {
@@ -191,7 +191,7 @@ describe('a balance that falls below what was named', () => {
     assert.equal(tried, 5);
   });
 
-  test('is not told without a threshold, nor by a service without mail', async () => {
+  test('is not announced without a limit, or by a service without mail', async () => {
     const { account, call } = await watched({ low_balance_usd_micro: null, webhook_url: url });
     await move(account, -6);
     await look();
@@ -208,7 +208,7 @@ describe('a balance that falls below what was named', () => {
 });
 
 describe('the settings of alerts', () => {
-  test('are kept, and say who gets the letters', async () => {
+  test('are stored, and name the people who get e-mails', async () => {
     const { owner, call } = await watched({ webhook_url: url, emails: false });
     assert.deepEqual((await call('GET', '/alerts')).body, {
       low_balance_usd_micro: '5000000',
@@ -246,7 +246,7 @@ describe('the settings of alerts', () => {
     });
   }
 
-  test('are looked at by all of the account, and changed by who pays', async () => {
+  test('are shown to all people of the account, and changed by those who pay', async () => {
     const { account, call: byOwner } = await watched({});
     const { account_id } = account;
     const before = (await byOwner('GET', '/alerts')).body;

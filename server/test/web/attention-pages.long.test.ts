@@ -41,7 +41,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
   });
 
   for (const [size, viewport] of sizes) {
-    test(`says what is to be seen to, and leads there, at ${size} width`, async () => {
+    test(`names what needs attention, and leads there, at ${size} width`, async () => {
       const scheme = size === 'phone' ? 'dark' : 'light';
       const language = size === 'phone' ? 'ru' : 'en';
       const { page, context, faults } = await visitor(browser, { viewport, scheme, language });

@@ -50,15 +50,15 @@ async function oneDoubt(): Promise<void> {
   assert.ok(Math.abs(Date.now() - Date.parse(since!)) < 60_000, since);
 }
 
-describe('the operator is told', () => {
-  test('nothing where all is well', async () => {
+describe('the operator sees', () => {
+  test('nothing if all is well', async () => {
     await submit();
     await service.work();
     await act('/audit');
     assert.deepEqual(await lines(), []);
   });
 
-  test('that an upstream refuses the key, until a start goes well', async () => {
+  test('that an upstream refuses the key, until a start succeeds', async () => {
     const said = { outcome: 'not_accepted', why: 'credential', message: 'bad key' } as const;
     fake.behave.start = () => said;
     await submit();
@@ -73,7 +73,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('that it refuses the key or the credit, until an operator wakes it', async () => {
+  test('that it refuses the key or the credit, until an operator ends its pause', async () => {
     for (const [why, what] of Object.entries({
       account: 'credit_used_up',
       credential: 'credential_refused',
@@ -85,7 +85,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('what is paused, and not what was', async () => {
+  test('current pauses, and not earlier ones', async () => {
     await change(`insert into upstreams (name, model, paused_until)
       values ('fake', 'big', now() + interval '1 min'), ('fake', 'old', now() - interval '1 min')`);
     assert.deepEqual(await lines(), [{ what: 'model_paused', count: 1, of: ['fake big'] }]);
@@ -98,7 +98,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of a queue that comes near the age at which it is closed, and of no younger one', async () => {
+  test('a queue that is nearly too old, and no younger one', async () => {
     await submit();
     await change(`update requests set created_at = now() - interval '7 min'
       where status = 'IN_QUEUE'`);
@@ -110,7 +110,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of jobs that run at an upstream that is not set up any more', async () => {
+  test('jobs that run at an upstream that is no longer set up', async () => {
     fake.behave.poll = () => ({ state: 'running' });
     await submit();
     await submit();
@@ -125,7 +125,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of unknown outcomes, until each is resolved', async () => {
+  test('unknown outcomes, until each is resolved', async () => {
     fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
     await submit();
     await service.work();
@@ -139,7 +139,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of all unknown outcomes in one line, until a selection of them is resolved', async () => {
+  test('all unknown outcomes in one line, until a selection of them is resolved', async () => {
     fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
     const ids = [await submit(), await submit(), await submit(), await submit()];
     await service.work();
@@ -205,7 +205,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of jobs that ran out of time at an unknown cost, and of no other', async () => {
+  test('jobs that ran out of time at an unknown cost, and no others', async () => {
     fake.behave.poll = () => ({ state: 'running' });
     const job = await submit();
     await service.work();
@@ -223,7 +223,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of catalog files with problems, and of the rows that they leave out', async () => {
+  test('catalog files with problems, and the rows that they leave out', async () => {
     const path = join(service.dir, 'catalog', 'broken.yaml');
     writeFileSync(path, 'upstream: fake\nmodels:\n  - { id: broken/image, kind: smell }\n');
     await service.app.catalog.reload();
@@ -237,7 +237,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of rows that are sold below the cost that they state', async () => {
+  test('rows that are sold below their stated cost', async () => {
     const path = join(service.dir, 'catalog', 'fake.yaml');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('cost_usd: "0.004"', 'cost_usd: "0.04"'));
@@ -248,7 +248,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of books that do not balance, and of a proof that is old', async () => {
+  test('books that do not balance, and an old audit', async () => {
     const found = JSON.stringify([{ law: 'sums are zero', says: 'x', found: [] }]);
     await change(`update audit_results set ok = false, violations = '${found}'`);
     assert.deepEqual(await lines(), [{ what: 'books_broken', count: 1, of: ['sums are zero'] }]);
@@ -259,7 +259,7 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
-  test('of models that cost more than they brought, and can stop and resume one', async () => {
+  test('models that cost more than they brought, and can stop and resume one', async () => {
     fake.behave.start = () => ({
       outcome: 'done',
       result: { ...images(1), cost_usd_micro: 2_000_000n },
@@ -285,7 +285,7 @@ describe('the operator is told', () => {
   });
 });
 
-test('who runs no service is told nothing of it', async () => {
+test('nothing of this as a person who is not an operator', async () => {
   const owner = await person(service, { [customer.account_id]: 'owner' });
   assert.equal((await owner.call('GET', '/api/operator/attention')).status, 404);
 });

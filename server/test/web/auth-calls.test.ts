@@ -49,7 +49,7 @@ async function get(target: string, { cookies }: Person) {
   return { status: Number(reply.split(' ')[1]), reply };
 }
 
-describe('a body that is no JSON', () => {
+describe('a body that is not JSON', () => {
   const fields = ({ email }: Person) => new URLSearchParams({ email, password }).toString();
 
   const types = [
@@ -61,7 +61,7 @@ describe('a body that is no JSON', () => {
     'application/vnd.api+json',
   ];
   for (const type of inShort(3, types)) {
-    test(`is not taken as ${type}: the limits of an address would not see it`, async () => {
+    test(`is refused as ${type}, because the limits of an address would not see it`, async () => {
       const ada = await person(service);
       const reply = await post('/api/auth/sign-in/email', fields(ada), type);
       assert.deepEqual([reply.status, reply.body.error.code], [415, 'unsupported_media_type']);
@@ -77,7 +77,7 @@ describe('a body that is no JSON', () => {
   }
 });
 
-describe('an address to lead on to', () => {
+describe('an address to go on to', () => {
   const elsewhere = [
     'https://evil.example/',
     '//evil.example',
@@ -108,7 +108,7 @@ describe('an address to lead on to', () => {
     });
   }
 
-  test('is taken where it is one of the pages', async () => {
+  test('is accepted if it is one of the pages', async () => {
     for (const to of ['/sign-in', '/sign-in?to=%2Fdashboard', `${originOf(service)}/sign-in`]) {
       const path = `/api/auth/verify-email?token=x&callbackURL=${encodeURIComponent(to)}`;
       const reply = await stranger(service).call('GET', path);
@@ -137,7 +137,7 @@ describe('a call that the pages do not make', () => {
     });
   }
 
-  test('is not reached in letters that mean the same', async () => {
+  test('is not reached by another spelling of its path', async () => {
     const ada = await person(service);
     const body = JSON.stringify({ email: ada.email, password });
     const reply = await post('/api/auth/sign-in/%65mail', body, 'application/json');
@@ -145,7 +145,7 @@ describe('a call that the pages do not make', () => {
   });
 });
 
-describe('what the library refuses has the shape of every refusal', () => {
+describe("the library's refusals have the form of all refusals", () => {
   const refused = async (answer: Promise<{ status: number; headers: Headers; body: any }>) => {
     const { status, headers, body } = await answer;
     assert.deepEqual(Object.keys(body), ['error']);
@@ -173,7 +173,7 @@ describe('what the library refuses has the shape of every refusal', () => {
     ]);
   });
 
-  test('a provider that is not there', async () => {
+  test('an unknown provider', async () => {
     const body = { provider: 'oidc', callbackURL: '/' };
     assert.deepEqual(
       await refused(stranger(service).call('POST', '/api/auth/sign-in/social', body)),
@@ -196,7 +196,7 @@ describe('what the library refuses has the shape of every refusal', () => {
     assert.ok(seconds > 1 && seconds <= 60, String(seconds));
   });
 
-  test('nobody who is signed in', async () => {
+  test('without a session', async () => {
     const path = '/api/auth/passkey/list-user-passkeys';
     const told = await refused(stranger(service).call('GET', path));
     assert.deepEqual(told.slice(0, 3), [401, 'unauthorized', 'authentication_error']);
@@ -204,7 +204,7 @@ describe('what the library refuses has the shape of every refusal', () => {
 });
 
 describe('from another place', () => {
-  test('of the same name over another scheme or port a change is refused', async () => {
+  test('with the same host name and another scheme or port, a change is refused', async () => {
     const ada = await person(service);
     const own = new URL(originOf(service));
     for (const origin of [`https://${own.host}`, `http://${own.hostname}:1`, 'null']) {
@@ -222,7 +222,7 @@ describe('from another place', () => {
   });
 });
 
-test('what a stranger says about where to lead on to is not written down', async () => {
+test("a stranger's address to go on to is not logged", async () => {
   const long = `/${'x'.repeat(3000)}\\spoken-by-a-stranger`;
   const query = new URLSearchParams({ token: 'x', callbackURL: long }).toString();
   assert.equal(

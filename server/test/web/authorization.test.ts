@@ -143,7 +143,7 @@ const routes = webRoutes();
 const known = () => routes.filter((route) => wanted.has(nameOf(route)));
 const nameOf = ({ method, path }: WebRoute) => `${method} ${path}`;
 
-test('every route has its cells, and no cell is of a route that is gone', () => {
+test('the table has every route, and no unknown one', () => {
   const names = routes.map(nameOf);
   const without = names.filter((name) => !wanted.has(name));
   const gone = [...wanted.keys()].filter((name) => !names.includes(name));
@@ -205,7 +205,7 @@ describe('the gate before the handlers', () => {
   }
 
   for (const [i, column] of columns.entries()) {
-    test(`lets ${column} to what is theirs, and to nothing else`, async () => {
+    test(`lets ${column} use their routes, and no others`, async () => {
       // One after the other, because all at once would time out waiting for a connection.
       const answers: [string, string][] = [];
       for (const route of known()) answers.push([nameOf(route), await knock(route, column)]);

@@ -51,7 +51,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
   }
 
   for (const [size, viewport] of sizes)
-    test(`shows the way of a payment to the balance, at ${size} width`, async () => {
+    test(`shows a payment until it is on the balance, at ${size} width`, async () => {
       const account = await service.account({ usd: 0 });
       const who = await person(service, { [account.account_id]: 'billing' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
@@ -149,7 +149,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('says in Russian what it says in English', async () => {
+  test('says the same in Russian', async () => {
     const account = await service.account({ usd: 0 });
     const who = await person(service, { [account.account_id]: 'owner' });
     const { page, context, faults } = await enter(browser, base, who, { language: 'ru' });

@@ -43,7 +43,7 @@ describe('while strangers try passwords', () => {
     assert.equal((await ada.call('GET', '/api/me')).status, 200);
   });
 
-  test('what another address, another secret or nobody has signed does not help', async () => {
+  test('a mark that is unsigned, or signed for another address or with another secret, does not help', async () => {
     const ada = await person(service);
     const eve = await person(service);
     await lockOut(ada.email);
@@ -66,7 +66,7 @@ describe('while strangers try passwords', () => {
   });
 });
 
-test('the calls of the pages say that their type is not to be guessed', async () => {
+test("replies to the pages' calls have nosniff", async () => {
   const ada = await person(service);
   for (const path of ['/api/web', '/api/me']) {
     const { headers } = await ada.call('GET', path);

@@ -107,7 +107,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     }
   }
 
-  test('let nobody spend whose role may not', async () => {
+  test('let no role spend that may not', async () => {
     const before = await service.transfers();
     const { page, context } = await open('/dashboard/docs/reference?op=submit', {}, 'read_only');
     await page.getByText('Your role cannot make this call.').waitFor();
@@ -116,7 +116,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('say what a call costs before it is sent, and show what became of it', async () => {
+  test('say what a call costs before it is sent, and show its result', async () => {
     const before = await service.transfers();
     const { page, context } = await open('/dashboard/docs/reference?op=submit', {});
     await page.getByText(/^Charges your balance: /).waitFor();
@@ -152,7 +152,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('offer nobody to try a call of the operator\u2019s programs', async () => {
+  test('offer no form for calls of the operator\u2019s API', async () => {
     const { page, context } = await open('/dashboard/docs/reference?op=creditAccount', {});
     await page.getByText(/cannot be tried here: .* the operator/).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);

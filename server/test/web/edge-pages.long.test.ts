@@ -67,7 +67,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
-  test('work in a browser that names a language which is none', async () => {
+  test('work in a browser with an invalid language', async () => {
     const { page, context, faults } = await open();
     await page.addInitScript(
       `Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'en'] })`,
@@ -87,7 +87,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('are sound where the address names nothing, and whatever a person is called', async () => {
+  test('work at an unknown address, and with any name of a person', async () => {
     const { page, context, account } = await open();
     for (const name of ['Zoe Yellow', 'Bob Lime', 'Ada Cyan', 'Quentin Orange'])
       await named(await person(service, { [account.account_id]: 'developer' }), name);
@@ -117,7 +117,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('keep what can be done with a key in sight, however long its name', async () => {
+  test('keep the actions on a key visible, also with a long name', async () => {
     const { page, context, account } = await open(operator, { viewport: desktop });
     const name = 'production_'.repeat(9);
     await service.db.run(rawSql('update keys set name = $1 where id = $2', [name, account.key_id]));

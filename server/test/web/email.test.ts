@@ -40,7 +40,7 @@ async function tokenFor(email: string): Promise<string> {
 }
 
 describe('another e-mail address', () => {
-  test('counts once the link that was sent there is opened, and ends the one before', async () => {
+  test('counts once its link is opened, and replaces the earlier address', async () => {
     const ada = await person(service);
     const other = await person(service);
     const email = fresh();
@@ -78,7 +78,7 @@ describe('another e-mail address', () => {
     assert.equal((await confirm(token)).status, 400);
   });
 
-  test('is asked for with the password, and not by a found browser', async () => {
+  test('needs the password, so that a found browser cannot change it', async () => {
     const ada = await person(service);
     const email = fresh();
     const wrong = await ask(ada, email, { password: 'not my password' });
@@ -105,7 +105,7 @@ describe('another e-mail address', () => {
     assert.equal(lettersTo(email).length, 1);
   });
 
-  test('of somebody else is answered alike, and only its owner learns of it', async () => {
+  test('of another person gets the same answer, and only its owner gets an e-mail', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const free = await ask(eve, fresh());
     const taken = await ask(eve, ada.email);
@@ -116,7 +116,7 @@ describe('another e-mail address', () => {
     assert.equal(await signIn(ada.email), 200);
   });
 
-  test('that somebody got meanwhile is not taken from them', async () => {
+  test('that another person got meanwhile stays theirs', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const email = fresh();
     for (const each of [ada, eve]) assert.equal((await ask(each, email)).status, 200);
@@ -163,7 +163,7 @@ describe('another e-mail address', () => {
     });
   }
 
-  test('is asked for five times an hour, and tried with few passwords', async () => {
+  test('can be requested five times an hour, and with few wrong passwords', async () => {
     const ada = await person(service);
     for (let i = 0; i < 5; i++) assert.equal((await ask(ada, fresh())).status, 200);
     const email = fresh();
@@ -175,7 +175,7 @@ describe('another e-mail address', () => {
     assert.equal(lettersTo(email).length, 0);
   });
 
-  test('is given by an operator, who leaves a row in the log', async () => {
+  test('is set by an operator, with a row in the log', async () => {
     const account = await service.account();
     const ada = await person(service, { [account.account_id]: 'owner' });
     const operator = await operatorOf(service);

@@ -7,7 +7,7 @@ import { inShort } from '../kit/long.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
-describe('the way in', { skip: withoutBrowser() ?? false }, () => {
+describe('signing up and in', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let base: string;
@@ -21,7 +21,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
   });
 
   for (const [size, viewport] of sizes) {
-    test(`signs somebody up and in, and out again, at ${size} width`, async () => {
+    test(`a person signs up, in and out, at ${size} width`, async () => {
       const { page, context, faults } = await visitor(browser, { viewport });
       const email = `ada-${size}@example.com`;
       await page.goto(`${base}/dashboard/requests`);
@@ -75,7 +75,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('speaks Russian to whom prefers it, in the dark as well', async () => {
+  test('is in Russian for browsers that prefer it, also in dark', async () => {
     const { page, context, faults } = await visitor(browser, { language: 'ru', scheme: 'dark' });
     await page.goto(`${base}/sign-in`);
     await page.getByRole('heading', { name: 'Войти' }).waitFor();
@@ -85,7 +85,7 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(faults, []);
   });
 
-  test('leads back to the page that was asked for, and to no other site', async () => {
+  test('leads back to the requested page, and to no other site', async () => {
     const { account_id } = await service.account();
     const { email } = await person(service, { [account_id]: 'owner' });
     const { page, context, faults } = await visitor(browser);

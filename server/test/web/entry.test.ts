@@ -25,7 +25,7 @@ const signUp = (email: string, more: object = {}) =>
   stranger(service).call('POST', '/api/sign-up', { name: 'Ada', email, password, ...more });
 
 describe('signing up', () => {
-  test('makes a person who owns an account with nothing in it, and can sign in', async () => {
+  test('makes a person who owns an empty account and can sign in', async () => {
     assert.equal((await signUp('ada@example.com')).status, 200);
     assert.deepEqual(await accountsOf('ada@example.com'), [
       { role: 'owner', email: 'ada@example.com' },
@@ -39,7 +39,7 @@ describe('signing up', () => {
     assert.deepEqual(balance.body, { available_usd_micro: '0', reserved_usd_micro: '0' });
   });
 
-  test('is refused with a name that holds what is not seen', async () => {
+  test('is refused with invisible characters in the name', async () => {
     const { status, body } = await signUp('odd@example.com', { name: 'A\u202Eda' });
     assert.equal(status, 400);
     assert.match(body.error.message, /invisible/);
@@ -127,7 +127,7 @@ describe('signing in', () => {
 });
 
 describe('an invitation', () => {
-  test('lets who has the address into the account, once', async () => {
+  test('lets a person with the address into the account, once', async () => {
     const { account_id } = await service.account();
     const email = 'invited@example.com';
     const { token } = await invite(service.db, {
@@ -144,7 +144,7 @@ describe('an invitation', () => {
     assert.equal(again.status, 400);
   });
 
-  test('is worth nothing to somebody else', async () => {
+  test('is useless to another person', async () => {
     const { account_id } = await service.account();
     const { token } = await invite(service.db, {
       account_id,

@@ -34,7 +34,7 @@ after(() => service.stop());
 
 const signInAs = (who: Person, email: string, given = password) =>
   who.call('POST', '/api/auth/sign-in/email', { email, password: given });
-test('a page of this machine is shown at the address that its changes are taken from', async () => {
+test('on this machine, a page redirects to the address from which changes are accepted', async () => {
   const origin = originOf(service);
   const { port } = new URL(origin);
   const path = '/dashboard/keys?state=all';
@@ -49,7 +49,7 @@ test('a page of this machine is shown at the address that its changes are taken 
   assert.ok(elsewhere.to === undefined || elsewhere.to.startsWith(`${origin}/`));
 });
 
-test('an address that the dashboard had before leads to its new one', async () => {
+test('an old address of the dashboard redirects to the new one', async () => {
   const { host } = new URL(originOf(service));
   const moved = [
     ['/cabinet', '/dashboard'],
@@ -77,14 +77,14 @@ describe('the calls of the sign-in library', () => {
     ['POST', '/passkey/delete-passkey', { id: 'x' }],
   ];
   for (const [method, path, body] of own) {
-    test(`${method} ${path} is for who is signed in`, async () => {
+    test(`${method} ${path} needs a session`, async () => {
       const reply = await stranger(service).call(method, `/api/auth${path}`, body);
       assert.equal(reply.status, 401);
       assert.equal(reply.headers.getSetCookie().length, 0);
     });
   }
 
-  test('that the pages do not use are not there, for who is signed in either', async () => {
+  test('that the pages do not use do not exist, also with a session', async () => {
     const ada = await person(service);
     const gone = `GET /get-session, GET /list-sessions, POST /revoke-session, POST /revoke-sessions,
       POST /update-user, POST /update-session, POST /sign-up/email, POST /change-email,
@@ -119,7 +119,7 @@ describe('the calls of the sign-in library', () => {
     assert.ok(!answers.some(({ text }) => text.includes(token)));
   });
 
-  test('take no passkey from who signed in long ago', async () => {
+  test('add no passkey if the sign-in was long ago', async () => {
     const ada = await person(service);
     const path = '/api/auth/passkey/generate-register-options';
     assert.equal((await ada.call('GET', path)).status, 200);
@@ -134,7 +134,7 @@ describe('the calls of the sign-in library', () => {
 });
 
 describe('a session', () => {
-  test('that is ended opens nothing from the next call on', async () => {
+  test('that is ended is refused from the next call on', async () => {
     const { account_id } = await service.account();
     const ada = await person(service, { [account_id]: 'owner' });
     const other = visitorOf(service, ada.id, ada.email);
@@ -152,7 +152,7 @@ describe('a session', () => {
     assert.equal((await ada.call('DELETE', `/api/me/sessions/${session_id}`)).status, 404);
   });
 
-  test('of somebody else cannot be ended', async () => {
+  test('of another person cannot be ended', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const { body } = await ada.call('GET', '/api/me');
     for (const id of [body.session_id, 'x', `${body.session_id}'`])
@@ -161,7 +161,7 @@ describe('a session', () => {
     assert.equal((await ada.call('GET', '/api/me')).status, 200);
   });
 
-  test('is made anew at each sign-in: one that was planted is not taken over', async () => {
+  test('is new at each sign-in: a planted one is not reused', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const planted = visitorOf(service, ada.id, ada.email);
     for (const [name, value] of eve.cookies) planted.cookies.set(name, value);
@@ -171,7 +171,7 @@ describe('a session', () => {
     assert.notDeepEqual([...planted.cookies], [...eve.cookies]);
   });
 
-  test('is not forged with what stands in the database', async () => {
+  test('cannot be forged from the database', async () => {
     const ada = await person(service);
     const [name, value] = [...ada.cookies].find(([each]) => each.endsWith('session_token'))!;
     const token = decodeURIComponent(value).split('.')[0]!;
@@ -203,7 +203,7 @@ describe('a session', () => {
   });
 });
 
-describe('what a browser is told', () => {
+describe('headers to a browser', () => {
   const cookieAt = async (baseUrl: string) => {
     const { app, base } = await service.another({ FAREBOX_BASE_URL: baseUrl });
     const { email } = await person(service);
@@ -221,7 +221,7 @@ describe('what a browser is told', () => {
     };
   };
 
-  test('over https: a cookie of this host alone, and no way back to http', async () => {
+  test('over https: a cookie of this host only, and HSTS', async () => {
     const { cookie, device, hsts } = await cookieAt('https://farebox.example/v1');
     assert.match(device, /^__Host-farebox\.device=\S+; Path=\/; .*HttpOnly; SameSite=Lax; Secure$/);
     assert.match(
@@ -231,7 +231,7 @@ describe('what a browser is told', () => {
     assert.equal(hsts, 'max-age=31536000');
   });
 
-  test('over plain http: a cookie that the browser takes there, unread by scripts', async () => {
+  test('over plain http: a cookie that the browser accepts and scripts cannot read', async () => {
     const { cookie, device, hsts } = await cookieAt('http://farebox.test/v1');
     assert.match(device, /^farebox\.device=\S+; Path=\/; .*HttpOnly; SameSite=Lax$/);
     assert.match(
@@ -241,7 +241,7 @@ describe('what a browser is told', () => {
     assert.equal(hsts, null);
   });
 
-  test('with each page: run nothing but our own scripts, stand in no frame, tell nobody', async () => {
+  test('with each page: only our own scripts, no frames, no referrer', async () => {
     const nonces = new Set<string>();
     for (const path of ['/', '/sign-in', '/reset?token=secret', '/dashboard/team', '/operator']) {
       const { status, headers, text } = await stranger(service).call('GET', path);
@@ -263,14 +263,14 @@ describe('what a browser is told', () => {
     assert.equal(nonces.size, 5);
   });
 
-  test('with what is about people: keep no copy', async () => {
+  test('with data about people: no caching', async () => {
     const ada = await person(service);
     for (const path of ['/api/me', '/api/me/security', '/api/auth/passkey/list-user-passkeys'])
       assert.equal((await ada.call('GET', path)).headers.get('cache-control'), 'no-store', path);
   });
 });
 
-test('no password, no code and no token was ever logged or kept in clear', async () => {
+test('no password, code or token is logged or stored in clear', async () => {
   const { account_id } = await service.account();
   const ada = await person(service, { [account_id]: 'owner' });
   const secret = 'a password that stands nowhere';

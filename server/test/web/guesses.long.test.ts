@@ -38,7 +38,7 @@ const told = ({ status, headers, body }: Answer) => ({
   body: body?.error ? { ...body.error, request_id: undefined } : body,
 });
 
-describe('who guesses is stopped', () => {
+describe('guessing is limited', () => {
   const statuses = async (count: number, work: (i: number) => Promise<Answer>) => {
     const all = [];
     for (let i = 0; i < count; i++) all.push((await work(i)).status);
@@ -52,7 +52,7 @@ describe('who guesses is stopped', () => {
     assert.equal((await (await person(service)).signIn()).status, 200);
   });
 
-  test('from one address, and takes none of the tries of who is asked after', async () => {
+  test("from one address, without using up the tried person's attempts", async () => {
     const ada = await person(service);
     const from = { 'x-forwarded-for': newAddress() };
     const guesser = stranger(service);
@@ -135,7 +135,7 @@ describe('who guesses is stopped', () => {
     assert.equal((await verify(later, nextCode(secret))).status, 200);
   });
 
-  test('at a code that was used, or is older than one: by who has read it along', async () => {
+  test('at a code that was used, or is older than a used one', async () => {
     const ada = await person(service);
     const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
     const secret = new URL(body.totpURI).searchParams.get('secret')!;
@@ -158,7 +158,7 @@ describe('who guesses is stopped', () => {
     for (const code of [older, newer]) assert.equal(await use(await comes(), code), 'INVALID_CODE');
   });
 
-  test('at a backup code, which is good once', async () => {
+  test('at a backup code, which works once', async () => {
     const ada = await person(service);
     const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
     const secret = new URL(body.totpURI).searchParams.get('secret')!;
@@ -177,7 +177,7 @@ describe('who guesses is stopped', () => {
   });
 });
 
-describe('who asks learns nothing of others', () => {
+describe('a stranger learns nothing about people', () => {
   test('at signing in', async () => {
     const ada = await person(service);
     const [known, unknown] = [
@@ -187,7 +187,7 @@ describe('who asks learns nothing of others', () => {
     assert.deepEqual(told(unknown), told(known));
   });
 
-  test('at signing in, by the time it takes: a hash is computed of unknown ones too', async () => {
+  test('at signing in, by its duration: a hash is computed for unknown addresses too', async () => {
     const ada = await person(service);
     await service.db.run(
       rawSql('update logins set password = $1 where person_id = $2', [
@@ -214,7 +214,7 @@ describe('who asks learns nothing of others', () => {
     assert.deepEqual(told(await signUp(ada.email)), told(await signUp('free@example.com')));
   });
 
-  test('at invitations: used up, over, taken back and never made are one answer', async () => {
+  test('at invitations: used, expired, withdrawn and unknown ones have one answer', async () => {
     const { account_id } = await service.account();
     const make = async (after: string) => {
       const made = await invite(service.db, {
@@ -240,7 +240,7 @@ describe('who asks learns nothing of others', () => {
   });
 });
 
-test('an authenticator app and its backup codes outlive the secret that sealed them', async () => {
+test('an authenticator app and its backup codes survive a change of the signing secret', async () => {
   const ada = await person(service);
   const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
   const secret = new URL(body.totpURI).searchParams.get('secret')!;

@@ -49,7 +49,7 @@ models:
       input_schema: { type: object }, example: {} }
 `;
 
-describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? false }, () => {
+describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let fake: Fake;
@@ -137,7 +137,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       });
     });
 
-    test(`show the upstreams, test one and end the rest of another, ${name}`, async () => {
+    test(`show the upstreams, test one and end the pause of another, ${name}`, async () => {
       fake.behave = {
         start: () => ({ outcome: 'not_accepted', why: 'credential', message: 'key is over' }),
       };
@@ -231,7 +231,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       await service.work();
     });
 
-    test(`show unknown outcomes, and note what happened, ${name}`, async () => {
+    test(`show unknown outcomes, and resolve them, ${name}`, async () => {
       lossy.behave = { start: () => ({ outcome: 'unknown', message: 'reset after 312 bytes' }) };
       const id = await submit('lossy/image');
       await service.work();
@@ -349,7 +349,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     });
   }
 
-  test('do not exist for who is no operator', async () => {
+  test('do not exist for people who are not operators', async () => {
     const other = await person(service, { [customer.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), other);
     await page.goto(`${originOf(service)}/operator/upstreams`);

@@ -110,7 +110,7 @@ const submit = async (prompt = 'a cat') => {
   return reply.body.request_id as string;
 };
 
-test('to others none of it exists, and it does nothing', async () => {
+test('for others these calls do not exist and do nothing', async () => {
   const id = await submit();
   const owner = await person(service, { [customer.account_id]: 'owner' });
   const before = (await logged()).length;
@@ -193,7 +193,7 @@ describe('the catalog', () => {
     await service.app.catalog.reload();
   });
 
-  test('tells of one row where its cost is from and what it brought', async () => {
+  test('shows where the cost of a row comes from, and its revenue', async () => {
     const row = await look('/catalog/row?id=unset/chat');
     assert.equal(row.note, 'unset.example/prices, 2026-11-01');
     assert.equal(row.file_note, 'Costs of our own list, read on 2026-11-01.');
@@ -213,7 +213,7 @@ describe('the upstreams', () => {
   const one = async (name: string) =>
     (await look('/upstreams')).data.find((each: { name: string }) => each.name === name);
 
-  test('tell how they are set up, without a secret', async () => {
+  test('show how they are set up, without secrets', async () => {
     const live = await one('acme');
     assert.deepEqual(
       [live.adapter, live.set_up, live.has_credential, live.concurrency, live.rows],
@@ -241,7 +241,7 @@ describe('the upstreams', () => {
     assert.equal((await act('/upstreams/nobody/test')).status, 404);
   });
 
-  test('rest, with the reason, until an operator ends it; then they are called at once', async () => {
+  test('are paused, with the reason, until an operator ends the pause; then they are called at once', async () => {
     fake.behave = {
       start: () => ({
         outcome: 'not_accepted',
@@ -286,7 +286,7 @@ describe('the upstreams', () => {
     assert.equal((await one('fake')).last_hour.starts, starts + 1);
   });
 
-  test('tell how long starts and runs took, and what they cost', async () => {
+  test('show the durations and costs of starts and runs', async () => {
     const { last_hour } = await one('fake');
     assert.ok(last_hour.completed >= 2);
     assert.equal(last_hour.failed, 0);
@@ -297,7 +297,7 @@ describe('the upstreams', () => {
 });
 
 describe('the queue', () => {
-  test('tells who waits for what, oldest first, page by page', async () => {
+  test('shows waiting requests, oldest first, page by page', async () => {
     const held = Promise.withResolvers<void>();
     fake.behave = {
       start: async (job, self) => {
@@ -372,7 +372,7 @@ describe('unknown outcomes', () => {
     await service.work();
   };
 
-  test('wait, then end free for the customer, and are resolved once', async () => {
+  test('are free for the customer, and resolved once', async () => {
     // The answer to a repeat may still come.
     fake.class = 'A';
     const id = await lose();
@@ -444,7 +444,7 @@ describe('unknown outcomes', () => {
     await service.audit();
   });
 
-  test('do not take in what no upstream took', async () => {
+  test('do not include starts that no upstream accepted', async () => {
     const before = await uncosted();
     fake.behave = { start: () => ({ outcome: 'not_accepted', message: 'busy' }) };
     const id = await submit();
@@ -455,7 +455,7 @@ describe('unknown outcomes', () => {
     assert.equal(reply.status, 400);
   });
 
-  test('of a day that is summed up already change its sums by as much', async () => {
+  test('of a day with stored sums change these sums by the cost', async () => {
     const id = await lose();
     await end(id);
     const past = `now() - interval '3 days'`;
@@ -481,7 +481,7 @@ describe('unknown outcomes', () => {
     assert.deepEqual([before.uncosted, now.uncosted], [1n, 0n]);
   });
 
-  test('are not made up: of a request that is known nothing is booked', async () => {
+  test('are not invented: for a request with a known outcome nothing is booked', async () => {
     const id = await submit();
     await service.work();
     const reply = await act(`/unknown/${id}/resolve`, { outcome: 'ran', cost_usd_micro: '1' });

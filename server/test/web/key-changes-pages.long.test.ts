@@ -125,7 +125,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('shows who may only look all of it, in Russian, and nothing to press', async () => {
+  test('shows read-only people everything, in Russian, and no buttons', async () => {
     const account = await service.account({ monthly_limit_usd_micro: 10_000n });
     const { account_id } = account;
     await service.call('POST', '/v1/queue/fake/image', {
@@ -162,7 +162,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('reads on, page by page', async () => {
+  test('shows further pages', async () => {
     const account = await service.account();
     await service.db.run(
       rawSql(

@@ -39,7 +39,7 @@ const refused = (reply: Answer, param: string | null, words: RegExp) => {
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
 describe('making a key', () => {
-  test('shows its text once; it works at once, and the list knows it by its hint only', async () => {
+  test('shows its secret once; it works at once, and the list shows only its hint', async () => {
     const { key, ...shown } = await create({ name: '  Web shop ' });
     assert.match(key, /^fbx_[0-9A-Za-z]{38}$/);
     assert.equal((await api(key)).status, 200);
@@ -141,7 +141,7 @@ describe('changing a key', () => {
     assert.equal((await submit(key)).status, 202);
   });
 
-  test('brings a key back whose time was over', async () => {
+  test('makes an expired key valid again', async () => {
     const { key, key_id } = await create({ expires_at: inDays(1) });
     await service.db.run(rawSql('update keys set expires_at = now() where id = $1', [key_id]));
     assertRefused(await api(key), 'unauthorized');
@@ -151,7 +151,7 @@ describe('changing a key', () => {
     assert.equal((await api(key)).status, 200);
   });
 
-  test('keeps a model that has left the catalog, and takes no other that is not there', async () => {
+  test('keeps a model that has left the catalog, and accepts no other unknown one', async () => {
     const { key_id } = await create();
     await keys.setLimits(service.db, key_id, { models: ['gone/model'] });
     const models = ['gone/model', 'fake/image'];
@@ -162,7 +162,7 @@ describe('changing a key', () => {
     assert.equal((await rowOf(key_id))!.models, null);
   });
 
-  test("goes up to the operator's figure for that key, and down as far as one likes", async () => {
+  test("goes up to the operator's limit for the key, and down without limit", async () => {
     const { key_id } = await create();
     const patch = (rpm: number | null) => mine.call('PATCH', `/keys/${key_id}`, { rpm });
     refused(await patch(601), 'rpm', /at most 600/);
@@ -173,7 +173,7 @@ describe('changing a key', () => {
     assert.equal((await patch(2_000)).status, 200);
   });
 
-  test('lowers what the operator has set on it, and neither raises nor removes it', async () => {
+  test("lowers the operator's limit, and neither raises nor removes it", async () => {
     const { key_id } = await create();
     const patch = (limits: object) => mine.call('PATCH', `/keys/${key_id}`, limits);
     const set = { monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 };
@@ -199,7 +199,7 @@ describe('changing a key', () => {
     assert.deepEqual([free.body.rpm, free.body.monthly_limit_usd_micro], [null, '50000']);
   });
 
-  test('of one that is revoked is refused', async () => {
+  test('of a revoked key is refused', async () => {
     const { key_id } = await create();
     await mine.call('DELETE', `/keys/${key_id}`);
     refused(await mine.call('PATCH', `/keys/${key_id}`, { name: 'again' }), null, /revoked/);
@@ -207,7 +207,7 @@ describe('changing a key', () => {
   });
 });
 
-describe('what an operator has set on one key', () => {
+describe("an operator's limit on a key", () => {
   /** A new account with one key, and its owner. */
   async function begin() {
     const own = await service.account();
@@ -222,7 +222,7 @@ describe('what an operator has set on one key', () => {
     body.open_jobs,
   ];
 
-  test('holds for the keys that its people make afterwards, also once it is revoked', async () => {
+  test('applies to keys that are made afterwards, also after the key is revoked', async () => {
     const { owner, make, set, key_id } = await begin();
     await set({ monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 });
     assert.equal((await owner.call('DELETE', `/keys/${key_id}`)).status, 200);
@@ -242,7 +242,7 @@ describe('what an operator has set on one key', () => {
     refused(await owner.call('PATCH', path, { rpm: 31 }), 'rpm', /operator has set/);
   });
 
-  test('counts as it was set last, each limit by itself, and is lifted', async () => {
+  test('applies as it was set last, each limit by itself, and can be removed', async () => {
     const { owner, make, set } = await begin();
     const { body: second } = await make();
     await set({ rpm: 20, monthly_limit_usd_micro: 5_000n });
@@ -256,14 +256,14 @@ describe('what an operator has set on one key', () => {
     refused(kept, 'rpm', /operator has set/);
   });
 
-  test('lets nobody go above the service’s own figures', async () => {
+  test('does not allow more than the service’s own limits', async () => {
     const { make, set } = await begin();
     await set({ rpm: 2_000, open_jobs: 500 });
     assert.deepEqual(limitsOf(await make()), [null, null, null]);
     refused(await make({ rpm: 601 }), 'rpm', /at most 600/);
   });
 
-  test('is not that of the studio key, which gets the same when it is made afterwards', async () => {
+  test('does not change an existing studio key, but applies to one that is made afterwards', async () => {
     const { owner, make, set, account_id } = await begin();
     await set({ monthly_limit_usd_micro: 9_000n });
     const { studio } = (await owner.call('GET', '/keys')).body;
@@ -274,7 +274,7 @@ describe('what an operator has set on one key', () => {
     assert.deepEqual(limitsOf(await make()), ['9000', null, null]);
   });
 
-  test('is not set by a key that an operator makes, whose limits are its own', async () => {
+  test('is not set by a key that an operator makes with its own limits', async () => {
     const { owner, make, account_id } = await begin();
     const { key_id } = await createKey(service.db, {
       account_id,
@@ -293,7 +293,7 @@ describe('rotating a key', () => {
   const rotate = (key_id: string, key: string, overlap_hours: unknown) =>
     mine.call('POST', `/keys/${key_id}/rotate`, { last4: key.slice(-4), overlap_hours });
 
-  test('gives a new text that works at once, beside the old one for the overlap', async () => {
+  test('gives a new secret that works at once, beside the old one during the overlap', async () => {
     const { key, key_id } = await create({ monthly_limit_usd_micro: '30000', rpm: 70 });
     assert.equal((await submit(key)).status, 202);
     const { body } = await rotate(key_id, key, 24);
@@ -311,7 +311,7 @@ describe('rotating a key', () => {
     assert.ok(used.previous_used_at);
   });
 
-  test('without an overlap, and one that is ended, refuses the old text at once', async () => {
+  test('without an overlap, or when it is ended, refuses the old secret at once', async () => {
     const { key, key_id } = await create();
     const second = (await rotate(key_id, key, 0)).body;
     assert.equal(second.previous_until, null);
@@ -325,7 +325,7 @@ describe('rotating a key', () => {
     refused(await mine.call('DELETE', `/keys/${key_id}/previous`), null, /no earlier secret/);
   });
 
-  test('twice at once happens once, and the text in use is not lost', async () => {
+  test('twice at once happens once, and the secret in use is not lost', async () => {
     const { key, key_id } = await create();
     const replies = await Promise.all([24, 24, 24].map((hours) => rotate(key_id, key, hours)));
     assert.deepEqual(replies.map(({ status }) => status).toSorted(), [200, 400, 400]);
@@ -334,7 +334,7 @@ describe('rotating a key', () => {
     assert.equal((await api(won.body.key)).status, 200);
   });
 
-  test('beside a revocation leaves a key that is revoked, with both texts', async () => {
+  test('at the same time as a revocation leaves a revoked key, with both secrets', async () => {
     const { key, key_id } = await create();
     const [rotated, revoked] = await Promise.all([
       rotate(key_id, key, 24),
@@ -433,8 +433,8 @@ describe("the studio's key", () => {
   });
 });
 
-describe('who may', () => {
-  test('see them: all roles; change them: owners and developers', async () => {
+describe('roles', () => {
+  test('all see keys; owners and developers change them', async () => {
     const { key, key_id } = await create();
     const last4 = key.slice(-4);
     const changes: [string, string, object?][] = [
@@ -459,7 +459,7 @@ describe('who may', () => {
     assert.equal(reply.status, 200);
   });
 
-  test('reach those of another account: nobody', async () => {
+  test('reach no keys of another account', async () => {
     const other = await service.account();
     for (const [method, path, body] of [
       ['GET', `/keys/${other.key_id}`],

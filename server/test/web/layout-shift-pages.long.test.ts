@@ -30,7 +30,7 @@ async function hold(page: Page, addresses: RegExp): Promise<() => Promise<void>>
   };
 }
 
-describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
+describe('the pages do not move', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let who: Person;

@@ -6,7 +6,7 @@ import { enter, openBrowser, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
-describe('a page whose code does not come', { skip: withoutBrowser() ?? false }, () => {
+describe('a page whose code cannot be loaded', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   before(async () => {
@@ -31,7 +31,7 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
     return one;
   }
 
-  test('says so where there is no connection, and is there when tried again', async () => {
+  test('says so without a connection, and is shown after another try', async () => {
     const { page, context } = await visit();
     await context.setOffline(true);
     for (const name of ['Team', 'Docs']) {
@@ -53,7 +53,7 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
     await context.close();
   });
 
-  test('is loaded anew where the service has other pages by now', async () => {
+  test('is reloaded if the service has newer pages', async () => {
     const { page, context } = await visit();
     let isReplaced = true;
     await page.route('**/assets/Team-*.js', (route) =>

@@ -46,7 +46,7 @@ const isProven = async (email: string) => {
 };
 
 describe('signing up', () => {
-  test('waits for the link in the letter, and then for the password', async () => {
+  test('waits for the link in the e-mail, and then for the password', async () => {
     const email = 'ada@example.com';
     assert.deepEqual((await signUp(email)).body, { status: 'check_mail' });
     const ada = visitorOf(service, '', email);
@@ -68,7 +68,7 @@ describe('signing up', () => {
     assert.equal(body.accounts.length, 1);
   });
 
-  test('with a known address answers the same, and tells its owner in a letter', async () => {
+  test('with a known address answers the same, and its owner gets an e-mail', async () => {
     const known = await person(service);
     const free = await signUp('free@example.com');
     const taken = await signUp(known.email, { password: 'of somebody else' });
@@ -83,7 +83,7 @@ describe('signing up', () => {
     afterwards: [password, 'of the attacker'],
   });
   for (const [who, passwords] of begun) {
-    test(`by somebody else ${who} leaves them no password, whichever letter is read`, async () => {
+    test(`by another person ${who} leaves them no password, whichever e-mail is read`, async () => {
       const email = `victim-${who}@example.com`;
       for (const each of passwords)
         assert.deepEqual((await signUp(email, { password: each, name: each })).body, {
@@ -109,7 +109,7 @@ describe('signing up', () => {
     });
   }
 
-  test('again ends what is open of somebody unproven, and nothing of who is proven', async () => {
+  test('again ends sessions of an unproven person, and none of a proven one', async () => {
     const [unproven, proven] = [await person(service), await person(service)];
     await service.db.run(
       rawSql('update people set email_verified = false where id = $1', [unproven.id]),
@@ -129,7 +129,7 @@ describe('signing up', () => {
     'an authenticator app': 'update people set two_factor_enabled = true where id = $1',
   });
   for (const [what, way] of otherWays) {
-    test(`again leaves somebody alone who signs in with ${what} as well`, async () => {
+    test(`again does not change a person who also signs in with ${what}`, async () => {
       const ada = await person(service);
       await service.db.run(rawSql(way, [ada.id]));
       await service.db.run(
@@ -155,7 +155,7 @@ describe('signing up', () => {
     assert.ok(free < 3 * taken && taken < 3 * free, `${free} ms, ${taken} ms`);
   });
 
-  test('sends a link again to who has not opened it, and nothing to who has', async () => {
+  test('sends a link again to people who have not opened it, and nothing to others', async () => {
     const email = 'again@example.com';
     await signUp(email);
     await post.letterTo(email);
@@ -178,7 +178,7 @@ describe('signing up', () => {
 });
 
 describe('a forgotten password', () => {
-  test('is replaced with the link in the letter, once, and all browsers are signed out', async () => {
+  test('is replaced with the link in the e-mail, once, and all browsers are signed out', async () => {
     const known = await person(service);
     assert.equal((await askReset(known.email)).status, 200);
     const { links } = await post.letterTo(known.email);
@@ -254,7 +254,7 @@ describe('an invitation', () => {
     assert.equal((await joined.of(account_id).call('GET', '/balance')).status, 200);
   });
 
-  test('that came by mail makes who read it the owner of what was begun with the address', async () => {
+  test('that came by mail gives its reader the account that was begun with the address', async () => {
     const email = 'begun@example.com';
     await signUp(email, { password: 'of the attacker', name: 'Eve' });
     const { account_id, mailed } = await invited(email);
@@ -268,7 +268,7 @@ describe('an invitation', () => {
     assert.equal(other.status, 401);
   });
 
-  test('that its maker opens by themselves proves nothing: the address has to answer', async () => {
+  test('that its maker opens proves nothing: the link in the e-mail has to be opened', async () => {
     const email = 'not-mine@example.com';
     const { shown } = await invited(email);
     assert.deepEqual((await signUp(email, { token: shown })).body, { status: 'check_mail' });
@@ -277,7 +277,7 @@ describe('an invitation', () => {
   });
 });
 
-test('a mail server that is away is no reason to answer otherwise; the operator hears of it', async () => {
+test('while the mail server is away the answers are the same, and it is logged', async () => {
   const away = await openPost();
   await away.close();
   const { app } = await service.another({ FAREBOX_SMTP_URL: away.url });
@@ -300,7 +300,7 @@ test('a mail server that is away is no reason to answer otherwise; the operator 
   );
 });
 
-test('that the mail server does not answer is told at the start, and nothing of one that does', async () => {
+test('a mail server that does not answer is logged at the start, one that answers is not', async () => {
   const told = () => service.log.filter((line) => line.includes('the mail server does not answer'));
   const earlier = told().length;
   const away = await openPost();

@@ -187,7 +187,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('tells nobody of a suspended account that it is their role', async () => {
+  test('does not blame the role in a suspended account', async () => {
     const { account_id } = await service.account();
     const owner = await person(service, { [account_id]: 'owner' });
     const operator = await operatorOf(service);
@@ -212,7 +212,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('shows who only looks no way to pay, and speaks Russian', async () => {
+  test('shows read-only people no way to pay, in Russian', async () => {
     const { email } = await person(service, { [busy.account_id]: 'read_only' });
     const { page, context, faults } = await visitor(browser, {
       viewport: phone,

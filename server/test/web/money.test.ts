@@ -129,7 +129,7 @@ describe('the overview', () => {
     assert.deepEqual((await call('GET', '/overview')).body.running, { total: 0, data: [] });
   });
 
-  test('counts a request in the UTC day in which it was made, and no older than asked', async () => {
+  test('counts a request on the UTC day on which it was made, and no older ones', async () => {
     const account = await service.account();
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
@@ -161,7 +161,7 @@ describe('the overview', () => {
     await forget(account_id);
   });
 
-  test('keeps the sums of days that are over, once, and of none that may still change', async () => {
+  test('stores the sums of past days, once, and of no day that may still change', async () => {
     const account = await service.account();
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
@@ -207,7 +207,7 @@ describe('the overview', () => {
     await forget(account_id);
   });
 
-  test('refuses other stretches of time', async () => {
+  test('refuses other periods', async () => {
     const { account_id } = await service.account();
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
     for (const days of ['8', '', 'x', '30&days=7']) {
@@ -219,7 +219,7 @@ describe('the overview', () => {
 });
 
 describe('the short statement', () => {
-  test('has one line a request, with what it cost, and balances that add up over its pages', async () => {
+  test('has one line a request, with its cost, and balances that add up over its pages', async () => {
     const account = await service.account({ usd: 1 });
     const { call } = (await person(service, { [account.account_id]: 'read_only' })).of(
       account.account_id,
@@ -306,7 +306,7 @@ describe('the statement', () => {
     });
   });
 
-  test('shows every movement, what it changed, and what was left', async () => {
+  test('shows every movement, its change, and the balance after it', async () => {
     const { body } = await call('GET', '/statement');
     assert.deepEqual(
       body.data.map((row: any) => [row.kind, row.change_usd_micro, row.available_after_usd_micro]),
@@ -341,7 +341,7 @@ describe('the statement', () => {
     }
   });
 
-  test('is summed up over the whole filter, whatever page is shown', async () => {
+  test('is added up over the whole filter, on every page', async () => {
     const micro = (row: any) => BigInt(row.change_usd_micro);
     const filters = ['', 'kind=charge', 'kind=reserve,release', 'kind=deposit,adjustment'];
     for (const filter of [...filters, 'from=2999-01-01', 'to=2999-01-01']) {
@@ -374,7 +374,7 @@ describe('the statement', () => {
     assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'kind']);
   });
 
-  test('is bounded by moments, exactly', async () => {
+  test('is limited to exact times', async () => {
     const { data } = (await call('GET', '/statement')).body;
     const moments = await service.db.run<{ seq: bigint; at: string }>(
       rawSql(
@@ -459,7 +459,7 @@ describe('the statement', () => {
     assert.equal((await call('GET', '/statement/export?format=xls')).status, 400);
   });
 
-  test('of many pages is whole, also where more is booked meanwhile', async () => {
+  test('of many pages is complete, even if more is booked meanwhile', async () => {
     const many = await service.account({ usd: 1 });
     const { account_id } = many;
     const owner = (await person(service, { [account_id]: 'billing' })).of(account_id);
@@ -487,7 +487,7 @@ describe('the statement', () => {
 });
 
 describe('a voucher', () => {
-  test('is redeemed once, and its worth is there at once', async () => {
+  test('is redeemed once, and its amount is available at once', async () => {
     const account = await service.account({ usd: 1 });
     const { account_id } = account;
     const owner = (await person(service, { [account_id]: 'billing' })).of(account_id);
@@ -548,7 +548,7 @@ describe('a voucher', () => {
     ['that there is not', 'unknown', /no voucher with this code/],
     ['with a slip in it', 'slip', /mistyped/],
   ] as const) {
-    test(`${what} is worth nothing, and says why`, async () => {
+    test(`${what} is refused with the reason`, async () => {
       const account = await service.account({ usd: 0 });
       const other = await service.account({ usd: 0 });
       const { account_id } = account;
@@ -593,7 +593,7 @@ describe('a voucher', () => {
     assert.equal(await balanceOf(account), 0n);
   });
 
-  test('is no reference that an operator may give to something else', async () => {
+  test('has a reference that an operator cannot use for other bookings', async () => {
     const { account_id } = await service.account({ usd: 0 });
     const reference = `voucher:${newId()}`;
     await assert.rejects(
@@ -602,7 +602,7 @@ describe('a voucher', () => {
     );
   });
 
-  test('is not made of what it cannot be', async () => {
+  test('is not made with invalid values', async () => {
     const wrong: [object, RegExp][] = [
       [{ amount: 0n }, /more than 0/],
       [{ count: 1001 }, /Between 1 and 1000/],
@@ -613,8 +613,8 @@ describe('a voucher', () => {
   });
 });
 
-describe('rights to money', () => {
-  test('who looks may read and export; who pays may redeem; strangers find nothing', async () => {
+describe('rights about money', () => {
+  test('read-only people may read and export; people who pay may redeem; strangers find nothing', async () => {
     const account = await service.account({ usd: 0 });
     const { account_id } = account;
     const paths = ['/overview', '/spend', '/statement', '/statement/export', '/top-up'];

@@ -9,7 +9,7 @@ import type { Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
-describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () => {
+describe('signing in by a provider or e-mail', { skip: withoutBrowser() ?? false }, () => {
   let provider: IdentityProvider;
   let post: Post;
   let service: Service;
@@ -33,7 +33,7 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     await Promise.all([provider.close(), post.close()]);
   });
 
-  test('the provider leads back to the page that was asked for, or says in words why not', async () => {
+  test('the provider leads back to the requested page, or an error says why not', async () => {
     const { page, context, faults } = await visitor(browser, { viewport: phone });
     provider.claims = { sub: 'a', email: 'sso@example.com', email_verified: true, name: 'Ada' };
     await page.goto(`${base}/dashboard/settings`);
@@ -54,7 +54,7 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     await context.close();
   });
 
-  test('letters lead in: to prove an address, and to a new password', async () => {
+  test('links in e-mails work: to prove an address, and for a new password', async () => {
     const { page, context, faults } = await visitor(browser);
     const email = 'letters@example.com';
     await page.goto(`${base}/sign-up`);

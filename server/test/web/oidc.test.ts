@@ -76,7 +76,7 @@ async function refuses(service: Service, error: string): Promise<void> {
   assert.equal((await who.call('GET', '/api/me')).status, 401);
 }
 
-describe('where anybody may sign up', () => {
+describe('with open sign-up', () => {
   test('a newcomer owns an account, and no token of the provider is kept', async () => {
     const email = 'new@example.com';
     sits({ email, email_verified: true, name: 'Ada\u202E' });
@@ -96,7 +96,7 @@ describe('where anybody may sign up', () => {
       assert.equal(logins[0]![column], null, column);
   });
 
-  test('somebody known with an address that the provider has proven is the same person', async () => {
+  test('a known person with an address that the provider has proven is recognised', async () => {
     const ada = await person(open);
     sits({ email: ada.email, email_verified: true });
     const { who } = await signIn(open);
@@ -121,7 +121,7 @@ describe('where anybody may sign up', () => {
     'says nothing of': undefined,
     'says "false" of': 'false',
   })) {
-    test(`somebody known is not taken over with an address that the provider ${what}`, async () => {
+    test(`a known person is not taken over with an address that the provider ${what}`, async () => {
       const ada = await person(open);
       sits({ email: ada.email, email_verified });
       await refuses(open, 'account_not_linked');
@@ -137,7 +137,7 @@ describe('where anybody may sign up', () => {
     assert.equal((await loginsOf(eve.email)).length, 1);
   });
 
-  test('somebody is who they are at the provider, whatever address they have there by now', async () => {
+  test('a person is recognised by their id at the provider, also with a new address', async () => {
     const [ada, eve] = [await person(open), await person(open)];
     sits({ email: ada.email, email_verified: true });
     await signIn(open);
@@ -147,20 +147,20 @@ describe('where anybody may sign up', () => {
     assert.equal((await loginsOf(eve.email)).length, 1);
   });
 
-  test('a provider that tells no address lets nobody in', async () => {
+  test('a provider that sends no address signs nobody in', async () => {
     sits({});
     await refuses(open, 'email_not_found');
   });
 });
 
-describe('where nobody may sign up', () => {
+describe('with closed sign-up', () => {
   test('a stranger stays outside, and no person is made', async () => {
     sits({ email: 'stranger1@example.com', email_verified: true });
     await refuses(closed, 'sign_up_closed');
     assert.equal(await exists('stranger1@example.com'), false);
   });
 
-  test('an invitation does not help; who is known comes in', async () => {
+  test('an invitation does not help; known people sign in', async () => {
     const email = 'invited1@example.com';
     await invite(open.db, { account_id: null, email, role: 'owner', invited_by: null });
     sits({ email, email_verified: true });
@@ -171,8 +171,8 @@ describe('where nobody may sign up', () => {
   });
 });
 
-describe('where an invitation is needed', () => {
-  test('a stranger stays outside, and so does who only claims an invited address', async () => {
+describe('with sign-up by invitation', () => {
+  test('a stranger is refused, and so is a person with an unproven invited address', async () => {
     sits({ email: 'stranger2@example.com', email_verified: true });
     await refuses(byInvitation, 'sign_up_closed');
     const email = 'claimed@example.com';
@@ -195,7 +195,7 @@ describe('where an invitation is needed', () => {
     assert.deepEqual([account.account_id, account.role], [account_id, 'developer']);
   });
 
-  test('who is invited to sign up gets an account, and the invitation is used up', async () => {
+  test('an invited person gets an account, and the invitation is used up', async () => {
     const email = 'own@example.com';
     const wanted = { account_id: null, email, role: 'owner' as const, invited_by: null };
     const { token } = await invite(open.db, wanted);
@@ -206,7 +206,7 @@ describe('where an invitation is needed', () => {
   });
 });
 
-describe('the way there and back', () => {
+describe('the way to the provider and back', () => {
   test('leads to no other site', async () => {
     for (const url of ['https://evil.example/', '//evil.example/', '/\\evil.example']) {
       const reply = await social(stranger(open), url);
@@ -229,7 +229,7 @@ describe('the way there and back', () => {
     }
   });
 
-  test('to a provider that is away keeps nobody else out, and works once it is back', async () => {
+  test('with a provider that is away blocks no other sign-in, and works once it is back', async () => {
     const away = await openProvider();
     const port = Number(new URL(away.issuer).port);
     await away.close();

@@ -193,7 +193,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     assert.equal(((await found.json()) as { email: string }).email, 'fresh@example.com');
   });
 
-  test('are not there for a customer, in whose menu they do not stand', async () => {
+  test('do not exist for a customer, and are not in their menu', async () => {
     const { account_id } = await service.account();
     const who = await person(service, { [account_id]: 'owner' });
     const { page, context } = await enter(browser, base, who);

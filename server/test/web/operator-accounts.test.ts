@@ -73,7 +73,7 @@ describe('an account is found', () => {
   });
 
   for (const q of [`o'l`, `\\ & | ! :* ( ) <-> '`, '%', '::', `'):*`, '🙂', 'a'.repeat(300)]) {
-    test(`by nothing that is odd: ${q.slice(0, 20)}`, async () => {
+    test(`by no odd text: ${q.slice(0, 20)}`, async () => {
       await found(q);
     });
   }
@@ -242,7 +242,7 @@ describe('money that an operator books', () => {
     await service.audit();
   });
 
-  test('is given until a day, and its unspent part goes back then', async () => {
+  test('is given until a day, after which its unspent part goes back', async () => {
     const account = await service.account({ usd: 2 });
     const body = { amount_usd_micro: '300000', reference: 'until then', source: 'bonus' };
     const wanted = { ...body, expires_at: '2099-12-31T23:59:59.999Z' };
@@ -398,7 +398,7 @@ describe('an account', () => {
     assert.deepEqual([await use(), await run()], [200, 202]);
   });
 
-  test('that makes an operator is not taken from them by themselves', async () => {
+  test('of operators cannot be taken from them by themselves', async () => {
     const { accounts } = (await operator.call('GET', '/api/me')).body;
     const own = { account_id: accounts[0].account_id } as TestAccount;
     const tries = [
@@ -412,7 +412,7 @@ describe('an account', () => {
     assert.equal((await ask(at(own))).is_operator, true);
   });
 
-  test('that is made an operator’s opens the console to its owners only, until it is none', async () => {
+  test('that becomes an operator’s opens the console to its owners only, while it is one', async () => {
     const account = await service.account();
     const owner = await person(service, { [account.account_id]: 'owner' });
     const developer = await person(service, { [account.account_id]: 'developer' });
@@ -474,7 +474,7 @@ describe('an account', () => {
     );
   });
 
-  test('with a first credit and a link is there whole, or not at all', async () => {
+  test('with a first credit and a link is made completely, or not at all', async () => {
     const taken = await service.account();
     const body = { email: 'whole@example.com', credit_usd_micro: '4000000', invite: true };
     const reference = `test ${taken.account_id}`;
@@ -491,7 +491,7 @@ describe('an account', () => {
     assert.equal(available_usd_micro, '4000000');
   });
 
-  test('gives a person of its own a link to a new password, and no one else’s', async () => {
+  test('gives its own people links to a new password, and no others', async () => {
     const account = await service.account();
     const ada = await person(service, { [account.account_id]: 'owner' });
     const other = await person(service);

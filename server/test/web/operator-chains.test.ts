@@ -96,7 +96,7 @@ describe('a chain', () => {
     assert.doesNotMatch(shown.last_error, /passw0rd/);
   });
 
-  test('that is no longer set up is shown, and asks for nothing', async () => {
+  test('that is no longer set up is shown, and needs no attention', async () => {
     await change(`insert into chains (name, chain_id, stopped_why) values ('old', 5, 'once')`);
     const shown = await chainNamed('old');
     assert.deepEqual([shown.state, shown.endpoints], ['not_set_up', 0]);
@@ -183,7 +183,7 @@ describe('an operator', () => {
     assert.deepEqual(await stateOf(deposit_id), ['credited', null, true]);
   });
 
-  test('credits a deposit of no account to the one that is named', async () => {
+  test('credits a deposit without an account to the named one', async () => {
     const { deposit_id } = await held();
     await change(`update chain_deposits set account_id = null, why = 'unmatched'
       where id = '${deposit_id}'`);
@@ -248,12 +248,12 @@ describe('an operator', () => {
   });
 });
 
-describe('the operator is told', () => {
-  test('of chains with one endpoint, always, and not of those with two', async () => {
+describe('the operator sees', () => {
+  test('chains with one endpoint, always, and not those with two', async () => {
     assert.deepEqual((await lines()).chain_single_endpoint, ['Lonely chain']);
   });
 
-  test('of chains that are behind, stopped or refused, each once', async () => {
+  test('chains that are behind, stopped or refused, each once', async () => {
     await change(`update chains set scanned_block_at = now()`);
     const all = ['chain_behind', 'chain_stopped', 'chain_refused'];
     const told = async () => {
@@ -270,7 +270,7 @@ describe('the operator is told', () => {
     await change('update chains set stopped_why = null, refused_why = null');
   });
 
-  test('of chains that are not read a second time for long, on their page too', async () => {
+  test('chains whose second reading is late, on their page too', async () => {
     const { start_height, scanned_height, rescanned_height } = await chainNamed('play');
     const set = (blocks: number) =>
       change(`update chains set start_height = 0, scanned_height = 20000,
@@ -288,7 +288,7 @@ describe('the operator is told', () => {
       where name = 'play'`);
   });
 
-  test('of another xpub than the stored one', async () => {
+  test('another xpub than the stored one', async () => {
     assert.equal((await lines()).xpub_differs, undefined);
     const set = (xpub: string) => change(`update deposit_keys set xpub = '${xpub}'`);
     await set(keyOf('evm', 1).xpub);
@@ -297,7 +297,7 @@ describe('the operator is told', () => {
     await set(keyOf('evm').xpub);
   });
 
-  test('of held deposits: of unconfirmed ones after a while', async () => {
+  test('held deposits, unconfirmed ones after a while', async () => {
     faults.lag = 1_000;
     await pay(7_000_000n);
     delete faults.lag;

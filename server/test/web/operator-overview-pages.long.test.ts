@@ -33,7 +33,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
   });
 
   for (const [size, viewport] of sizes) {
-    test(`shows what came in and what it cost, and proves the books, at ${size} width`, async () => {
+    test(`shows revenue and cost, and the audit, at ${size} width`, async () => {
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
@@ -96,7 +96,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
-  test('says since when its figures are, and not that all is well, without an answer', async () => {
+  test('without an answer, shows the time of its numbers, and not that all is well', async () => {
     const { context } = await enter(browser, base, operator);
     await context.clock.install();
     const paths = ['/operator', '/operator/upstreams', '/operator/queue', '/dashboard'];
@@ -125,7 +125,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('names the last day of a voucher as it was given, wherever one looks from', async () => {
+  test('shows the given last day of a voucher in every time zone', async () => {
     const { context, page } = await enter(browser, base, operator);
     const expires_at = new Date('2199-12-31T23:59:59.999Z');
     const one = { amount: 1_000_000n, count: 1, note: 'to the end' };
@@ -138,7 +138,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
+  test('makes an invitation, withdraws it, and has both in the log', async () => {
     const { page, context, faults } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/invitations`);
     await page.getByText('No open invitation').waitFor();

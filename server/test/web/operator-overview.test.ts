@@ -53,7 +53,7 @@ const figures = ({ totals }: { totals: Record<string, unknown> }) => [
 ];
 
 describe('the overview', () => {
-  test('is all zeros before anything came in, day by day', async () => {
+  test('is 0 on every day before any revenue', async () => {
     const overview = await ask('/overview?days=7');
     assert.deepEqual(figures(overview), [0, '0', '0', '0']);
     assert.equal(overview.by_day.length, 7);
@@ -63,7 +63,7 @@ describe('the overview', () => {
     assert.equal(overview.by_day.at(-1).new_accounts, 2);
   });
 
-  test('counts what ended, on its day, whether its day is summed up or not', async () => {
+  test('counts ended requests on their day, with and without stored sums', async () => {
     await earn(1, 40);
     await earn(3, 3);
     await earn(2, 0);
@@ -93,7 +93,7 @@ describe('the overview', () => {
     assert.equal(told[0].totals.charged_usd_micro, String(row!.sum));
   });
 
-  test('says of an account what its own people see, who count by the day it was made', async () => {
+  test("agrees with the account's own overview, which counts by the day of the submit", async () => {
     const { account_id } = account;
     const own = (await person(service, { [account_id]: 'read_only' })).of(account_id);
     const { body: spend } = await own.call('GET', '/spend?days=90');
@@ -107,7 +107,7 @@ describe('the overview', () => {
     assert.equal(days(by_day, 'name').length, 3);
   });
 
-  test('keeps a cost that nobody knows out of the sum, and says so', async () => {
+  test('leaves unknown costs out of the sum, and says so', async () => {
     await earn(1, 0);
     await service.db.run(
       rawSql(
@@ -125,12 +125,12 @@ describe('the overview', () => {
     assert.equal((await ask('/overview')).reserved_usd_micro, '40000');
   });
 
-  test('of a period that is none is refused', async () => {
+  test('of an invalid period is refused', async () => {
     const { status } = await operator.call('GET', '/api/operator/overview?days=8');
     assert.equal(status, 400);
   });
 
-  test('tells the newest proof of the books, of a broken one too', async () => {
+  test('shows the newest audit, also one that found a broken law', async () => {
     const proof = async () => (await operator.call('POST', '/api/operator/audit', {})).body;
     const first = await proof();
     assert.deepEqual([first.proved, first.books.ok], [true, true]);
@@ -188,7 +188,7 @@ describe('the log', () => {
 });
 
 describe('vouchers', () => {
-  test('are made in number, and voided once they are not wanted', async () => {
+  test('are made in number, and can be voided', async () => {
     const body = { amount_usd_micro: '2500000', count: 3, note: 'course' };
     const { status, body: made } = await operator.call('POST', '/api/operator/vouchers', body);
     assert.equal(status, 200);
@@ -217,7 +217,7 @@ describe('vouchers', () => {
 });
 
 describe('an invitation to sign up', () => {
-  test('is listed while it is open, and is worth nothing once it is withdrawn', async () => {
+  test('is listed while it is open, and is void once it is withdrawn', async () => {
     const { body } = await operator.call('POST', '/api/operator/invitations', {
       email: 'guest@example.com',
     });
@@ -243,7 +243,7 @@ describe('an invitation to sign up', () => {
     'they do not own any more': `update members set role = 'developer'
       where account_id = $1 and person_id = $2`,
   })) {
-    test(`is worth nothing once its maker’s account ${what}, and makes nobody`, async () => {
+    test(`is void once its maker’s account ${what}, and makes no person`, async () => {
       const maker = await operatorOf(service);
       const email = `late-${maker.email}`;
       const { body } = await maker.call('POST', '/api/operator/invitations', { email });
@@ -267,7 +267,7 @@ describe('an invitation to sign up', () => {
     });
   }
 
-  test('of the command line, which is nobody’s, stays good', async () => {
+  test('of the command line, which has no maker, stays valid', async () => {
     const wanted = { account_id: null, email: 'shell@example.com', role: 'owner' } as const;
     const { token } = await invite(service.db, { ...wanted, invited_by: null });
     const form = { name: 'Shell', email: wanted.email, password, token };

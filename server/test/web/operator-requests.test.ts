@@ -39,7 +39,7 @@ const listed = async (query: string) => {
   return page.data.map(({ request_id }: { request_id: string }) => request_id);
 };
 
-test('tells its account, its money and its starts, and neither input nor output', async () => {
+test('a request shows account, money and starts, and neither input nor output', async () => {
   const id = await submit();
   await service.work();
   const { text, body } = await ask(`/requests/${id}`);
@@ -56,7 +56,7 @@ test('tells its account, its money and its starts, and neither input nor output'
   assert.deepEqual(await look(`/requests/${id}/input`), { input: { prompt: 'a secret cat' } });
 });
 
-test('tells the tokens of a chat, and none of an image', async () => {
+test('a chat shows its tokens, and an image none', async () => {
   const usage = {
     prompt_tokens: 100,
     completion_tokens: 10,
@@ -77,7 +77,7 @@ test('tells the tokens of a chat, and none of an image', async () => {
   assert.equal((await look(`/requests/${await submit()}`)).tokens, null);
 });
 
-test('is refunded by an operator, in part, and its customer and the log see it', async () => {
+test('a request is refunded by an operator, in part, and its customer and the log see it', async () => {
   const id = await submit();
   await service.work();
   const before = (await service.balance(account)).available;
@@ -113,7 +113,7 @@ test('is refunded by an operator, in part, and its customer and the log see it',
   await service.audit();
 });
 
-test('tells the cause of a failure, which its customer is not told', async () => {
+test('a failed request shows its cause, which the customer does not see', async () => {
   fake.behave.start = () => ({ outcome: 'accepted', handle: {} });
   fake.behave.poll = () => ({ state: 'missing', message: 'their own words' });
   const id = await submit();
@@ -137,7 +137,7 @@ test('tells the cause of a failure, which its customer is not told', async () =>
   }
 });
 
-test('of a webhook tells host and answers, and no path or query', async () => {
+test('a webhook shows its host and answers, and no path or query', async () => {
   const id = await submit();
   await service.work();
   await service.db.run(
@@ -157,7 +157,7 @@ test('of a webhook tells host and answers, and no path or query', async () => {
   assert.ok(!text.includes('word=1'));
 });
 
-test('of what was deleted tells when', async () => {
+test('deleted data shows when it was deleted', async () => {
   const id = await submit();
   await service.work();
   await service.db.run(
@@ -171,7 +171,7 @@ test('of what was deleted tells when', async () => {
   assert.deepEqual(await look(`/requests/${id}/input`), { input: null });
 });
 
-test('is listed by its status, a page after the other', async () => {
+test('requests are listed by status, a page after the other', async () => {
   const waiting = [await submit(), await submit(), await submit()];
   const query = '?status=IN_QUEUE';
   assert.deepEqual(await listed(query), waiting.toReversed());
@@ -185,7 +185,7 @@ test('is listed by its status, a page after the other', async () => {
   assert.equal(status, 400);
 });
 
-test('that is none is not found, nor by who runs no service', async () => {
+test('an unknown id is not found, and people who are not operators find no request', async () => {
   const id = await submit();
   const owner = await person(service, { [account.account_id]: 'owner' });
   for (const path of [`/requests/${id}`, `/requests/${id}/input`]) {

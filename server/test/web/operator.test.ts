@@ -157,7 +157,7 @@ const pathWith = (path: string, ids: Record<string, string>) =>
 describe('the operator’s calls', () => {
   const changing = operatorRoutes.filter(([method]) => method !== 'GET');
 
-  test('that change something are all tried here', () => {
+  test('that change something all have a case', () => {
     assert.equal(changing.length, Object.keys(calls).length);
   });
 
@@ -194,7 +194,7 @@ describe('the operator’s calls', () => {
     });
   }
 
-  test('leave none where they are refused', async () => {
+  test('leave no row if they are refused', async () => {
     const before = (await logRows()).length;
     const at = (path: string) => `/api/operator/accounts/${customer.account_id}${path}`;
     const tries = [

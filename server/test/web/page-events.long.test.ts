@@ -72,7 +72,7 @@ async function heard(stream: Opened, status: string, id: string): Promise<any> {
   }
 }
 
-describe('an open page is told', () => {
+describe('an open page gets events', () => {
   test('of a request from its submit to its end, with what it made', async () => {
     const stream = await open();
     const id = await submit();
@@ -132,7 +132,7 @@ describe('an open page is told', () => {
     stream.events.leave();
   });
 
-  test('to ask again where too much has changed to tell', async () => {
+  test('that tell it to read again if too much has changed', async () => {
     const stream = await open();
     const told = stream.next('changed');
     let isTold = false;
@@ -169,7 +169,7 @@ describe('an open page is told', () => {
   });
 });
 
-describe('without hints', () => {
+describe('without hints between processes', () => {
   let deaf: Service;
   before(async () => {
     deaf = await startWebService({
@@ -179,7 +179,7 @@ describe('without hints', () => {
   });
   after(() => deaf.stop());
 
-  test('a page is told all the same: of requests, of their ends, of a deposit', async () => {
+  test('a page still gets events of requests, of their ends, of a deposit', async () => {
     const own = await deaf.account({ usd: 1 });
     const eve = await person(deaf, { [own.account_id]: 'owner' });
     const other = await deaf.another();
@@ -220,7 +220,7 @@ describe('a stream of the pages', () => {
     assert.equal(await stream.events.closed, true);
   });
 
-  test('ends when who reads it is taken out of the account; others read on', async () => {
+  test('ends when its reader is removed from the account; others continue', async () => {
     const eve = await person(service, { [account.account_id]: 'owner' });
     const [gone, stays] = [await open(eve), await open()];
     await service.db.run(rawSql('delete from members where person_id = $1', [eve.id]));
@@ -254,7 +254,7 @@ describe('a stream of the pages', () => {
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
   });
 
-  test('of a chat ends with its right as if its reader had left: what they had is charged', async () => {
+  test('of a chat ends with its right as if its reader had left: the delivered part is charged', async () => {
     const own = await service.account({ usd: 5 });
     const eve = await person(service, { [own.account_id]: 'developer' });
     const reached = Promise.withResolvers<AbortSignal>();
@@ -289,7 +289,7 @@ describe('a stream of the pages', () => {
     service.fake.behave = {};
   });
 
-  test('is open twenty times for one person, and no more; others are let in', async () => {
+  test('is open at most twenty times for one person, without effect on others', async () => {
     const eve = await person(service, { [account.account_id]: 'read_only' });
     const again = await person(service, { [account.account_id]: 'read_only' });
     const many = await Promise.all(Array.from({ length: 20 }, () => open(eve)));
@@ -314,7 +314,7 @@ describe('a stream of the pages', () => {
     for (const { events } of many) events.leave();
   });
 
-  test('counts against the bound of streams, and gives its slot back', async () => {
+  test('counts against the limit of streams, and frees its slot', async () => {
     const small = await startWebService({ env: { FAREBOX_STREAMS_MAX: '1' } });
     try {
       const own = await small.account();
@@ -335,7 +335,7 @@ describe('a stream of the pages', () => {
     }
   });
 
-  test('ends with a word when the process stops', async () => {
+  test('ends with an event when the process stops', async () => {
     const other = await service.another();
     const stream = await open(ada, account, other.base);
     const stopped = other.app.stop(2_000);

@@ -143,7 +143,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('opens a request by its id or how that begins, and only one of the account', async () => {
+  test('opens a request of the account by its id or the beginning of the id', async () => {
     const { account, who } = await someone();
     const other = await someone();
     const submit = async (key: string) => {

@@ -56,7 +56,7 @@ async function read(service: Service): Promise<void> {
   await service.app.chains!.runOnce();
 }
 
-test('play tokens are credited to who asks for them in the trial', async () => {
+test('play tokens are credited to accounts that ask for them in the trial', async () => {
   assert.deepEqual(await asked(trial), [200, 25_000_000n]);
 });
 
@@ -143,7 +143,7 @@ test('a new address is shown from then on, and the one before is still credited'
   assert.equal(await shown(), last);
 });
 
-test('the addresses are shown with the balance and a refusal to those alone who may pay', async () => {
+test('the addresses are shown, with the balance and a refusal, only to people who may pay', async () => {
   const account = await trial.account({ usd: 0 });
   const { account_id } = account;
   await read(trial);
@@ -175,7 +175,7 @@ test('a key gets play tokens too, and only with a key', async () => {
   assert.equal((await trial.balance(account)).available, 25_000_000n);
 });
 
-test('play tokens are paid nowhere but in the trial', async () => {
+test('play tokens are paid only in the trial', async () => {
   assert.deepEqual(await asked(real), [404, 0n]);
   const account = await real.account({ usd: 0 });
   assert.equal((await askedByKey(real, account.key)).status, 404);

@@ -21,7 +21,7 @@ const refusedOf = async (account: TestAccount, role: 'owner' | 'read_only' = 're
   return async () => (await who.of(account.account_id).call('GET', '/keys')).body.refused as any[];
 };
 
-test('tells how many calls of which key got which answer, in the list of keys and the overview', async () => {
+test('refused calls are counted by key and code, in the list of keys and on the overview', async () => {
   const account = await service.account({ usd: 1, monthly_limit_usd_micro: 0n });
   const other = await service.account();
   for (let i = 0; i < 3; i++) assert.equal((await submit(account)).status, 402);
@@ -48,7 +48,7 @@ test('tells how many calls of which key got which answer, in the list of keys an
   assert.equal(row!.n, 1n);
 });
 
-test('counts a burst in one row a code, adds to it, and forgets what is older than an hour', async () => {
+test('a burst of refused calls is one row a code, which grows, and is forgotten after an hour', async () => {
   const account = await service.account({ usd: 0 });
   await limitKey(service.db, account.key_id, { rpm: 20 });
   const replies = await Promise.all(Array.from({ length: 60 }, () => submit(account)));
@@ -77,7 +77,7 @@ test('counts a burst in one row a code, adds to it, and forgets what is older th
   assert.deepEqual(await refused(), []);
 });
 
-test('does not count what somebody tries on the pages', async () => {
+test('refusals on the pages are not counted', async () => {
   const account = await service.account({ usd: 0 });
   const who = await person(service, { [account.account_id]: 'owner' });
   const tried = await who.of(account.account_id).call('POST', '/v1/queue/fake/image', body);

@@ -66,7 +66,7 @@ describe('the list', () => {
     assert.ok(!reply.text.includes('"upstream"'));
   });
 
-  test('turns its pages to older ones and back to the same', async () => {
+  test('pages to older requests and back to the same', async () => {
     const first = await list('?limit=6');
     const middle = await list(`?limit=6&before=${first.body.older}`);
     const last = await list(`?limit=6&before=${middle.body.older}`);
@@ -97,7 +97,7 @@ describe('the list', () => {
     ['all time until then', () => 'to=2099-01-01T00:00:00Z', newest],
   ];
   for (const [what, query, expected] of filters)
-    test(`narrowed to ${what} holds those and no others`, async () => {
+    test(`filtered by ${what} has these requests and no others`, async () => {
       assert.deepEqual(idsOf(await list(`?${query()}`)), expected());
     });
 
@@ -124,7 +124,7 @@ describe('the list', () => {
     assert.equal((await read(made[0]!, await person(service))).status, 404);
   });
 
-  test('can be narrowed to the keys there are, by name', async () => {
+  test('offers the existing keys as a filter, by name', async () => {
     const { body } = await ada.of(account.account_id).call('GET', '/requests/choices');
     assert.deepEqual(
       body.keys.map(({ key_id, name }: any) => [key_id, name]),
@@ -162,7 +162,7 @@ describe('the small picture of a request', () => {
     assert.ok(reply.text.startsWith('RIFF'));
   });
 
-  test('is of the output that is named, as a square or whole', async () => {
+  test('shows the named output, as a square or whole', async () => {
     for (const query of ['?index=1', '?index=1&size=card', '?size=square']) {
       const reply = await small(made[0]!, ada, query);
       assert.deepEqual([reply.status, reply.text.slice(0, 4)], [200, 'RIFF'], query);
@@ -175,7 +175,7 @@ describe('the small picture of a request', () => {
     assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'size']);
   });
 
-  test('is there only for its own people, and only where there is a picture', async () => {
+  test('exists only for the people of the account, and only for images', async () => {
     assert.equal((await small(made[0]!, stranger(service))).status, 401);
     const other = await service.account();
     const eve = await person(service, { [other.account_id]: 'owner' });
@@ -186,8 +186,8 @@ describe('the small picture of a request', () => {
   });
 });
 
-describe('everything about a request', () => {
-  test('that is complete: what was asked, how it went, what it made and cost', async () => {
+describe('the page of a request', () => {
+  test('that is completed: input, history, outputs and cost', async () => {
     const { body, text } = await read(made[0]!);
     assert.deepEqual(body.input, { prompt: 'a cat', num_images: 2 });
     assert.deepEqual([body.quoted_usd_micro, body.charged_usd_micro], ['20000', '20000']);
@@ -217,7 +217,7 @@ describe('everything about a request', () => {
     assert.equal((await read(made[3]!)).body.queue_position, 0);
   });
 
-  test('whose outputs are over: what they were, without a link', async () => {
+  test('with expired outputs: their facts, without links', async () => {
     const id = made[0]!;
     const shift = (days: number) =>
       service.db.run(
@@ -249,7 +249,7 @@ describe('everything about a request', () => {
       assert.equal((await read(id)).status, 404);
   });
 
-  test('can be cancelled by who builds, and not by who only looks', async () => {
+  test('can be cancelled by developers, and not by read-only people', async () => {
     const id = made[14]!;
     const path = `/v1/requests/${id}/cancel`;
     assert.equal((await ada.of(account.account_id).call('POST', path)).status, 403);

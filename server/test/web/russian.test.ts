@@ -44,7 +44,7 @@ describe('in Russian there is a sentence', () => {
     for (const code of catalogue) assertRussian(inRussian({ code, message: '7' }), code);
   });
 
-  test('but none for what a newer service says', () => {
+  test('but none for codes of a newer service', () => {
     assert.equal(inRussian({ code: 'new', message: 'New.', details: { reason: 'newer' } }), null);
     const details = { reason: 'newer' };
     assert.equal(
@@ -65,7 +65,7 @@ describe('in Russian there is a sentence', () => {
   });
 });
 
-test('what a value must be is said by its limits', () => {
+test('the rule of a value names its limits', () => {
   const told: [object, string][] = [
     [{ type: 'integer', minimum: 1, maximum: 100 }, 'целое число от 1 до 100'],
     [{ type: 'number', exclusive_minimum: 0, maximum: 9.5 }, 'число больше 0 и не больше 9,5'],

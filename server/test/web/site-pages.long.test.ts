@@ -25,7 +25,7 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
 
   for (const [size, viewport] of sizes) {
     for (const scheme of schemes) {
-      test(`can be read by everybody at ${size} width, ${scheme}`, async () => {
+      test(`are accessible at ${size} width, ${scheme}`, async () => {
         const { page, context, faults } = await visitor(browser, { viewport, scheme });
         for (const path of [
           '/docs',

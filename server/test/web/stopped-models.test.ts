@@ -95,7 +95,7 @@ describe('a stopped model', () => {
     await service.work();
   });
 
-  test('starts nothing that waits or is tried again, and all of it when it is resumed', async () => {
+  test('starts no waiting or repeated request, and all of them when it is resumed', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'not now' });
     const retried = (await submit('t/image')).body.request_id as string;
     await service.work();
@@ -129,7 +129,7 @@ describe('a stopped model', () => {
     }
   });
 
-  test('shows in the catalog, in what needs attention and in the log, and rests nowhere', async () => {
+  test('shows in the catalog, in *Needs attention* and in the log, and not as a pause', async () => {
     await stop('t/image');
     await stop('t/image');
     await becomes(503, () => submit('t/image'));

@@ -35,8 +35,8 @@ const refused = async ({ app }: Service) =>
   (await app.metrics.overload.get()).values.find(({ labels }) => labels.reason === 'strangers')
     ?.value ?? 0;
 
-describe('strangers whose bodies do not come', () => {
-  test('hold up nobody who has a key or a session, nor strangers of other networks', async () => {
+describe('strangers whose bodies do not arrive', () => {
+  test('block no caller with a key or a session, and no strangers of other networks', async () => {
     const { account_id, key } = account;
     const ada = await person(service, { [account_id]: 'owner' });
     const address = newAddress();

@@ -78,7 +78,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   });
 
   for (const [size, viewport] of sizes) {
-    test(`streams a reply, and tells what it costs before and after, at ${size} width`, async () => {
+    test(`streams a reply, and shows its cost before and after, at ${size} width`, async () => {
       service.fake.behave = { chat: speak() };
       const { page, context, faults, account } = await visit(viewport);
       await page.goto(`${base}/studio/fake/chat`);
@@ -121,7 +121,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     });
   }
 
-  test('stops when told to, keeps what came and tells what that cost', async () => {
+  test('stops on request, keeps the text so far and shows its cost', async () => {
     let release = () => {};
     service.fake.behave = { chat: speak(new Promise<void>((resolve) => (release = resolve))) };
     const { page, context, account } = await visit(desktop, 'dark');
@@ -142,7 +142,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await context.close();
   });
 
-  test('says in words what went wrong, and asks again when told to', async () => {
+  test('says what went wrong, and repeats the question on request', async () => {
     service.fake.behave = {
       chat: () => ({ outcome: 'rejected', message: 'No poems today.' }),
     };
@@ -168,7 +168,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await context.close();
   });
 
-  test('tells of a service that was started anew in mid-reply, what it cost, and asks again', async () => {
+  test('says that the service restarted in mid-reply, shows the cost, and asks again', async () => {
     const restarted = await startWebService();
     restarted.fake.behave = {
       chat: ({ signal }) =>
@@ -204,7 +204,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await restarted.stop();
   });
 
-  test('takes a picture along, renames a conversation and deletes it', async () => {
+  test('sends an image, renames a conversation and deletes it', async () => {
     service.fake.behave = { chat: speak() };
     const { page, context, faults } = await visit();
     await page.goto(`${base}/studio/chat?model=fake/chat`);
@@ -236,7 +236,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await context.close();
   });
 
-  test('shows the place in the queue, and gives the money back where a run is cancelled', async () => {
+  test('shows the place in the queue, and releases the money of a cancelled run', async () => {
     service.fake.behave = {};
     const { page, context, account, faults } = await visit(phone);
     const other = await service.account();

@@ -81,7 +81,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
   }
 
   for (const [size, viewport] of sizes) {
-    test(`keeps what comes in sight, and opens at its end, at ${size} width`, async () => {
+    test(`keeps new text in sight, and opens at its end, at ${size} width`, async () => {
       const { page, context, faults } = await visit(viewport);
       for (const round of [0, 1, 2]) {
         let release = () => {};
@@ -108,7 +108,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     });
   }
 
-  test('leaves a reader where they are, and leads to what is new when asked', async () => {
+  test('does not move a reader who scrolled up, and leads to new text on request', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     service.fake.behave = { chat: speak([...paragraphs(0, 60), held, ...paragraphs(60, 90)]) };
@@ -188,7 +188,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     await context.close();
   });
 
-  test('shows no marks of what is still being written', async () => {
+  test('shows no Markdown marks while text is written', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     service.fake.behave = { chat: speak(['Say **this', held, ' loud** now']) };

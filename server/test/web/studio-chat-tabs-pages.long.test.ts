@@ -88,7 +88,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await names(), wanted);
   }
 
-  test('what two tabs say in one conversation stands in both, and is kept', async () => {
+  test('messages of two tabs in one conversation are in both, and are stored', async () => {
     speak();
     const { one, two, context, faults } = await twoTabs();
     await begin(one, 'alpha');
@@ -107,7 +107,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('a reply that comes in meanwhile stands behind its question, and stays in sight', async () => {
+  test('a reply that arrives meanwhile comes after its question, and stays in sight', async () => {
     let release = () => {};
     speak({ alpha: new Promise<void>((resolve) => (release = resolve)) });
     const { one, two, context } = await twoTabs();
@@ -124,7 +124,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('a conversation of the one outlives what the other does, and a deleted one stays away', async () => {
+  test('a conversation of one tab survives actions of the other, and a deleted one stays deleted', async () => {
     let release = () => {};
     speak({ three: new Promise<void>((resolve) => (release = resolve)) });
     const { one, two, context, faults } = await twoTabs();
@@ -162,7 +162,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('what was kept in one place is carried over; the oldest make room', async () => {
+  test('conversations in the old storage are migrated; the oldest make room', async () => {
     speak();
     const { one, context, faults, account } = await twoTabs();
     await one.goto(`${base}/studio/chat?model=fake/chat`);

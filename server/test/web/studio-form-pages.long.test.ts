@@ -20,7 +20,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
   });
   after(() => studio?.close());
 
-  test('puts what the service refuses at its field, and reads the whole input as JSON', async () => {
+  test('shows refusals at their fields, and reads the whole input as JSON', async () => {
     const { page, context, account } = await studio.visit();
     await studio.openModel(page, canvas);
     await page.getByText('JSON', { exact: true }).click();
@@ -44,7 +44,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('takes an uploaded file and an earlier result, and goes on with a result', async () => {
+  test('takes an uploaded file and an earlier result, and uses a result as the next input', async () => {
     const { page, context, faults } = await studio.visit();
     await studio.openModel(page, edit);
     await page.getByLabel('Prompt').fill('sepia');
@@ -81,7 +81,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('takes what is pasted or dropped, and says why it does not take something', async () => {
+  test('takes pasted and dropped files, and says why it refuses one', async () => {
     const { page, context, faults } = await studio.visit();
     let uploads = 0;
     page.on('request', (sent) => {
@@ -227,7 +227,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('does not run what cannot be paid, and says why', async () => {
+  test('does not run without enough balance, and says why', async () => {
     const { page, context, account } = await studio.visit({ usd: 0.05 });
     await studio.openModel(page, canvas);
     await page.getByLabel('Prompt').fill('hills');
@@ -248,7 +248,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('lets who may only look look', async () => {
+  test('is readable for read-only people', async () => {
     const { page, context, account, faults } = await studio.visit({ role: 'read_only' });
     await studio.openModel(page, canvas);
     await page.getByLabel('Prompt').fill('hills');

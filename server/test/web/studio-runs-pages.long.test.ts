@@ -12,7 +12,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
   });
   after(() => studio?.close());
 
-  test('keeps an unanswered press when its page is left, and sends it as the same run', async () => {
+  test('keeps an unanswered submit when its page is left, and repeats it as the same run', async () => {
     const { page, context, account } = await studio.visit();
     await studio.openModel(page, canvas);
     await page.getByLabel('Prompt').fill('hills at night');

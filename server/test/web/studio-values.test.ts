@@ -48,7 +48,7 @@ describe('server-sent events', () => {
     }
   });
 
-  test('that are not complete are none', async () => {
+  test('that are incomplete are ignored', async () => {
     assert.deepEqual(await read('data: half\n'), []);
   });
 });
@@ -66,7 +66,7 @@ describe('the text of a model', () => {
       assert.equal(safeAddress(good), good);
   });
 
-  test('is never waited for long, whatever it is', () => {
+  test('is read in short time, whatever it is', () => {
     const spent = process.cpuUsage();
     for (const piece of ['*', '**a', '_', '`', '[', '[a](', '> ', '- ', '|', 'http://', '# ']) {
       readMarkdown(piece.repeat(20_000 / piece.length), true);
@@ -105,7 +105,7 @@ describe('the text of a model', () => {
     });
   }
 
-  test('that is being written shows no marks, and turns into nothing that it is not', () => {
+  test('that is being written shows no marks, and no wrong formatting', () => {
     const text =
       'So **bold** and `code` with a [link](https://a.b/c).\n- one\n- *two*\n\n| a | b |\n|---|---|\n| 1 | 2 |';
     for (let end = 1; end <= text.length; end++) {
@@ -133,7 +133,7 @@ function textOf(tokens: unknown): string {
 }
 
 describe('the form of a model', () => {
-  test('draws seeds that can be read out, within what the model takes', () => {
+  test('draws short seeds, within the limits of the model', () => {
     for (let i = 0; i < 100; i++) {
       const wide = anotherSeed(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
       assert.ok(wide >= 0 && wide < 2 ** 31, `${wide}`);
@@ -143,7 +143,7 @@ describe('the form of a model', () => {
     assert.equal(anotherSeed(7, 7), 7);
   });
 
-  test('has a control for each sort of field', () => {
+  test('has a control for each kind of field', () => {
     const of = (name: string, schema: object) => controlOf(name, schema).as;
     assert.equal(of('prompt', { type: 'string' }), 'text');
     assert.equal(of('image_url', { type: 'string' }), 'media');
@@ -158,7 +158,7 @@ describe('the form of a model', () => {
     assert.equal(of('odd', {}), 'json');
   });
 
-  test('asks first for what must be there, and knows the defaults', () => {
+  test('has required fields first, and shows the defaults', () => {
     const schema = {
       required: ['b'],
       properties: {
@@ -185,7 +185,7 @@ describe('the form of a model', () => {
     assert.deepEqual(missing(fields, { b: 'x' }), []);
   });
 
-  test('needs no JSON for any field of the catalogs that come along', () => {
+  test('needs no JSON for any field of the shipped catalogs', () => {
     const folder = join(import.meta.dirname, '../../../catalog');
     const asJson = new Set<string>();
     for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml'))) {
@@ -230,7 +230,7 @@ describe('the gallery', () => {
   ];
   const ids = (wish: object) => choose(models, wish).map(({ id }) => id);
 
-  test('puts making before changing and the cheap before the dear', () => {
+  test('has models that make before models that edit, and cheap ones first', () => {
     assert.deepEqual(ids({}), ['cheap', 'dear', 'free', 'edit', 'film']);
   });
 
@@ -242,7 +242,7 @@ describe('the gallery', () => {
     assert.deepEqual(ids({ q: 'nothing' }), []);
   });
 
-  test('begins with the cheapest that needs no file, whatever the catalog lists first', () => {
+  test('begins with the cheapest model that needs no file', () => {
     const given = model('given', { price: 0.1, example: { image_url: 'https://a.example/a.png' } });
     assert.equal(firstChoice([given, ...models])?.id, 'cheap');
     assert.equal(firstChoice([given])?.id, 'given');
@@ -255,7 +255,7 @@ describe('the gallery', () => {
     assert.equal(firstChoice(chats)?.id, 'terse');
   });
 
-  test('knows which models take a picture', () => {
+  test('knows which models take an image', () => {
     assert.deepEqual(
       taking(models, 'image').map(({ id }) => id),
       ['edit'],

@@ -62,7 +62,7 @@ function upload(who: Person, { account_id }: TestAccount, bytes = tinyPng) {
   });
 }
 
-describe('who may spend', () => {
+describe('the right to spend', () => {
   for (const role of ['owner', 'developer'] as const) {
     test(`${role}: runs a model and pays exactly what the estimate said`, async () => {
       const { account } = await world();
@@ -84,7 +84,7 @@ describe('who may spend', () => {
   }
 
   for (const role of ['billing', 'read_only'] as const) {
-    test(`${role}: looks and estimates, and spends nothing`, async () => {
+    test(`${role}: reads and estimates, and spends nothing`, async () => {
       const { account, at: owner } = await world();
       const sent = await owner.call('POST', image, { prompt: 'a cat' });
       const uploader = await person(service, { [account.account_id]: 'owner' });
@@ -118,7 +118,7 @@ describe('who may spend', () => {
     });
   }
 
-  test('nobody else: for them the account is not there', async () => {
+  test('nobody else: the account does not exist for them', async () => {
     const { account, at } = await world();
     const sent = await at.call('POST', image, { prompt: 'a cat' });
     const other = await world();
@@ -202,7 +202,7 @@ describe('the prices of an account', () => {
   });
 });
 
-describe('one press', () => {
+describe('one submit', () => {
   test('sent twice with its key is one request and one reservation', async () => {
     const { account, at } = await world();
     const headers = { 'idempotency-key': 'press-1' };
@@ -219,7 +219,7 @@ describe('one press', () => {
   });
 });
 
-describe('what there is to spend', () => {
+describe('the amount to spend', () => {
   test('is the balance, and no more than the monthly limit of the studio', async () => {
     const { account, at } = await world(1);
     const fresh = await at.call('GET', '/studio/allowance');
@@ -262,7 +262,7 @@ describe('what there is to spend', () => {
     assert.deepEqual(await traces(account), before);
   });
 
-  test('what spends is counted a minute as calls of a key, and what looks is not', async () => {
+  test('calls that spend count against the calls a minute of a key, reads do not', async () => {
     const { account, at } = await world();
     const estimate = () => at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
     await estimate();
@@ -276,7 +276,7 @@ describe('what there is to spend', () => {
     assert.equal((await estimate()).status, 200);
   });
 
-  test('who looks too often is held back in every process, and nobody else', async () => {
+  test('a person who reads too often is limited in every process, and nobody else', async () => {
     const small = await startWebService({ env: { FAREBOX_RPM: '4' } });
     try {
       const { account_id } = await small.account();
@@ -305,7 +305,7 @@ describe('what there is to spend', () => {
     }
   });
 
-  test('the ceiling of a chat call is what the call reserves', async () => {
+  test('the shown maximum of a chat call is its reservation', async () => {
     const { account, at } = await world();
     const call = { ...chat, max_tokens: 50, stream: true };
     const ceiling = await at.call('POST', '/studio/chat-price', call);
@@ -319,7 +319,7 @@ describe('what there is to spend', () => {
     assert.equal(body.data[0].charged_usd_micro, reply.body.usage.cost_usd_micro);
   });
 
-  test('a ceiling that cannot be told says why', async () => {
+  test('an unknown maximum comes with the reason', async () => {
     const { at } = await world();
     for (const [body, code] of [
       [{ ...chat, model: 'fake/none' }, 'unknown_model'],

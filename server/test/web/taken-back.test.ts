@@ -124,7 +124,7 @@ describe('links to a new password', () => {
     assert.deepEqual([(await reset(own)).status, (await reset(other)).status], [400, 200]);
   });
 
-  test('are void with the very write of a password or an app: nothing can come between', async () => {
+  test('become void in the same write as a new password or app', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const left = async () => {
       const rows = await service.db.run<{ value: string }>(
@@ -152,7 +152,7 @@ describe('links to a new password', () => {
     assert.equal((await left()).length, 2);
   });
 
-  test('are not opened with what stands in the database', async () => {
+  test('cannot be made from the database', async () => {
     const ada = await person(service);
     const token = await resetLink(service.db, ada.email);
     const [row] = await service.db.run<{ identifier: string }>(
@@ -167,7 +167,7 @@ describe('links to a new password', () => {
 });
 
 describe('a new password', () => {
-  test('signs all other browsers out, whether that was asked for or not', async () => {
+  test('always signs all other browsers out', async () => {
     for (const more of [{}, { revokeOtherSessions: false }]) {
       const ada = await person(service);
       const other = visitorOf(service, ada.id, ada.email);
@@ -180,7 +180,7 @@ describe('a new password', () => {
   });
 });
 
-describe('who has found a browser that is signed in', () => {
+describe('a stranger at a signed-in browser', () => {
   const guess = { password: 'a wrong one' };
   const paths: [string, object][] = [
     ['/change-password', { currentPassword: 'a wrong one', newPassword }],
@@ -191,7 +191,7 @@ describe('who has found a browser that is signed in', () => {
     ['/two-factor/verify-backup-code', { code: '00000-00000' }],
   ];
 
-  test('does not get to guess the password, from however many addresses', async () => {
+  test('cannot guess the password, also from many addresses', async () => {
     const ada = await person(service);
     for (let i = 0; i < 20; i++) {
       const { status } = await auth(ada, ...paths[i % paths.length]!);
@@ -203,7 +203,7 @@ describe('who has found a browser that is signed in', () => {
   });
 });
 
-test('the calls of the sign-in library take JSON only: what is counted is what is tried', async () => {
+test('the calls of the sign-in library take only JSON, so that every try is counted', async () => {
   const ada = await person(service);
   const form = new URLSearchParams({ email: ada.email, password }).toString();
   const origin = new URL(service.app.baseUrl).origin;

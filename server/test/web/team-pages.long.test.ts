@@ -48,7 +48,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
       return scrollWidth - clientWidth;
     });
 
-  test('who is invited joins in a browser of their own, and their role limits what they see', async () => {
+  test('an invited person joins in their own browser, and sees what their role allows', async () => {
     const { page, context, faults, account_id } = await owner();
     await go(page, '/dashboard/team', 'Team');
     await page.getByLabel('Account name').fill('Analytical Engines');
@@ -101,7 +101,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('who belongs to several accounts changes between them, and nothing of one stays', async () => {
+  test('a person with several accounts switches between them, and sees no data of the other', async () => {
     const [first, second] = [await service.account({ usd: 1 }), await service.account({ usd: 2 })];
     const who = await person(service, {
       [first.account_id]: 'owner',
@@ -124,7 +124,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('an owner changes roles and takes people out; the last owner stays, in Russian', async () => {
+  test('an owner changes roles and removes people; the last owner stays, in Russian', async () => {
     const { page, context, faults, account_id } = await owner({ language: 'ru', scheme: 'dark' });
     const other = await person(service, { [account_id]: 'billing' });
     await service.db.run(rawSql(`update people set name = 'Ada' where id = $1`, [other.id]));

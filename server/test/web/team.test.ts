@@ -42,8 +42,8 @@ const rolesOf = async (account_id: string) =>
     )
   ).map(({ role }) => role);
 
-describe('who looks', () => {
-  test('sees who belongs to the account; only its owners see who is invited', async () => {
+describe('a read-only person', () => {
+  test('sees the people of the account; only owners see invitations', async () => {
     const { people, of } = await teamOf('owner', 'read_only');
     await of(0).call('POST', '/invitations', { email: 'New@Example.com', role: 'billing' });
     const seen = (await of(1).call('GET', '/team')).body;
@@ -66,7 +66,7 @@ describe('who looks', () => {
 });
 
 describe('an owner', () => {
-  test('gives roles, which hold from the next call on', async () => {
+  test('sets roles, which apply from the next call on', async () => {
     const { people, of } = await teamOf('owner', 'read_only');
     assert.equal((await of(1).call('POST', '/invitations', {})).status, 403);
     const path = `/members/${people[1]!.id}`;
@@ -77,7 +77,7 @@ describe('an owner', () => {
     assert.equal((await of(1).call('PATCH', '/account', { name: 'Mine' })).status, 403);
   });
 
-  test('takes people out, who then see nothing', async () => {
+  test('removes people, who then see nothing', async () => {
     const { people, of, account_id } = await teamOf('owner', 'developer');
     assert.equal((await of(0).call('DELETE', `/members/${people[1]!.id}`)).status, 200);
     assert.equal((await of(1).call('GET', '/team')).status, 404);
@@ -85,7 +85,7 @@ describe('an owner', () => {
     assert.deepEqual(await rolesOf(account_id), ['owner']);
   });
 
-  test('touches nobody of another account', async () => {
+  test('changes nobody of another account', async () => {
     const { of } = await teamOf('owner');
     const other = await teamOf('owner', 'developer');
     const invited = await other.of(0).call('POST', '/invitations', {
@@ -119,7 +119,7 @@ describe('an owner', () => {
     ['a name with a width of zero in it', 'PATCH', '/account', { name: 'a\u200Bb' }],
   ] as const;
   for (const [what, method, path, body, param] of inShort(3, wrong)) {
-    test(`hears what is wrong with ${what}`, async () => {
+    test(`gets an error about ${what}`, async () => {
       const { people, of } = await teamOf('owner');
       const reply = await of(0).call(method, path.replace('ID', people[0]!.id), body);
       assert.deepEqual([reply.status, reply.body.error.code], [400, 'bad_request']);
@@ -129,7 +129,7 @@ describe('an owner', () => {
 });
 
 describe('the last owner', () => {
-  test('neither goes, nor is taken out, nor becomes something else', async () => {
+  test('can neither leave, nor be removed, nor get another role', async () => {
     const { people, of, account_id } = await teamOf('owner', 'developer');
     const path = `/members/${people[0]!.id}`;
     for (const reply of [
@@ -143,7 +143,7 @@ describe('the last owner', () => {
     assert.deepEqual(await rolesOf(account_id), ['developer', 'owner']);
   });
 
-  test('stays where two owners take each other out at the same time', async () => {
+  test('stays if two owners remove each other at the same time', async () => {
     for (let i = 0; i < 5; i++) {
       const { people, account_id } = await teamOf('owner1', 'owner2');
       await Promise.allSettled(
@@ -155,7 +155,7 @@ describe('the last owner', () => {
     }
   });
 
-  test('stays by law of the database, past all code', async () => {
+  test('stays by a law of the database', async () => {
     const { people, account_id } = await teamOf('owner', 'developer');
     const breaches = [
       `update members set role = 'billing' where account_id = '${account_id}' and role = 'owner'`,
@@ -169,7 +169,7 @@ describe('the last owner', () => {
     assert.deepEqual(await rolesOf(account_id), []);
   });
 
-  test('leaves once there is another, and may open an account of their own', async () => {
+  test('can leave once there is another owner, and may open a new account', async () => {
     const { people, of } = await teamOf('owner1', 'owner2');
     const early = await people[0]!.call('POST', '/api/me/account', {});
     assert.equal(early.status, 400);
@@ -220,7 +220,7 @@ describe('an invitation', () => {
     assert.deepEqual((await of(0).call('GET', '/team')).body.invitations, []);
   });
 
-  test('that is taken back, or made again, is worth nothing', async () => {
+  test('that is withdrawn, or made again, is void', async () => {
     const { of } = await teamOf('owner');
     const email = 'twice-invited@example.com';
     const make = () => of(0).call('POST', '/invitations', { email, role: 'owner' });
@@ -233,7 +233,7 @@ describe('an invitation', () => {
     assert.equal((await accept(second.url, email)).status, 400);
   });
 
-  test('is not made for who belongs to the account, nor without end', async () => {
+  test('is not made for people of the account, and not without limit', async () => {
     const { people, of } = await teamOf('owner', 'billing');
     const make = (email: string) => of(0).call('POST', '/invitations', { email, role: 'owner' });
     assert.match((await make(people[1]!.email)).body.error.message, /belongs to this account/);
@@ -243,7 +243,7 @@ describe('an invitation', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 29);
   });
 
-  test('is used by one of two who come at the same time', async () => {
+  test('is used by only one of two people at the same time', async () => {
     const { of, account_id } = await teamOf('owner');
     const email = 'races@example.com';
     const { body } = await of(0).call('POST', '/invitations', { email, role: 'developer' });
@@ -252,7 +252,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('an invitation of somebody who may invite no more', () => {
+describe('an invitation of a person who may no longer invite', () => {
   const invited = async (of: (i: number) => Pick<Person, 'call'>, email: string) => {
     const { body } = await of(1).call('POST', '/invitations', { email, role: 'owner' });
     return new URL(body.url).searchParams.get('token')!;
@@ -283,7 +283,7 @@ describe('an invitation of somebody who may invite no more', () => {
     });
   }
 
-  test('is worth nothing where it outlived that; an operator’s own is good', async () => {
+  test('is void from then on; an operator’s own is valid', async () => {
     const { of, account_id, people } = await teamOf('owner1', 'owner2');
     const mole = await person(service);
     const token = await invited(of, mole.email);
@@ -299,7 +299,7 @@ describe('an invitation of somebody who may invite no more', () => {
     assert.equal(await use(mole, (await invite(service.db, wanted)).token), 200);
   });
 
-  test('of others stays good', async () => {
+  test('of others stays valid', async () => {
     const { of, people } = await teamOf('owner1', 'owner2');
     const friend = await person(service);
     const { body } = await of(0).call('POST', '/invitations', {

@@ -91,7 +91,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   }
 
   for (const [size, viewport] of sizes) {
-    test(`says in the row why nothing was answered, at ${size} width`, async () => {
+    test(`says in the row why there was no answer, at ${size} width`, async () => {
       const own = await service.account();
       const reason = `The address could not be reached: ${'x'.repeat(300)} at last`;
       await service.db.run(
@@ -146,7 +146,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('shows who only looks neither the secret nor a button', async () => {
+  test('shows read-only people neither the secret nor a button', async () => {
     const who = await person(service, { [account.account_id]: 'read_only' });
     const { page, context } = await enter(browser, originOf(service), who);
     await page.goto(`${originOf(service)}/dashboard/webhooks`);

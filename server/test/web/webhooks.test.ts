@@ -73,7 +73,7 @@ describe('signing secrets', () => {
     assert.throws(() => new Webhook(first).verify(last.text, last.headers as never));
   });
 
-  test('are shown in full only to who builds with them', async () => {
+  test('are shown in full only to owners and developers', async () => {
     const { body } = await call('GET', '/webhooks');
     for (const role of ['billing', 'read_only'] as const) {
       const reader = await person(service, { [account.account_id]: role });
@@ -90,7 +90,7 @@ describe('signing secrets', () => {
 });
 
 describe('a test', () => {
-  test('is sent signed, and says what came back', async () => {
+  test('is sent signed, and shows the answer', async () => {
     const before = hits.length;
     const { status, body } = await call('POST', '/webhooks/test', { url });
     assert.equal(status, 200);
@@ -99,7 +99,7 @@ describe('a test', () => {
     assert.equal(hits.at(-1)!.body.type, 'test');
   });
 
-  test('that is refused there says so', async () => {
+  test('that the receiver refuses says so', async () => {
     answer = 500;
     const { body } = await call('POST', '/webhooks/test', { url });
     answer = 204;
@@ -116,7 +116,7 @@ describe('a test', () => {
 });
 
 describe('a resend', () => {
-  test('tells the same under the same id, and mends the state', async () => {
+  test('sends the same under the same id, and corrects the state', async () => {
     answer = 503;
     const id = await finished(url);
     answer = 204;
@@ -154,7 +154,7 @@ describe('a resend', () => {
   });
 });
 
-test('what was sent is listed newest first, failed alone where asked, this account only', async () => {
+test('notifications are listed newest first, by filter only failed ones, of this account only', async () => {
   const all = (await call('GET', '/deliveries')).body.data;
   assert.ok(all.length >= 5);
   const failed = (await call('GET', '/deliveries?failed=true')).body.data;

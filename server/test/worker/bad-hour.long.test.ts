@@ -98,7 +98,7 @@ test('with a second route no chat fails, and every image is made', async () => {
   assert.deepEqual(await ends(ids), ['COMPLETED null']);
 });
 
-test('without one each fails within its own time, and none waits for its deadline', async () => {
+test('without a second route each request fails soon, and none waits for its deadline', async () => {
   await service.db.run(rawSql('delete from upstreams'));
   const ids: (string | null)[] = [];
   for (let minute = 0; minute < minutes; minute++) {

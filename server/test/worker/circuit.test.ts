@@ -78,7 +78,7 @@ const talked = (base: string, { key }: TestAccount) =>
   });
 
 describe('failures of one account', () => {
-  test("are forgotten once another's model of the upstream went well", async () => {
+  test("are forgotten once another account's call of the upstream succeeds", async () => {
     await failed(attacker, 'own/one', 6);
     await went(victim, 'own/two');
     await failed(victim, 'own/three', 1);
@@ -89,7 +89,7 @@ describe('failures of one account', () => {
     await went(victim, 'own/two');
   });
 
-  test('count with those of another that nothing went well between', async () => {
+  test('count with those of another account if no call succeeded between them', async () => {
     await failed(victim, 'own/three', 1);
     await failed(attacker, 'own/one', 5);
     assert.deepEqual(await resting(), [{ name: 'fake', model: '' }]);
@@ -113,7 +113,7 @@ describe('failures of one account', () => {
     assert.equal((await talked(second.base, victim)).status, 503, 'it was asked, as it rests not');
   });
 
-  test('leave calls that go well without a write', async () => {
+  test('leave successful calls without a write', async () => {
     await went(victim, 'own/two');
     const stamps = () => service.db.run(rawSql('select name, model, xmin::text from upstreams'));
     const before = await stamps();
@@ -174,7 +174,7 @@ describe('an upstream that is busy', () => {
     assert.deepEqual(await paused(), ['all long', 'one long']);
   });
 
-  test('is well for the others between two models that went well', async () => {
+  test('is not paused as a whole if a call succeeded between two models', async () => {
     full();
     await refused(attacker, 'own/one');
     fake.behave = {};
@@ -190,7 +190,7 @@ describe('an upstream that is busy', () => {
     assert.deepEqual(await paused(), ['all short', 'one short']);
   });
 
-  test('for one model, starts nothing more of it, and what waits for others goes on', async () => {
+  test('for one model, starts nothing of this model, and other models go on', async () => {
     fake.concurrency = 1;
     try {
       const ids: string[] = [];
@@ -216,9 +216,9 @@ describe('an upstream that is busy', () => {
   });
 });
 
-describe('a key that the upstream does not take, or an account there that is empty', () => {
+describe('a key that the upstream refuses, or an empty account there', () => {
   for (const why of ['credential', 'account'] as const) {
-    test(`${why}: is paused as a whole at the first answer, whoever called`, async () => {
+    test(`${why}: pauses the whole upstream at the first answer, for every account`, async () => {
       fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no' });
       await submitted(service, attacker, { prompt: 'x' }, 'own/one');
       await service.work();

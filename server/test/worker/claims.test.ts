@@ -47,7 +47,7 @@ async function workOff(): Promise<void> {
 }
 
 describe('a turn', () => {
-  test('comes round to everybody: who queues a crowd keeps nobody waiting', async () => {
+  test('comes to every account: an account with many requests keeps no other waiting', async () => {
     finishAtOnce();
     const many = await service.account({ open_jobs: 1_000 });
     const others = await Promise.all(Array.from({ length: 10 }, () => service.account()));
@@ -67,7 +67,7 @@ describe('a turn', () => {
     assert.equal(fake.starts.length, crowd + 10);
   });
 
-  test('is the next one of a newcomer, while another has many waiting and all slots', async () => {
+  test('comes next to a new account, while another one has many waiting and all slots', async () => {
     const many = await service.account({ open_jobs: 1_000 });
     await queue(many, 20);
     let release = () => {};
@@ -171,7 +171,7 @@ describe('the slots of an upstream', () => {
     assert.equal(row!.n, 0n);
   });
 
-  test('stay taken by a start that has to be made again', async () => {
+  test('are kept by a start that has to be made again', async () => {
     const account = await service.account();
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
     await queue(account, slots + 2);
@@ -186,7 +186,7 @@ describe('the slots of an upstream', () => {
 });
 
 describe('a worker with two lanes of work', () => {
-  test('takes no more at a time than it may', async () => {
+  test('takes at most its limit at a time', async () => {
     const { app } = await service.another({ FAREBOX_WORKER_CONCURRENCY: '3' });
     fake.concurrency = 1_000;
     finishAtOnce();

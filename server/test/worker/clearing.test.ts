@@ -60,7 +60,7 @@ describe('outputs', () => {
     assert.equal((await service.call('GET', link, { key: account.key })).status, 200);
   });
 
-  test('are deleted after that: their bytes go, what is known of them stays', async () => {
+  test('are deleted after that: bytes are removed, their rows stay', async () => {
     const { id, link } = await completed();
     await age(id, 24.01);
     await service.work();
@@ -76,7 +76,7 @@ describe('outputs', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
-  test('are refused from the very moment, whether or not they are deleted already', async () => {
+  test('are refused from that moment on, even if they are not deleted yet', async () => {
     const { id, link } = await completed();
     await age(id, 24.01);
     assert.equal(stored(id).length, 2);
@@ -87,7 +87,7 @@ describe('outputs', () => {
     );
   });
 
-  test('of another request are not touched', async () => {
+  test('of another request are not deleted', async () => {
     const [old, fresh] = [await completed(), await completed()];
     await age(old.id, 25);
     await service.work();
@@ -142,7 +142,7 @@ describe('uploaded files', () => {
     );
   });
 
-  test('that went while their request waited let it fail, free of charge, and no upstream is called', async () => {
+  test('that expire while their request waits fail it, free of charge, and no upstream is called', async () => {
     await service.work();
     const { file_id, uuid } = await upload();
     const id = await submitted(service, account, { prompt: 'x', image_url: file_id });
@@ -155,7 +155,7 @@ describe('uploaded files', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('whose bytes cannot be removed stay known and hold up nobody; it is said once', async () => {
+  test('whose bytes cannot be removed keep their rows, delay no others, and are logged once', async () => {
     const taken = [await upload(), await upload(), await upload()];
     for (const { uuid } of taken) await expire(uuid);
     const stuck = taken[0]!;
@@ -192,7 +192,7 @@ describe('uploaded files', () => {
     assert.equal(existsSync(path), false, 'the next time it goes');
   });
 
-  test('are swept to the last one, however many there are', async () => {
+  test('are all swept, even if there are many', async () => {
     await service.db.run(
       rawSql(
         `insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
@@ -322,7 +322,7 @@ describe('thirty days after its end', () => {
     return body.request_id;
   }
 
-  test('what was asked and answered goes; the card, the price and the books stay', async () => {
+  test('input and answer are deleted; the card, the price and the books stay', async () => {
     const id = await completed();
     await age(id, 30 * days + 1);
     await service.work();
@@ -353,7 +353,7 @@ describe('thirty days after its end', () => {
     assert.deepEqual((await card(service, account, id)).error, error);
   });
 
-  test('and not a moment sooner, nor while anything of it is still due', async () => {
+  test('and not before, nor while the request has a next step', async () => {
     const [fresh, undeleted] = [await completed(), await completed()];
     await age(fresh, 30 * days - 1);
     await age(undeleted, 30 * days + 1);
@@ -366,7 +366,7 @@ describe('thirty days after its end', () => {
     assert.deepEqual(await held(undeleted), nothing, 'its outputs have gone by now');
   });
 
-  test('however many there are, and once', async () => {
+  test('all of them, each once', async () => {
     const count = async () => {
       const [row] = await service.db.run<{ n: number }>(
         rawSql('select count(*)::int as n from requests where cleared_at is not null'),
@@ -388,10 +388,10 @@ describe('thirty days after its end', () => {
   });
 });
 
-describe('a chat call that nobody came back for', () => {
+describe('a chat call whose process never came back', () => {
   const messages = [{ role: 'user', content: 'hello' }];
 
-  test('is released when it is due; the reply that comes all the same is free', async () => {
+  test('is released when it is due; a reply that still comes is free', async () => {
     await rounds(service, 3);
     const slow = gate();
     service.fake.behave.chat = async () => {

@@ -36,7 +36,7 @@ after(async () => {
   await service.stop();
 });
 
-test('starts that hang leave places free; jobs of other upstreams run to their end', async () => {
+test('hanging starts leave places free; jobs of other upstreams run to their end', async () => {
   const worker = service.app.worker!;
   const hung = gate();
   service.fake.start_seconds = 60;

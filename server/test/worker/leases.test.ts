@@ -80,7 +80,7 @@ describe('the late write of a worker whose lease was over', () => {
     });
   }
 
-  test("of a poll: dropped, and the output that is kept is the other one's", async () => {
+  test("of a poll: dropped, and the other worker's output is kept", async () => {
     const slow = gate();
     let polls = 0;
     service.fake.behave.poll = async () => {
@@ -127,7 +127,7 @@ test('a claim whose worker died before it began is taken again, and nothing was 
   assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
 });
 
-test('a lease that runs keeps all others away', async () => {
+test('no other worker claims a request whose lease runs', async () => {
   const slow = gate();
   service.fake.behave.start = async (job, self) => {
     await slow.pass();

@@ -83,7 +83,7 @@ const left = async (id: string) => {
 
 const figures = async () => (await service.call('GET', '/metrics')).text;
 
-describe('an image that comes in the answer to its start, where that was lost', () => {
+describe('an image that comes in the answer to its start, if the answer was lost', () => {
   test('is made by the next upstream at once, and charged once', async () => {
     fake.behave.start = () => lost();
     const id = await submit();
@@ -112,7 +112,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     assert.equal(attempt!.message, 'answered 502', 'what the upstream said stays with it');
   });
 
-  test('lost at both, is asked once of each and ends', async () => {
+  test('lost at both, is started once at each and ends', async () => {
     for (const each of [fake, other]) each.behave.start = () => lost();
     const id = await submit();
     await rounds(service, 4);
@@ -121,7 +121,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('is not asked again of the one that was left, while the next one has no room', async () => {
+  test('is not started again at the first one while the next one has no free slot', async () => {
     fake.behave.start = () => lost();
     other.behave.start = () => ({ outcome: 'not_accepted', message: 'full' });
     const id = await submit();
@@ -136,7 +136,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('waits for the next one while that is paused', async () => {
+  test('waits for the next route while that route is paused', async () => {
     await service.db.run(
       rawSql(
         `insert into upstreams (name, paused_until) values ('other', now() + interval '60 s')`,
@@ -155,7 +155,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     ['after an answer that came and cannot be read', 'lost/both', { answer: 'unreadable' }],
     ['after one that was slow, as the row sets no time', 'lost/both', { answer: 'slow' }],
   ] as const) {
-    test(`goes nowhere else ${what}, and ends at once`, async () => {
+    test(`goes to no other route ${what}, and ends at once`, async () => {
       fake.behave.start = () => lost(more);
       const id = await submit(model);
       await service.work();
@@ -164,7 +164,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     });
   }
 
-  test('too slow for first_byte_seconds, is let go and made by the next one', async () => {
+  test('too slow for first_byte_seconds, is aborted and made by the next one', async () => {
     let isLetGo = false;
     fake.behave.start = ({ signal }) =>
       new Promise((resolve) => {
@@ -180,7 +180,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     assert.ok(performance.now() - began < 15_000, 'long before a start has to end');
   });
 
-  test('goes on too where the process died during the call', async () => {
+  test('goes on too if the process died during the call', async () => {
     const id = await submit();
     const claims = await claim(service.db, 'fake', 100);
     assert.ok(
@@ -195,7 +195,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
   });
 });
 
-describe('a job that has an id, where the answer to its start was lost', () => {
+describe('a job that has an id, if the answer to its start was lost', () => {
   beforeEach(() => {
     for (const each of [fake, other]) each.synchronous = undefined;
   });
@@ -209,7 +209,7 @@ describe('a job that has an id, where the answer to its start was lost', () => {
   });
 
   for (const kind of ['A', 'B', 'C', 'C+'] as UpstreamClass[]) {
-    test(`of class ${kind} goes on where the row says next`, async () => {
+    test(`of class ${kind} goes on if the row says next`, async () => {
       Object.assign(fake, { class: kind, find: async () => assert.fail('looked for') });
       fake.callback = async () => null;
       fake.behave.start = () => lost();
@@ -221,7 +221,7 @@ describe('a job that has an id, where the answer to its start was lost', () => {
     });
   }
 
-  test('of class A stays where its repeat meets a limit, for the first start may have made it', async () => {
+  test('of class A stays if its repeat is limited, because the first start may have made it', async () => {
     fake.class = 'A';
     const answers: ((job: StartJob) => StartOutcome)[] = [
       (job) => (accept(fake, job), lost()),

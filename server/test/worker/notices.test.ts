@@ -34,7 +34,7 @@ async function submit({ key }: TestAccount, query = ''): Promise<string> {
 
 const posted = (path: string) => receiver.requests.filter(({ url }) => url === path).length;
 
-test("hanging receivers hold neither jobs nor others' notifications, and lose none of their own", async () => {
+test('hanging receivers delay neither jobs nor other notifications, and lose none of their own', async () => {
   const worker = service.app.worker!;
   const [hog, other] = await Promise.all([service.account(), service.account()]);
   const hook = (path: string) => `?webhook_url=${encodeURIComponent(`${receiver.url}${path}`)}`;

@@ -212,7 +212,7 @@ const ofAccount = new Set<EventType>(['deposit.credited', 'deposit.held', 'balan
 
 describe('an event', () => {
   for (const type of eventTypes) {
-    test(`${type} comes once, with its facts`, async () => {
+    test(`${type} is written once, with its data`, async () => {
       await service.app.events.runOnce();
       receiver.posts = [];
       const { act, facts } = scenes[type];

@@ -79,7 +79,7 @@ describe('a receiver', () => {
     assert.equal(await states(), '3 sent');
   });
 
-  test('that refuses an event of an account gets those of others, and that one before later ones', async () => {
+  test("that refuses an event gets those of other accounts, and this one before its account's later ones", async () => {
     receiver.answer = ({ event }) => (event.account_id === a.account_id ? 500 : 204);
     await write(a, 1, 2);
     await write(b, 3, 4);
@@ -96,7 +96,7 @@ describe('a receiver', () => {
     assert.equal(await states(), '4 sent');
   });
 
-  test('that was away gets all of it afterwards, in order', async () => {
+  test('that was away gets all events afterwards, in order', async () => {
     await receiver.away(true);
     await write(a, 1);
     for (let round = 0; round < 8; round++) {
@@ -189,7 +189,7 @@ describe('an event that is not accepted for three days', () => {
     return body.data.find(({ what }: { what: string }) => what === 'events_unsent');
   };
 
-  test('is given up in sight of the operator, who can have it sent again', async () => {
+  test('is given up and shown to the operator, who can send it again', async () => {
     await write(a, 1, 2);
     receiver.answer = ({ event }) => (event.data.email === 'n1' ? 410 : 204);
     await send();
@@ -289,7 +289,7 @@ describe('no event', () => {
     assert.deepEqual(numbers(receiver.accepted, a), [1]);
   });
 
-  test('of one subject is written twice within its time, by however many processes', async () => {
+  test('of one subject is written twice within its time, also by many processes', async () => {
     const event = { type: 'disk.low', account_id: null } as const;
     const data = { host: 'h', disk: 'data', free_bytes: 1 } as const;
     const say = (subject: string) => addOnce(service.db, { ...event, data }, subject, 60);
@@ -313,7 +313,7 @@ describe('no event', () => {
   });
 });
 
-describe('letters', () => {
+describe('e-mails', () => {
   let mailbox: Mailbox;
   let web: Service;
   let operator: Person;
@@ -391,7 +391,7 @@ describe('letters', () => {
     assert.match(mailbox.letters[count]!.subject, /550 USD/);
   });
 
-  test('that the mail server refuses are written again later', async () => {
+  test('that the mail server refuses are sent again later', async () => {
     const count = mailbox.letters.length;
     await mailbox.close();
     await change(`update operator_channels set wake_at = now()`, web);

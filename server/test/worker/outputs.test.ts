@@ -245,7 +245,7 @@ describe('a generation that worked', () => {
     });
   }
 
-  test('is asked for as it was reserved where the caller left everything open', async () => {
+  test('is requested as it was reserved if the caller left out all fields', async () => {
     const made = { ...result([bytes('video', await film(new Mp4OutputFormat()))]), quantity: 5 };
     const id = await finished(made, { prompt: 'x' }, 'fake/film/text-to-video');
     const asked = service.fake.starts.find((start) => start.request_id === id)!;
@@ -253,7 +253,7 @@ describe('a generation that worked', () => {
     assert.equal(await moneyOf(service, id), 'reserve 500000, charge 500000');
   });
 
-  test('tells the operator what it cost, and nobody else', async () => {
+  test('shows its cost to the operator, and to nobody else', async () => {
     const id = await finished({ ...images(1), cost_usd_micro: 4_321n });
     const odd = await finished({ ...images(1), cost_usd_micro: -1n });
     const rows = await service.db.run(
@@ -270,7 +270,7 @@ describe('a generation that worked', () => {
     );
   });
 
-  test('tells the operator what the resolution cost that was made', async () => {
+  test('shows the operator the cost of the delivered resolution', async () => {
     const made = { ...result([bytes('video', await film(new Mp4OutputFormat()))]), quantity: 2 };
     for (const [input, cost] of [
       [{ resolution: '480p', duration_seconds: 2 }, 20_000n],
@@ -405,7 +405,7 @@ describe('an output that cannot be used', () => {
     });
   }
 
-  test('an SVG is a picture as any other, measured in whole pixels', async () => {
+  test('an SVG is an image like any other, measured in whole pixels', async () => {
     const sizes: [string, number | undefined, number | undefined][] = [
       ['', undefined, undefined],
       ['width="24.5" height="0.2"', 25, 1],
@@ -496,7 +496,7 @@ describe("an output at the upstream's address", () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
-  test('that leads on to a private one is not followed', async () => {
+  test('that redirects to a private address is not followed', async () => {
     pages['/hop.png'] = [
       { status: 302, body: Buffer.alloc(0), headers: { location: 'http://169.254.169.254/' } },
     ];
@@ -506,7 +506,7 @@ describe("an output at the upstream's address", () => {
   });
 });
 
-describe('what a worker that was overtaken has stored', () => {
+describe('an output stored by an overtaken worker', () => {
   test('is removed, and the outputs that count stay', async () => {
     const slow = gate();
     service.fake.behave.start = async (job, self) => {

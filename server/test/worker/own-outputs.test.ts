@@ -46,7 +46,7 @@ const submitWith = (image_url: string) =>
     body: { prompt: 'again', image_url },
   });
 
-test('an upstream gets the bytes of an output that is named by its signed link', async () => {
+test('an upstream gets the bytes of an output that the input names by its signed link', async () => {
   const reply = await submitWith(link);
   assert.equal(reply.status, 202, reply.text);
   await service.work();
@@ -56,7 +56,7 @@ test('an upstream gets the bytes of an output that is named by its signed link',
   assert.equal((await card(service, account, reply.body.request_id)).status, 'COMPLETED');
 });
 
-describe('a link that is not good is refused at submit, and leaves nothing', () => {
+describe('an invalid link is refused at submit, and leaves nothing', () => {
   const exp = Math.floor(Date.now() / 1000);
   const wrong: [string, () => string][] = [
     ['without a signature', () => link.split('?')[0]!],

@@ -55,7 +55,7 @@ const pay = () => world.play.pay({ token: usdt, to: who.address, units });
 const states = () => statesOf(database.db, who);
 
 describe('a chain that is read', () => {
-  test('does not look at payments from before its first read', async () => {
+  test('ignores payments from before its first read', async () => {
     pay();
     world.mine(10);
     const job = reader();
@@ -107,7 +107,7 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   await job.stop();
 });
 
-test('a chain is resumed at blocks that were read, as others are still to come', async () => {
+test('a chain is resumed only at blocks that were read', async () => {
   const { scanned_height: at } = await read(reader());
   await assert.rejects(resumeChain(database.db, 'play', at! + 2n), /was not read yet/);
   await resumeChain(database.db, 'play', at);
@@ -130,7 +130,7 @@ test('a chain that was read under another name is not read again', async () => {
   assert.equal(await availableTo(db, who), before);
 });
 
-test('a chain that is behind is asked again later if its second endpoint has not come on', async () => {
+test('a chain that is behind is read again later if its second endpoint has no new block', async () => {
   const { db } = database;
   await read(reader());
   world.mine();
@@ -223,14 +223,14 @@ describe('a read that fails', () => {
     assert.equal(last_error, 'eth_chainId: 401 bad [redacted]');
   });
 
-  test('of a chain that nobody has read cannot be resumed', async () => {
+  test('of a chain that was never read cannot be resumed', async () => {
     await assert.rejects(
       resumeChain(database.db, 'nowhere', null),
       /No chain with the name nowhere/,
     );
   });
 
-  test('because its process stops leaves the chain to the next one at once', async () => {
+  test('because its process stops leaves the chain to the next process at once', async () => {
     await read(reader());
     pay();
     world.mine(5);

@@ -165,7 +165,7 @@ describe('a start whose answer was lost', () => {
       });
 
       for (const never of ['C', 'C+'] as UpstreamClass[]) {
-        test(`class ${never}: is never sent again; where nothing can call back it fails at once, and all is released`, async () => {
+        test(`class ${never}: is never sent again; if nothing can call back it fails at once, and all is released`, async () => {
           fake.class = never;
           const id = await submitted(service, account);
           await lose(id);
@@ -178,7 +178,7 @@ describe('a start whose answer was lost', () => {
     });
   }
 
-  test('class B: one empty search proves nothing, after the second it is sent', async () => {
+  test('class B: is sent again only after two searches without a result', async () => {
     fake.class = 'B';
     let searches = 0;
     fake.find = async () => {
@@ -197,7 +197,7 @@ describe('a start whose answer was lost', () => {
   });
 
   for (const [what, lose] of Object.entries(losses)) {
-    test(`class B: what only the second search finds is not sent again, where ${what}`, async () => {
+    test(`class B: is not sent again if only the second search finds it, where ${what}`, async () => {
       fake.class = 'B';
       let searches = 0;
       fake.find = async (key) => (++searches === 1 ? null : { key });
@@ -221,7 +221,7 @@ describe('a start whose answer was lost', () => {
     assert.deepEqual([searches, startsOf(id).length, await outcome(id)], [4, 1, 'COMPLETED']);
   });
 
-  test('a handle that came is polled whatever the class, and nothing is sent again', async () => {
+  test('a stored handle is polled in every class, and nothing is sent again', async () => {
     fake.class = 'C';
     const id = await submitted(service, account);
     await service.work();
@@ -248,7 +248,7 @@ describe('a start that was surely not accepted', () => {
     }
   });
 
-  test('with a wish for a pause, rests that model of it for a moment, and no other upstream', async () => {
+  test('with a wish for a pause, pauses this model for a moment, and no other upstream', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: '429', retry_after_ms: 30_000 });
     const id = await submitted(service, account);
     const waiting = await submitted(service, account);
@@ -278,7 +278,7 @@ describe('a start that was surely not accepted', () => {
     assert.equal(await outcome(elsewhere), 'COMPLETED');
   });
 
-  test('lets a model that has another upstream go there, until that one rests too', async () => {
+  test('sends a model with another upstream there, until that one is paused too', async () => {
     const rest = (name: string, seconds: number) =>
       service.db.run(
         rawSql(
@@ -310,7 +310,7 @@ describe('a start that was surely not accepted', () => {
     assert.ok(seconds > 10 && seconds <= 20, 'the sooner of the two');
   });
 
-  test('five times in a row lets the upstream rest, where another account failed too', async () => {
+  test('five times in a row pauses the upstream, if another account failed too', async () => {
     await service.db.run(
       rawSql(
         `insert into upstreams (name, failed_account, failed_at)
@@ -365,7 +365,7 @@ describe('a start that was refused for good', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('without a start: a model that was withdrawn reaches no upstream', async () => {
+  test('without a start: a withdrawn model reaches no upstream', async () => {
     const id = await submitted(service, account);
     await service.db.run(rawSql(`update requests set model_id = 'fake/gone' where id = $1`, [id]));
     await service.work();
@@ -394,7 +394,7 @@ describe('a job that runs', () => {
     assert.equal(await outcome(id), 'COMPLETED');
   });
 
-  test('is looked at again when the upstream says, within a minute', async () => {
+  test('is polled again when the upstream says, within a minute', async () => {
     for (const [asked, least, most] of [
       [5_000, 3, 5],
       [10_000_000, 50, 60],
@@ -413,7 +413,7 @@ describe('a job that runs', () => {
     }
   });
 
-  test('is polled again when a poll fails, as often as it takes', async () => {
+  test('is polled again after every failed poll', async () => {
     let polls = 0;
     fake.behave.poll = () => {
       if (++polls <= 10) throw new Error('connection reset');
@@ -467,7 +467,7 @@ describe('the deadline', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('ends a job although its upstream cannot be told', async () => {
+  test('ends a job even if its upstream cannot be reached', async () => {
     fake.cancel = async () => {
       throw new Error('gone');
     };
@@ -478,7 +478,7 @@ describe('the deadline', () => {
     assert.equal(await outcome(id), 'FAILED timeout');
   });
 
-  test('ends what was never accepted, and nothing is in doubt about it', async () => {
+  test('ends a start that was never accepted, without an unknown outcome', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
     const id = await submitted(service, account);
     await service.app.worker!.runOnce();
@@ -522,7 +522,7 @@ describe('the deadline', () => {
     });
   }
 
-  test('ends a job whose outputs could not be fetched, at the cost that is known', async () => {
+  test('ends a job whose outputs could not be fetched, with its known cost', async () => {
     const source = { url: 'http://127.0.0.1:9/gone.png' };
     const result = { media: [{ field: 'images', source }], fields: {}, cost_usd_micro: 77n };
     fake.behave.start = () => ({ outcome: 'done', result });

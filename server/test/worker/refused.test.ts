@@ -123,7 +123,7 @@ async function finished(id: string): Promise<void> {
 }
 
 describe('starts of one account only', () => {
-  test('that find no connection let the upstream rest: no input brings that about', async () => {
+  test('that find no connection pause the upstream, because no input can cause that', async () => {
     fake.behave.start = () => refused('unreachable');
     const id = await submit();
     await tries(id, 4);
@@ -140,7 +140,7 @@ describe('starts of one account only', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000');
   });
 
-  test('that end in any other way do not', async () => {
+  test('that end in any other way do not pause it', async () => {
     const ways: StartOutcome[] = [
       refused('busy'),
       refused('redirect'),
@@ -192,7 +192,7 @@ describe('an input that is refused', () => {
   }
 });
 
-describe('the line of what only the operator can mend', () => {
+describe('the log line about a fault that only the operator can correct', () => {
   test('names upstream, model and row, of each model that is missing', async () => {
     fake.behave.start = () => refused('model');
     for (const row of ['image', 'sketch']) await tries(await submit(row), 2);
@@ -213,7 +213,7 @@ describe('the line of what only the operator can mend', () => {
     );
   });
 
-  test('names them for a key that is not taken, in a chat too, once', async () => {
+  test('names them for a refused key, in a chat too, once', async () => {
     fake.behave.chat = () => refused('credential');
     const body = { model: `${fake.name}/chat`, messages: [{ role: 'user', content: prompt }] };
     for (let i = 0; i < 2; i++)
@@ -229,8 +229,8 @@ describe('the line of what only the operator can mend', () => {
   });
 });
 
-describe('a look that is refused', () => {
-  test('with a pause: looks wait as long, starts go on, and the operator hears of it', async () => {
+describe('a refused poll', () => {
+  test('with a pause: polls wait as long, starts go on, and it is logged', async () => {
     const [first, second] = [await running(), await running()];
     const apart = `update requests set wake_at = now() + interval '1 hour' where id = $1`;
     await service.db.run(rawSql(apart, [second]));
@@ -259,7 +259,7 @@ describe('a look that is refused', () => {
     assert.deepEqual(lines('upstream paused'), []);
   });
 
-  test('waits no longer than is sound, and without a wish as always', async () => {
+  test('waits at most two minutes, and without a wish for the usual time', async () => {
     const asks = [undefined, NaN, -1, 86_400_000];
     for (const ms of asks) {
       const id = await running();
@@ -280,7 +280,7 @@ describe('a look that is refused', () => {
     ['credential', 'the upstream rejects your key'],
     ['account', 'your account at the upstream is out of credit'],
   ] as const) {
-    test(`${why}: is an error in the log, once; the job goes on when it is mended`, async () => {
+    test(`${why}: is an error in the log, once; the job goes on when it is corrected`, async () => {
       const id = await running();
       fake.behave.poll = () => {
         throw new PollRefused(`not with this: ${prompt}`, why);

@@ -70,7 +70,7 @@ describe('an upstream that answers only when the job is done', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
-  test('is given up after the time that other upstreams have, where it asked for none', async () => {
+  test('is given up after the usual time if it has no time of its own', async () => {
     let signal: AbortSignal | undefined;
     service.fake.behave.start = (job) => {
       ({ signal } = job);
@@ -86,7 +86,7 @@ describe('an upstream that answers only when the job is done', () => {
   });
 });
 
-test('a step whose lease is lost is told to stop, and what it says then changes nothing', async () => {
+test('a step whose lease is lost is aborted, and its result changes nothing', async () => {
   const slow = gate();
   let reason: unknown;
   service.fake.start_seconds = 60;
@@ -108,7 +108,7 @@ test('a step whose lease is lost is told to stop, and what it says then changes 
   assert.equal(await moneyOf(service, id), 'reserve 10000');
 });
 
-test('an adapter that does not obey is left behind: the request is free for the next look', async () => {
+test('an adapter that ignores the abort is left behind, and the request is free for the next step', async () => {
   service.fake.behave.start = () => new Promise<never>(() => {});
   const id = await submitted(service, account);
   await service.app.worker!.runOnce();

@@ -67,7 +67,7 @@ describe('blocks that are read once more', () => {
     assert.deepEqual(await states(), ['credited', 'credited', 'credited']);
   });
 
-  test('that the endpoint has forgotten do not hold new deposits up', async () => {
+  test('that the endpoint has forgotten do not delay new deposits', async () => {
     await read();
     pay();
     world.mine(5);
@@ -108,7 +108,7 @@ describe('blocks that are read once more', () => {
     assert.deepEqual([row.rescan_from, row.failures, await states()], [null, 0, ['credited']]);
   });
 
-  test('while a read is going on are not forgotten by it', async () => {
+  test('that are requested during a read are not forgotten', async () => {
     await read();
     world.mine(5);
     let isAsked = false;

@@ -75,7 +75,7 @@ async function worked(id: string, count = 4): Promise<void> {
   }
 }
 
-describe('a start that the first upstream did not take', () => {
+describe('a start that the first upstream did not accept', () => {
   test('goes to the next one at once, is made once, and is charged once', async () => {
     fake.behave.start = () => refused();
     const id = await submit();
@@ -93,7 +93,7 @@ describe('a start that the first upstream did not take', () => {
     assert.deepEqual(cost, { cost_usd_micro: 6_000n }, 'at the cost of who made it');
   });
 
-  test('goes nowhere else where its answer was lost: two bills would be possible', async () => {
+  test('goes to no other route after a lost answer, because two bills would be possible', async () => {
     fake.class = 'C';
     fake.behave.start = () => ({ outcome: 'unknown', message: 'reset' });
     const id = await submit();
@@ -105,14 +105,14 @@ describe('a start that the first upstream did not take', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('goes nowhere else where it was refused for good', async () => {
+  test('goes to no other route if it was refused for good', async () => {
     fake.behave.start = () => ({ outcome: 'rejected', message: 'not that' });
     const id = await submit();
     await worked(id);
     assert.deepEqual([startsOf(id), await outcome(id)], [[1, 0], 'FAILED upstream_rejected']);
   });
 
-  test('pauses once each had its turn, and comes back to the first', async () => {
+  test('waits after a try at each, and comes back to the first', async () => {
     fake.behave.start = () => refused();
     other.behave.start = () => refused();
     const id = await submit();
@@ -126,7 +126,7 @@ describe('a start that the first upstream did not take', () => {
     assert.deepEqual([startsOf(id), await outcome(id)], [[2, 1], 'COMPLETED']);
   });
 
-  test('does not go to one that rests', async () => {
+  test('does not go to a paused upstream', async () => {
     await service.db.run(
       rawSql(
         `insert into upstreams (name, paused_until) values ('other', now() + interval '60 s')`,
@@ -139,7 +139,7 @@ describe('a start that the first upstream did not take', () => {
     assert.equal((await rowOf(service, id)).upstream, 'fake');
   });
 
-  test('waits for a slot where the next one is full, and takes no more than there are', async () => {
+  test('waits for a slot if the next one is full, and takes no more than there are', async () => {
     other.concurrency = 1;
     other.behave.poll = () => ({ state: 'running' });
     fake.behave.start = () => refused();
@@ -169,7 +169,7 @@ describe('two models of one upstream', () => {
     };
   });
 
-  test('are two routes: the second has what the first did not take, and keeps the place', async () => {
+  test('are two routes: the second gets what the first did not accept, and keeps the slot', async () => {
     const id = await submit('same/image');
     await service.app.worker!.runOnce();
     const { upstream, slot, wakes_in } = await rowOf(service, id);
@@ -183,7 +183,7 @@ describe('two models of one upstream', () => {
     assert.deepEqual(cost, { cost_usd_micro: 3_000n }, 'at the cost of the model that made it');
   });
 
-  test('are asked once each before a pause, where neither takes it', async () => {
+  test('are tried once each before a pause, if neither accepts it', async () => {
     fake.behave.start = ({ model }) => {
       models.push(model);
       return refused();
@@ -197,7 +197,7 @@ describe('two models of one upstream', () => {
     assert.equal(await outcome(id), 'COMPLETED');
   });
 
-  test('a lost answer is sent again to the model that was asked', async () => {
+  test('after a lost answer the start is repeated at the same model', async () => {
     fake.behave.start = (job) => {
       models.push(job.model);
       if (job.model === 'gone') return refused({ why: 'model' });
@@ -208,7 +208,7 @@ describe('two models of one upstream', () => {
     assert.deepEqual([models, await outcome(id)], [['gone', 'there', 'there'], 'COMPLETED']);
   });
 
-  test('a new request goes to the second at once while the first rests', async () => {
+  test('a new request goes to the second at once while the first is paused', async () => {
     await service.db.run(
       rawSql(`insert into upstreams (name, model, paused_until)
         values ('fake', 'gone', now() + interval '60 s')`),
@@ -224,8 +224,8 @@ describe('two models of one upstream', () => {
   });
 });
 
-describe('a queue in front of an upstream that rests', () => {
-  test('moves to the next upstream of its model, and what has none stays', async () => {
+describe('the queue of a paused upstream', () => {
+  test('moves to the next upstream of its model; requests without another one stay', async () => {
     const ids = [await submit(), await submit('two/sketch')];
     await service.db.run(
       rawSql(`insert into upstreams (name, paused_until) values ('fake', now() + interval '60 s')`),
@@ -252,12 +252,12 @@ describe('by weight', () => {
   });
 });
 
-describe('what only the operator can mend', () => {
+describe('a fault that only the operator can correct', () => {
   for (const [why, sentence] of [
     ['account', 'your account at the upstream is out of credit'],
     ['credential', 'the upstream rejects your key'],
   ] as const) {
-    test(`${why}: is an error in the log; callers learn of no money of the operator's`, async () => {
+    test(`${why}: is an error in the log; callers learn nothing about the operator's money`, async () => {
       fake.behave.start = () => refused({ why, message: 'balance exhausted, top up' });
       const lines = service.log.length;
       const id = await submit('two/sketch');
@@ -286,7 +286,7 @@ describe('what only the operator can mend', () => {
     });
   }
 
-  test('a model that two accounts were told is not there rests alone', async () => {
+  test('a model that is missing for two accounts is paused alone', async () => {
     fake.behave.start = ({ model }) =>
       model === 's' ? refused({ why: 'model', message: 'no such model' }) : refused();
     for (const each of [account, await service.account()])
@@ -303,7 +303,7 @@ describe('what only the operator can mend', () => {
     await service.db.run(rawSql(`delete from upstreams where model = 's'`));
   });
 
-  test('a model that is not there, told to one account however often, takes nothing from the others', async () => {
+  test('a model that is missing for one account, also many times, is not paused for others', async () => {
     fake.behave.start = () => refused({ why: 'model' });
     const own = [await submit('two/sketch'), await submit()];
     for (let i = 0; i < 4; i++) {
@@ -324,7 +324,7 @@ describe('what only the operator can mend', () => {
 });
 
 describe('a job that its upstream does not know', () => {
-  test('is lost at the third look in a row, and is not charged', async () => {
+  test('is lost at the third poll in a row, and is not charged', async () => {
     let looks = 0;
     fake.behave.poll = () => {
       looks++;
@@ -338,7 +338,7 @@ describe('a job that its upstream does not know', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
-  test('is not lost where it is known in between', async () => {
+  test('is not lost if the upstream knows it in between', async () => {
     let looks = 0;
     fake.behave.poll = () => {
       looks++;

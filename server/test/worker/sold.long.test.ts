@@ -119,7 +119,7 @@ describe('a row is charged for what it sells, and for nothing else:', () => {
   }
 });
 
-describe('what comes beside it costs nothing:', () => {
+describe('further outputs cost nothing:', () => {
   const asked = { prompt: 'x', duration_seconds: 4, num_images: 4 };
   const cases: [model: string, came: (keyof typeof media)[], charged: number][] = [
     ['film-seconds', ['a film'], 20_000],
@@ -145,8 +145,8 @@ describe('what comes beside it costs nothing:', () => {
     });
 });
 
-describe('what is told beside the media', () => {
-  test("holds no address of the upstream's, wherever it stands", async () => {
+describe('text beside the media', () => {
+  test('contains no address of the upstream, at any place', async () => {
     const fields = {
       text: link,
       seed: 7,
@@ -178,7 +178,7 @@ describe('what is told beside the media', () => {
   });
 });
 
-test('a count that no request can ask for is measured like one not given', async () => {
+test('an impossible count is measured like a missing one', async () => {
   for (const quantity of [1e10, 1e30, 1e308, Infinity, NaN, -1]) {
     const { id, end } = await ended('picture', { ...images(1), quantity });
     assert.equal(end, 'COMPLETED', String(quantity));
@@ -186,7 +186,7 @@ test('a count that no request can ask for is measured like one not given', async
   }
 });
 
-test('a cost beyond all sense is not noted, and the request ends', async () => {
+test('an absurd cost is not stored, and the request ends', async () => {
   const { id } = await ended('picture', { ...images(1), cost_usd_micro: 10n ** 30n });
   const told = 'select cost_usd_micro from request_results where request_id = $1';
   assert.deepEqual(await service.db.run(rawSql(told, [id])), [{ cost_usd_micro: 4_000n }]);
@@ -219,7 +219,7 @@ describe('a start that was answered with addresses', () => {
     assert.equal(service.fake.starts.filter(({ request_id }) => request_id === id).length, 1);
   });
 
-  test('is finished at once where they are more than a handle holds', async () => {
+  test('is finished at once if there are more than a handle can hold', async () => {
     const large = await started({ note: 'x'.repeat(256 * 1024) });
     assert.deepEqual(
       [await handleOf(large), (await rowOf(service, large)).status],

@@ -20,8 +20,8 @@ afterEach(async () => {
   await service.stop();
 });
 
-describe('a worker that is told to stop', () => {
-  test('hands back at once what it has not begun, and another takes it', async () => {
+describe('a worker that is stopped', () => {
+  test('hands back at once the requests that it has not begun, and another worker takes them', async () => {
     const { fake, db } = await start();
     const account = await service.account();
     const upload = await service.call('POST', '/v1/files', {
@@ -64,7 +64,7 @@ describe('a worker that is told to stop', () => {
     assert.equal(fake.starts.length, 1);
   });
 
-  test('lets what is under way come to its end within the grace', async () => {
+  test('lets running steps end within the time to stop', async () => {
     const { fake, app } = await start();
     const slow = gate();
     fake.behave.start = async () => {
@@ -85,7 +85,7 @@ describe('a worker that is told to stop', () => {
     assert.equal(app.worker!.inFlight(), 0);
   });
 
-  test('gives a call that takes longer than the grace up; another recovers it, charged once', async () => {
+  test('aborts a call that takes longer; another worker recovers it, charged once', async () => {
     const { fake, app } = await start();
     fake.behave.start = (job, self) => {
       const outcome = accept(self, job);
@@ -125,7 +125,7 @@ describe('a worker that is told to stop', () => {
     );
   });
 
-  test('is not held up by a step that never ends', async () => {
+  test('is not blocked by a step that never ends', async () => {
     const { fake, app } = await start();
     const slow = gate();
     fake.behave.start = async (job, self) => {
@@ -168,7 +168,7 @@ describe('a step that takes too long', () => {
     );
   });
 
-  test('in a start leaves its outcome unknown: sent again under the same key where that is safe', async () => {
+  test('in a start leaves its outcome unknown: sent again under the same key if that is safe', async () => {
     const { fake } = await start({ env: { FAREBOX_STEP_TIMEOUT_SECONDS: '0.1' } });
     fake.behave.start = (job, self) => {
       const outcome = accept(self, job);
@@ -199,7 +199,7 @@ describe('a step that takes too long', () => {
 
 describe('two processes', () => {
   for (const notify of ['on', 'off']) {
-    test(`with NOTIFY ${notify}: one takes the call, the other does the work, and who waits is told`, async () => {
+    test(`with NOTIFY ${notify}: one takes the call, the other does the work, and the waiting call is answered`, async () => {
       await start({ env: { FAREBOX_NOTIFY: notify }, times: { checkMs: 50 } });
       const { app } = await service.another();
       void app.worker!.run();

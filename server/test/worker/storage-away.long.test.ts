@@ -106,7 +106,7 @@ describe('a synchronous image whose storage is away', () => {
     assert.deepEqual(spooled(), []);
   });
 
-  test('is not given up, however late it is', async () => {
+  test('is not given up at its deadline', async () => {
     const id = await fetchedWhileAway();
     await passDeadline(service, id);
     await service.work();
@@ -129,7 +129,7 @@ describe('a synchronous image whose storage is away', () => {
     assert.deepEqual(spooled(), []);
   });
 
-  test('outlives the process that fetched it, whoever has its lease', async (t) => {
+  test('outlives the process that fetched it', async (t) => {
     const uploading = gate();
     const id = await submitted(service, account);
     s3.before = async ({ method }) => {
@@ -187,7 +187,7 @@ describe('a synchronous image whose storage is away', () => {
 });
 
 describe('a job with a handle whose storage is away', () => {
-  test('keeps what was fetched, beyond its deadline and that of its upstream', async () => {
+  test("keeps its result beyond its deadline and the upstream's", async () => {
     instant.behave = {
       poll: async () => {
         await away();
@@ -209,7 +209,7 @@ describe('a job with a handle whose storage is away', () => {
 });
 
 describe('while the storage is away', () => {
-  test('it is named, media are refused before reserving, and chat goes on', async () => {
+  test('/readyz names it, media are refused before reserving, and chat goes on', async () => {
     const type = { 'content-type': 'image/png' };
     const { file_id } = (
       await service.call('POST', '/v1/files', { key: account.key, raw: tinyPng, headers: type })
@@ -238,7 +238,7 @@ describe('while the storage is away', () => {
     assert.equal(again.status, 201, again.text);
   });
 
-  test('nothing is started that waits in the queue', async () => {
+  test('queued requests are not started', async () => {
     const id = await submitted(service, account);
     await away();
     await service.work();
@@ -251,7 +251,7 @@ describe('while the storage is away', () => {
     await assertMade(id);
   });
 
-  test('stored outputs are a 503 that may be repeated, no fault of ours', async () => {
+  test('stored outputs get a 503 that may be repeated, not an internal error', async () => {
     const id = await submitted(service, account);
     await service.work();
     const { output_urls } = await card(service, account, id);
@@ -261,7 +261,7 @@ describe('while the storage is away', () => {
   });
 });
 
-test('who sells text only stays ready', async () => {
+test('a service with only text models stays ready', async () => {
   const models = fakeCatalog.split(/(?=^  - id: )/m);
   const catalog = models.filter((text) => !/kind: (image|video)/.test(text)).join('');
   const textOnly = await startService({ times, catalog });
@@ -281,7 +281,7 @@ test('who sells text only stays ready', async () => {
   }
 });
 
-test('a call that fails by chance does not take the storage away', async () => {
+test('a single failed call does not count as an outage of the storage', async () => {
   let failures = 3;
   s3.before = ({ method, key }) =>
     method === 'PUT' && key.startsWith('outputs/') && failures-- > 0 ? 'cut' : null;
@@ -318,7 +318,7 @@ describe('media on a disk', () => {
     await onDisk.stop();
   });
 
-  test('that is not there any more is away, and a folder in its place does not help', async () => {
+  test('that is no longer there is away, even if a folder is in its place', async () => {
     const id = await submitted(onDisk, owner);
     await onDisk.app.worker!.runOnce();
     renameSync(folder, `${folder}-unmounted`);
@@ -335,7 +335,7 @@ describe('media on a disk', () => {
     assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');
   });
 
-  test('that is not there at a start is away, until it is mounted or made anew', async () => {
+  test('that is missing at a start is away until it is mounted or made again', async () => {
     const id = await submitted(onDisk, owner);
     await onDisk.work();
     assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');

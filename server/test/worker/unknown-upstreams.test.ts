@@ -42,7 +42,7 @@ async function lookedAt(ids: string[]): Promise<void> {
   }
 }
 
-test('are told of once a minute for each upstream, with how many, and go on waiting', async () => {
+test('are logged once a minute for each upstream, with their number, and keep waiting', async () => {
   const polls = () => [...service.fake.jobs.values()].reduce((sum, { polls: n }) => sum + n, 0);
   const ids = await stranded('gone', 2);
   const before = polls();

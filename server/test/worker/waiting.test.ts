@@ -68,7 +68,7 @@ function refuseOnce(upstream: Fake, retry_after_ms: number): Set<string> {
 }
 
 describe('a request that was refused with a pause', () => {
-  test('has the next place before all that were submitted after it', async () => {
+  test('gets the next slot before all requests that were submitted after it', async () => {
     fake.concurrency = 1;
     const done = refuseOnce(fake, 6_000);
     const old = await submit('one/image', 'old');
@@ -97,7 +97,7 @@ describe('a request that was refused with a pause', () => {
     for (const id of newer) assert.equal(startsOf(fake, id), 1);
   });
 
-  test('waits no longer after its next refusal for having asked for a place often', async () => {
+  test('does not wait longer after its next refusal because it often asked for a slot', async () => {
     fake.concurrency = 1;
     const done = refuseOnce(fake, 6_000);
     const old = await submit('one/image', 'old');
@@ -122,7 +122,7 @@ describe('a request that was refused with a pause', () => {
     await rounds(service, 2);
   });
 
-  test('goes back to the upstream that refused it, where the next one is full, after a pause', async () => {
+  test('goes back to the upstream that refused it, after a pause, if the next one is full', async () => {
     other.concurrency = 1;
     other.behave.poll = () => ({ state: 'running' });
     const long = await submit('other/image');
