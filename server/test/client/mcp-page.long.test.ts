@@ -54,7 +54,7 @@ test('the table of tools is the list of tools, and says which of them spend', as
 
 test('errors come as the page says: in text alone, and without a code if no tool began', async () => {
   assert.ok(page.includes('as JSON in text alone, `{"error":{"code":"…","message":"…"}}`'));
-  assert.ok(page.includes('with no JSON and no code'));
+  assert.ok(page.includes('a text without JSON and code'));
   await scene.withAgent([], async ({ client }) => {
     const refusal = async (name: string, args: Record<string, unknown>) => {
       const reply = (await client.callTool({ name, arguments: args })) as CallToolResult;

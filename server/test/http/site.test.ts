@@ -214,7 +214,7 @@ describe('the search', () => {
   test('shows excerpts without the marks of Markdown', async () => {
     const text = await textOf('/docs?q=webhook');
     const shown = text.slice(text.indexOf('<ol'), text.indexOf('</ol>'));
-    assert.match(shown, /one POST goes to its webhook_url, with/);
+    assert.match(shown, /one POST goes to its webhook_url\. The body is/);
     assert.doesNotMatch(shown, / ,|---|`/);
   });
 
