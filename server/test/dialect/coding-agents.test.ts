@@ -16,9 +16,9 @@ interface Agent {
   /** The variable with the path of the agent's program. */
   variable: string;
   args: string[];
-  env(stage: Stage, dir: string): Record<string, string>;
+  env(stage: Stage, dir: string, model: string): Record<string, string>;
   /** Writes the agent's settings into `dir`. */
-  settle?(stage: Stage, dir: string): void;
+  settle?(stage: Stage, dir: string, model: string): void;
   /** A model's call of the agent's tool that runs a command. */
   tool: { name: string; arguments: Json };
   /** Reasoning that comes before the answer and returns with the next call. */
@@ -31,18 +31,19 @@ const agents: Record<string, Agent> = {
     variable: 'FAREBOX_TEST_CODEX',
     args: ['exec', '--sandbox', 'danger-full-access', '--skip-git-repo-check'],
     env: ({ account }, dir) => ({ CODEX_HOME: dir, FAREBOX_API_KEY: account.key }),
-    settle: ({ service }, dir) => writeFileSync(join(dir, 'config.toml'), codexIn(service.base)),
+    settle: ({ service }, dir, model) =>
+      writeFileSync(join(dir, 'config.toml'), codexIn(service.base, model)),
     tool: { name: 'exec_command', arguments: { cmd: command } },
     thoughts: [{ type: 'reasoning.text', text: 'Look.', signature: 'c2ln', index: 0 }],
   },
   'Claude Code': {
     variable: 'FAREBOX_TEST_CLAUDE_CODE',
     args: ['--allowedTools', 'Bash(cat:*)', '-p'],
-    env: ({ service, account }) => ({
+    env: ({ service, account }, _dir, model) => ({
       ANTHROPIC_BASE_URL: service.base,
       ANTHROPIC_AUTH_TOKEN: account.key,
-      ANTHROPIC_MODEL: 'stage/chat',
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'stage/chat',
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }),
     tool: { name: 'Bash', arguments: { command } },
@@ -60,11 +61,27 @@ for (const [name, agent] of Object.entries(agents)) {
       stage = await openStage();
       dir = mkdtempSync(join(tmpdir(), 'farebox-agent-'));
       writeFileSync(join(dir, 'note.txt'), 'The harbour opens at six.\n');
-      agent.settle?.(stage, dir);
     });
     after(async () => {
       rmSync(dir, { recursive: true });
       await stage.close();
+    });
+
+    async function ask(model: string, question: string): Promise<string> {
+      agent.settle?.(stage, dir, model);
+      const running = promisify(execFile)(program!, [...agent.args, question], {
+        cwd: dir,
+        env: { PATH: process.env.PATH, HOME: dir, ...agent.env(stage, dir, model) },
+        timeout: 60_000,
+      });
+      running.child.stdin?.end();
+      return (await running).stdout;
+    }
+
+    test('at the sandbox: calls a tool, sends its result back, and answers', async () => {
+      const said = await ask('stage/sandbox', `sandbox:tool=${agent.tool.name} When does it open?`);
+      assert.match(said, new RegExp(`${agent.tool.name} answered: `));
+      assert.equal(stage.fake.chat.asked.length, 0);
     });
 
     test('reads a file by its tool and answers', async () => {
@@ -87,14 +104,7 @@ for (const [name, agent] of Object.entries(agents)) {
           eventsOf([chunkOf({ content: 'At six.' }), chunkOf({}, { usage: usual }, 'stop')]),
         ),
       );
-      const running = promisify(execFile)(program!, [...agent.args, 'When does it open?'], {
-        cwd: dir,
-        env: { PATH: process.env.PATH, HOME: dir, ...agent.env(stage, dir) },
-        timeout: 60_000,
-      });
-      running.child.stdin?.end();
-      const { stdout } = await running;
-      assert.match(stdout, /At six\./);
+      assert.match(await ask('stage/chat', 'When does it open?'), /At six\./);
       const { messages, tools } = stage.asked() as Json;
       assert.equal(stage.fake.chat.asked.length, 2);
       assert.ok(tools.every(({ type }: Json) => type === 'function' || type === 'custom'));
@@ -108,9 +118,9 @@ for (const [name, agent] of Object.entries(agents)) {
   });
 }
 
-function codexIn(base: string): string {
+function codexIn(base: string, model: string): string {
   return `
-model = "stage/chat"
+model = "${model}"
 model_provider = "farebox"
 web_search = "disabled"
 
