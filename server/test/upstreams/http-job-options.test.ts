@@ -48,7 +48,7 @@ describe('a catalog file', () => {
     [
       'a value in a deep body',
       { ...plain, submit: { path: '/j', body: { a: [{ b: '$id' }] } } },
-      /body.a.0.b must be the text as it stands, or one of \$input/,
+      /body.a.0.b must be the text to send, .* unless it is one of \$input/,
     ],
     [
       'a misspelt mark',
