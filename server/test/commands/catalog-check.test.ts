@@ -185,7 +185,7 @@ test('an address with a user name or a password is refused, and never shown', as
   ]);
   assert.deepEqual([check.code, own.code, bad.code], [1, 1, 2], check.stdout);
   const refused = check.stdout.matchAll(
-    /^(\w+)\.yaml:1 .*url must be the base address, .* without user name, password/gm,
+    /^(\w+)\.yaml:1 .*url must be: base address, .* without user name, password/gm,
   );
   assert.deepEqual(
     [...refused].map(([, name]) => name),

@@ -48,27 +48,27 @@ describe('a catalog file', () => {
     [
       'a value in a deep body',
       { ...plain, submit: { path: '/j', body: { a: [{ b: '$id' }] } } },
-      /body.a.0.b must be the text to send, .* unless it is one of \$input/,
+      /body.a.0.b must be: text to send, .* unless it is one of \$input/,
     ],
     [
       'a misspelt mark',
       { ...plain, submit: { path: '/j/{modle}', body: '$input' } },
-      /submit.path must be the path below url/,
+      /submit.path must be: path below url/,
     ],
     [
       'an address as a path',
       { ...plain, submit: { path: 'https://x.test/j', body: '$input' } },
-      /submit.path must be the path below url/,
+      /submit.path must be: path below url/,
     ],
     [
       'a query in a path',
       { ...plain, poll: { path: '/j?id={id}' } },
-      /poll.path must be the path below url, without query/,
+      /poll.path must be: path below url, without query/,
     ],
     [
       'code in a path',
       { ...plain, status: 'data.*.status' },
-      /status must be the path into a reply/,
+      /status must be: path into a reply/,
     ],
     [
       'a wrong state',

@@ -50,7 +50,7 @@ function sentence(name: string, error: ErrorObject): string {
     case 'const':
       return `${subject} must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
-      return `${subject} must be the ${String(description ?? params.pattern)}`;
+      return `${subject} must be: ${String(description ?? params.pattern)}`;
     default:
       return `${subject} ${error.message}${about}`;
   }
