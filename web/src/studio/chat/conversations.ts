@@ -1,4 +1,5 @@
 import { fromJson } from '../../../../client/src/unknown.ts';
+
 /** Conversations of an account, stored in this browser only; the service stores no messages. */
 
 export interface Picture {
