@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Farebox, Output, RequestCard } from '../../index.ts';
+import type { Farebox, MediaFile, Output, RequestCard } from '../../index.ts';
 import { usage } from '../exits.ts';
 import { usualName } from './file-name.ts';
 import { showPicture } from '../terminal/picture.ts';
@@ -9,14 +9,7 @@ import { mediaIn } from '../../outputs.ts';
 
 /** Saves the outputs of a request as files. */
 
-export interface Media {
-  url: string;
-  content_type: string;
-  file_name?: string;
-  width?: number;
-  height?: number;
-  duration?: number;
-}
+type Media = Pick<MediaFile, 'url' | 'content_type'> & Partial<MediaFile>;
 
 export interface SaveOptions {
   /** A file, a folder, "-" for stdout, or null: named after the prompt, in `folder`. */
