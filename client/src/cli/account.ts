@@ -3,8 +3,9 @@ import { connection, needKey } from './settings.ts';
 import { clearLine, say } from './terminal/terminal.ts';
 
 /** The library with the current key and address. Throws if there is no key. */
-export function keyed({ quiet }: { quiet: boolean }): Farebox {
-  return new Farebox({ ...needKey(), onRetry: quiet ? undefined : tellOfWait });
+export function keyed(context: { quiet: boolean }): Farebox {
+  needKey();
+  return open(context);
 }
 
 /** The library for calls that work without a key: the catalog. */

@@ -104,9 +104,9 @@ export function baseUrlOf(text: string): string {
   return `${url.origin}${where === '' ? '/v1' : where}`;
 }
 
-export function needKey(): { baseUrl: string; apiKey: string } {
+export function needKey(): void {
   const { baseUrl, apiKey } = connection();
-  if (apiKey) return { baseUrl, apiKey };
+  if (apiKey) return;
   const kept = readSettings();
   const elsewhere = kept.api_key ? ` The saved key is for ${kept.base_url}.` : '';
   throw new Stop(
