@@ -13,7 +13,7 @@ import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { chargeHint, failureMessage } from './failure.ts';
 import { stdinText } from './jobs/input.ts';
-import { nearest, priceText } from './models.ts';
+import { didYouMean, priceText } from './models.ts';
 import type { Context } from './verb.ts';
 import { readSettings } from './settings.ts';
 import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal/terminal.ts';
@@ -103,17 +103,12 @@ function noTextModel(text: string, all: Model[]): Stop {
     const makes = other.kind === 'image' ? 'images' : other.kind;
     return usage(`${text} cannot chat: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
   }
-  const near = nearest(
-    text,
-    all.filter(({ kind }) => kind === 'text').map(({ id }) => id),
-  );
+  const able = all.filter(({ kind }) => kind === 'text');
   return new Stop(
     exits.usage,
     'unknown_model',
     `There is no text model ${text}.`,
-    near.length > 0
-      ? `Did you mean ${near.join(' or ')}?`
-      : '`fare models --kind text` lists them.',
+    didYouMean(text, able, '`fare models --kind text` lists them.'),
   );
 }
 

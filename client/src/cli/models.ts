@@ -52,18 +52,21 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   } catch (error) {
     if (fieldOf(error, 'status') !== 404) throw error;
     const all = await client.models.list();
-    const near = nearest(
-      id,
-      all.map((each) => each.id),
-    );
     throw new Stop(
       exits.usage,
       'unknown_model',
       `There is no model ${id}.`,
-      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : '`fare models` lists the ids.',
+      didYouMean(id, all, '`fare models` lists the ids.'),
       { param: 'model_id' },
     );
   }
+}
+
+/** Asks about similar ids; `otherwise` if there is none. */
+export function didYouMean(wanted: string, models: Model[], otherwise: string): string {
+  const ids = models.map(({ id }) => id);
+  const near = nearest(wanted, ids);
+  return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : otherwise;
 }
 
 /** The largest share of the typed text that may be wrong. */
