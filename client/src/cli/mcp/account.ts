@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { formatUsd } from '../../index.ts';
 import { openProgress, type Desk } from './calls.ts';
+import { sessionSchema } from './models.ts';
 import { answer, ToolError } from './replies.ts';
 
 export function addAccountTools(desk: Desk): void {
@@ -26,9 +27,7 @@ function addBalance({ server, client, budget }: Desk): void {
           .describe(
             "The key's limit and its spending this month; limit_usd is null if it has no limit.",
           ),
-        session: z
-          .looseObject({})
-          .describe('The amount that the user allowed this server to spend.'),
+        session: sessionSchema,
         top_up: z
           .array(z.looseObject({}))
           .describe('Where the user can send money: token, chain, address and minimum.'),

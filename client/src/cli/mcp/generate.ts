@@ -14,7 +14,7 @@ import { fieldOf, messageOf } from '../../unknown.ts';
 import { unknownTexts } from '../help/unknown.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
-import { inputSchema, modelIdSchema } from './models.ts';
+import { inputSchema, modelIdSchema, sessionSchema } from './models.ts';
 import { isExpired, readOutputs, type Outputs } from './outputs.ts';
 import { answer, ToolError, type Answer } from './replies.ts';
 import { afterSubmit, agree, maxUsdText } from './spending.ts';
@@ -49,7 +49,7 @@ export const requestSchema = z.object({
     .optional()
     .describe('Fields of the input that the model does not have: they had no effect.'),
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
-  session: z.looseObject({}).describe('The amount that the user allowed this server to spend.'),
+  session: sessionSchema,
 });
 
 export function addGenerate(desk: Desk): void {

@@ -13,6 +13,10 @@ export const inputSchema = z
   .record(z.string(), z.unknown())
   .describe("The model's input; get_model returns its fields and an example.");
 
+export const sessionSchema = z
+  .looseObject({})
+  .describe('The amount that the user allowed this server to spend.');
+
 const modelLine = z.object({
   id: z.string(),
   name: z.string(),
@@ -93,9 +97,7 @@ function addPrice({ server, client, budget }: Desk): void {
         price_usd: z.string().describe('The highest possible charge.'),
         price_usd_micro: z.string(),
         assumptions: z.looseObject({}).describe('Values assumed for missing fields.'),
-        session: z
-          .looseObject({})
-          .describe('The amount that the user allowed this server to spend.'),
+        session: sessionSchema,
       }),
       annotations: readOnly,
     },
