@@ -5,9 +5,11 @@ export function writable<T extends object>(fields: T): T {
 
 function toJson(this: object): unknown {
   return Object.fromEntries(
-    Object.entries(this).map(([name, each]) => [
-      name,
-      typeof each === 'bigint' ? String(each) : each,
-    ]),
+    Object.entries(this).map(([name, each]) => [name, asWritten(name, each)]),
   );
+}
+
+/** A field as `JSON.stringify` writes it: amounts are strings. */
+export function asWritten(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { FareboxError } from '../../index.ts';
 import { fromJson } from '../../unknown.ts';
+import { asWritten } from '../../writable.ts';
 import { topUpText } from '../failure.ts';
 
 /** An error of this server, in the same shape as those of the service. */
@@ -52,8 +53,5 @@ function refusal(error: unknown): Record<string, unknown> {
 
 /** Converts amounts to strings, as on the wire, because JSON has no bigint. */
 export function asWire(fields: Record<string, unknown>): Record<string, unknown> {
-  const text = JSON.stringify(fields, (_key, value) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
-  return fromJson(text);
+  return fromJson(JSON.stringify(fields, asWritten));
 }

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { asWritten } from '../../writable.ts';
 
 /** Output on the terminal: results go to stdout, progress and messages to stderr. */
 
@@ -107,11 +108,7 @@ export function printJson(value: unknown): void {
 }
 
 export function jsonOf(value: unknown, indent?: number): string {
-  const text = JSON.stringify(
-    value,
-    (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each),
-    indent,
-  );
+  const text = JSON.stringify(value, asWritten, indent);
   // The JSON has the same meaning, but no characters that a terminal would obey.
   return text.replaceAll(
     /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
