@@ -18,7 +18,7 @@ export function snippet(language: SnippetLanguage, shown: SnippetCall): string {
 }
 
 /** The URL and body of the call over plain HTTP. */
-function plainCall({ base_url, model_id, input, kind }: SnippetCall): {
+export function plainCall({ base_url, model_id, input, kind }: SnippetCall): {
   url: string;
   body: object;
 } {

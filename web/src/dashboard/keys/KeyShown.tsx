@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Snippet } from '../../components/snippets/Snippet.tsx';
+import { plainCall, shellWord } from '../../components/snippets/snippets.ts';
 import { Usd, When } from '../../components/text.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import type { Model } from '../../api-types.ts';
@@ -137,14 +138,10 @@ function exampleOf(models: Model[], allowed: string[] | null): Model | undefined
 }
 
 function curlOf(baseUrl: string, key: string, model: Model): string {
-  const isChat = model.kind === 'text';
-  const body = isChat ? { model: model.id, ...model.example } : model.example;
-  const url = isChat ? `${baseUrl}/chat/completions` : `${baseUrl}/queue/${model.id}`;
-  const json = JSON.stringify(body).replaceAll("'", `'\\''`);
-  return [
-    `curl ${url} \\`,
-    `  -H 'Authorization: Key ${key}' \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '${json}'`,
-  ].join('\n');
+  const { id: model_id, example: input, kind } = model;
+  const { url, body } = plainCall({ base_url: baseUrl, model_id, input, kind });
+  return `curl ${url} \\
+  -H 'Authorization: Key ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d ${shellWord(JSON.stringify(body))}`;
 }
