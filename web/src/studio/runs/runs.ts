@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { MediaFile } from '../../../../client/src/types.ts';
+import { pause } from '../../../../client/src/scope.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { ApiFailure, call, send } from '../../api.ts';
 import type {
@@ -155,7 +156,7 @@ export function usePresses(
 /** Submits, and again if the reply was lost: the Idempotency-Key makes repeats harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
-    if (pauseMs > 0) await pause(pauseMs);
+    if (pauseMs > 0) await pause(pauseMs, undefined);
     try {
       const headers = { 'idempotency-key': key };
       return await call<QueuedRequest>(address, { body: input, headers });
@@ -165,10 +166,6 @@ async function submit(address: string, { key, input }: Press): Promise<QueuedReq
     }
   }
   throw new Error('unreachable');
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** A model id in a path: its slashes stay. */
@@ -238,7 +235,7 @@ async function watch(
     } catch (error) {
       if (error instanceof ApiFailure && error.status === 404) return;
     }
-    if (!isDone()) await pause(pollMs);
+    if (!isDone()) await pause(pollMs, undefined);
   }
 }
 
