@@ -40,7 +40,6 @@ addWords('docs', {
     find: 'Find a call',
     body: 'Body',
     replies: 'Replies',
-    required: 'required',
     spends:
       'Charges your balance: the price is reserved when you press Send, then the actual cost is charged.',
     bad_json: 'This is not valid JSON. Nothing is sent until it is.',
@@ -88,7 +87,6 @@ addWords('docs', {
     find: 'Найти вызов',
     body: 'Тело',
     replies: 'Ответы',
-    required: 'обязательно',
     spends:
       'Списывает с баланса: при отправке цена резервируется, затем списывается фактическая стоимость.',
     bad_json: 'Это неверный JSON. Пока он не исправлен, вызов не отправится.',

@@ -2,7 +2,6 @@ import { addWords } from '../../words.ts';
 
 addWords('request', {
   en: {
-    title: 'Request',
     list: 'Requests',
     id: 'request ID',
     cancel: 'Cancel request',
@@ -80,7 +79,6 @@ addWords('request', {
     find_metadata: 'All requests with {{pair}}',
     key: 'Key',
     kind: 'Kind',
-    model: 'Model',
     error_title: 'The request failed',
     error_free: 'Nothing was charged.',
     error: {
@@ -95,7 +93,6 @@ addWords('request', {
     },
   },
   ru: {
-    title: 'Запрос',
     list: 'Запросы',
     id: 'номер запроса',
     cancel: 'Отменить запрос',
@@ -175,7 +172,6 @@ addWords('request', {
     find_metadata: 'Все запросы с {{pair}}',
     key: 'Ключ',
     kind: 'Вид',
-    model: 'Модель',
     error_title: 'Запрос не выполнен',
     error_free: 'Ничего не списано.',
     error: {
