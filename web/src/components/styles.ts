@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Button, Text, Title } from '@mantine/core';
+import { ActionIcon, Badge, Button, Stack, Text, Title } from '@mantine/core';
 
 /** Elements in styles that all pages share. */
 
@@ -13,6 +13,13 @@ export const PlainButton = Button.withProps({ variant: 'default' });
 /** A button within a row of a list. */
 export const RowButton = Button.withProps({ variant: 'default', size: 'xs' });
 export const QuietIcon = ActionIcon.withProps({ variant: 'subtle', color: 'gray' });
+/** The end of a card, below a line. */
+export const CardFoot = Stack.withProps({
+  gap: 'xs',
+  mt: 'md',
+  pt: 'md',
+  style: { borderTop: '1px solid var(--mantine-color-default-border)' },
+});
 /** A state, with a dot of its colour. */
 export const Dot = Badge.withProps({ variant: 'dot', fw: 500 });
 /** A property, outlined. */

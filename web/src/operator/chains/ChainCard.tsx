@@ -4,7 +4,7 @@ import { IconPlayerPlay, IconRotate } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { OperatorChain } from '../../api-types.ts';
-import { Dimmed, Dot, Heading, RowButton, Tag } from '../../components/styles.ts';
+import { CardFoot, Dimmed, Dot, Heading, RowButton, Tag } from '../../components/styles.ts';
 import { Ago, Took, useLocale, When } from '../../components/text.tsx';
 import { Figure } from '../Figure.tsx';
 import './chains-words.ts';
@@ -129,12 +129,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
   ];
   if (problems.length === 0) return null;
   return (
-    <Stack
-      gap="xs"
-      mt="md"
-      pt="md"
-      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
-    >
+    <CardFoot>
       {problems.map(([what, said]) => (
         <Text key={what} size="sm" className="wrap">
           {t(`problem.${what}`, {
@@ -146,7 +141,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
           })}
         </Text>
       ))}
-    </Stack>
+    </CardFoot>
   );
 }
 

@@ -16,7 +16,7 @@ import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
-import { Dimmed, Heading, RowButton, Dot } from '../../components/styles.ts';
+import { CardFoot, Dimmed, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { Percent, Took, Usd, When } from '../../components/text.tsx';
@@ -233,12 +233,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
   if (paused_until === null && last_error === null && paused_models.length === 0) return null;
   const isSaidBelow = paused_models.some((each) => each.last_error === last_error);
   return (
-    <Stack
-      gap="xs"
-      mt="md"
-      pt="md"
-      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
-    >
+    <CardFoot>
       {(paused_until !== null || failures > 0) && (
         <Text size="sm" fw={550}>
           {paused_until !== null && (
@@ -282,7 +277,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           ))}
         </Stack>
       )}
-    </Stack>
+    </CardFoot>
   );
 }
 
@@ -290,12 +285,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
 function Keys({ keys }: { keys: UpstreamKey[] }) {
   const { t } = useTranslation('operator_upstreams');
   return (
-    <Stack
-      gap={6}
-      mt="md"
-      pt="md"
-      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
-    >
+    <CardFoot gap={6}>
       <Dimmed>{t('keys')}</Dimmed>
       <Stack gap={6} role="list" aria-label={t('keys')}>
         {keys.map((each) => (
@@ -323,6 +313,6 @@ function Keys({ keys }: { keys: UpstreamKey[] }) {
           </Text>
         ))}
       </Stack>
-    </Stack>
+    </CardFoot>
   );
 }
