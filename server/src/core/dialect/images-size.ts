@@ -1,10 +1,10 @@
 import type { Model } from '../catalog/catalog.ts';
 import { resolutions, type Resolution } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes } from '../catalog/model-fields.ts';
+import { badField } from '../chat/chat.ts';
 import { imageSizeNames, pixelsOf, sizeOf, type Size } from '../price/size.ts';
 import type { Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
-import { badField } from './images-refusal.ts';
 
 /**
  * Translates `size` of OpenAI's Images into the fields by which a model takes a size. A model that

@@ -1,11 +1,11 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
+import { badField, badRequest } from '../chat/chat.ts';
 import { ApiError } from '../errors.ts';
 import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
-import { badField, badRequest } from './images-refusal.ts';
 import { sizeFields } from './images-size.ts';
 
 /** Translates calls of OpenAI's Images into inputs of the queue. */
