@@ -4,6 +4,7 @@ import type { Status } from '../core/request/request.ts';
 import { arrayLiteral } from '../lib/sql/sql-array.ts';
 import { rawSql, rowsOf, sql, type Connection, type Statement } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
+import { ofRareKinds } from './transfers.ts';
 
 export interface StatementRow {
   id: string;
@@ -74,9 +75,6 @@ export interface MovementFilter {
 
 /** `limit`: null for all movements. */
 type Limited = MovementFilter & { limit: number | null };
-
-/** Kinds with an index of their own: searching all transfers for so few rows would be slow. */
-const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
 /** One account's movements, newest first. */
 export function movements(db: Connection, filter: Limited): Promise<Movement[]> {
@@ -154,8 +152,7 @@ export function depositSums(
 
 function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
   const { account_id, kinds, from_seq, below_seq, from, to, limit } = filter;
-  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
-  const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
+  const ofRare = ofRareKinds(kinds);
   return rawSql(
     `
     select t.id, t.seq, t.kind, t.amount_usd_micro,

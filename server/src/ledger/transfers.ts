@@ -41,6 +41,12 @@ interface Bounds {
 /** Kinds with an index of their own: searching all transfers for so few rows would be slow. */
 const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
+/** The condition on `kind` if all kinds are rare, otherwise empty. */
+export function ofRareKinds(kinds: readonly TransferKind[]): string {
+  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
+  return rare ? `and kind in ('deposit', 'adjustment')` : '';
+}
+
 /** Newest first. */
 export function transfersBelow(
   db: Connection,
@@ -85,11 +91,10 @@ export async function transfersReach(
 
 /** The transfers to look at, as a condition on `id` and, for rare kinds, on `kind`. */
 function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
-  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
   // No index contains `created_at`; bounds on the ids limit the search to a period.
   const { first, last } = idsWritten(from && from.getTime(), to && to.getTime());
   const below = below_id !== null && below_id < last ? below_id : last;
-  const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
+  const ofRare = ofRareKinds(kinds);
   return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
 }
 
