@@ -57,12 +57,7 @@ function highestPrice(rules: PriceRules, usd: Usd) {
       ...(written !== undefined && { cache_write: usd(written) }),
     };
   }
-  return usd(
-    rateOf(
-      rules,
-      costliest(rules, (rate) => rate),
-    ),
-  );
+  return usd(rateOf(rules, costliest(rules)));
 }
 
 /**

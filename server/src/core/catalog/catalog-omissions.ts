@@ -57,7 +57,7 @@ export function defaultFaults(model: Model): Fault[] {
 
 function checkResolution({ price: rules }: Model, check: Check): void {
   const offered = offeredResolutions(rules);
-  const top = costliest(rules, (rate) => rate);
+  const top = costliest(rules);
   if (top === undefined) return;
   // If megapixels are priced, other fields also decide which resolution costs most.
   if (rules.unit === 'MP' && offered.length > 1)

@@ -43,11 +43,7 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
       ...(hasWritten ? [marginAt('cache_write', prices.cache_write, written ?? cost)] : []),
     ];
   }
-  return marginsAt(
-    row,
-    route,
-    costliest(rules, (rate) => rate),
-  );
+  return marginsAt(row, route, costliest(rules));
 }
 
 /** Every rate that a unit may have, without extras and with them, and its margin. */

@@ -57,10 +57,10 @@ export function ratesByResolution(rules: PriceRules): Rates | undefined {
   return several ? rates : undefined;
 }
 
-/** The offered resolution with the highest `cost`; the first one if several are equal. */
+/** The offered resolution with the highest `cost`, or rate; the first one if several are equal. */
 export function costliest(
   rules: PriceRules,
-  cost: (rate: bigint, resolution: Resolution) => bigint,
+  cost: (rate: bigint, resolution: Resolution) => bigint = (rate) => rate,
 ): Resolution | undefined {
   let best: Resolution | undefined;
   let most = -1n;
