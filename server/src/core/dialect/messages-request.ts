@@ -14,6 +14,7 @@ import { pathIn } from './turn.ts';
 /** Fields that a chat completion has under the same name, and whose values it checks. */
 const same = ['model', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'];
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
+const thinkingType = oneOf('enabled', 'disabled', 'adaptive', 'between_tools');
 const format: Shape = { fields: { type: text, schema: object } };
 
 /** The other fields that are checked here. Null counts as omitted. */
@@ -41,7 +42,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   metadata: { fields: { user_id: text } },
   thinking: {
     fields: {
-      type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools'),
+      type: thinkingType,
       budget_tokens: integer,
     },
   },
@@ -138,8 +139,7 @@ function userOf({ user_id }: Json): unknown {
 /** `xhigh` and `max` count as `high`, because few models know them. */
 function effortOf({ thinking, output_config }: Json): string | null {
   const { type, budget_tokens: budget } = objectOf(thinking);
-  if (isObject(thinking) && type === undefined)
-    throw badField('thinking.type', 'enabled, disabled or adaptive');
+  if (isObject(thinking) && type === undefined) throw badField('thinking.type', thinkingType.is);
   if (type === 'enabled' && budget === undefined)
     throw badField('thinking.budget_tokens', 'an integer');
   if (type === 'disabled') return null;
