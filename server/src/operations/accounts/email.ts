@@ -5,7 +5,7 @@ import { newId } from '../../lib/id.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
-import { hashToken } from './person.ts';
+import { hashToken, needPerson } from './person.ts';
 
 /**
  * Changes the address that a person signs in with. The new address is confirmed by a link, or an
@@ -58,12 +58,7 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
 export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
   const email = emailOf(given);
   return db.tx(async (tx) => {
-    const person = await people.find(tx, before.trim());
-    if (!person)
-      throw new Refused(`Nobody signs in with ${before}.`, {
-        reason: 'person_unknown',
-        email: before,
-      });
+    const person = await needPerson(tx, before);
     await sessions.endAll(tx, person.id);
     return replace(tx, person.id, email);
   });

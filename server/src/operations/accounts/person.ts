@@ -235,12 +235,7 @@ export async function insertInvitation(
  * `Refused` if nobody signs in with this address.
  */
 export async function resetLink(db: Database, email: string): Promise<string> {
-  const person = await people.find(db, email.trim());
-  if (!person)
-    throw new Refused(`Nobody signs in with ${email}.`, {
-      reason: 'person_unknown',
-      email,
-    });
+  const person = await needPerson(db, email);
   const token = randomBytes(24).toString('base64url');
   const identifier = resetIdentifier(token);
   const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
@@ -285,13 +280,15 @@ export async function renamePerson(db: Database, id: string, name: string): Prom
 
 /** Removes the authenticator app of someone who has lost it. Throws `Refused`. */
 export async function dropTwoFactor(db: Database, email: string): Promise<void> {
-  const person = await people.find(db, email.trim());
-  if (!person)
-    throw new Refused(`Nobody signs in with ${email}.`, {
-      reason: 'person_unknown',
-      email,
-    });
+  const person = await needPerson(db, email);
   await db.tx((tx) => people.dropTwoFactor(tx, person.id));
+}
+
+/** Throws `Refused` if nobody signs in with this address. */
+export async function needPerson(db: Connection, email: string) {
+  const person = await people.find(db, email.trim());
+  if (person) return person;
+  throw new Refused(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
 }
 
 /** Only this hash of a link's token is stored. */
