@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { from, to, type CopyStreamQuery, type CopyToStreamQuery } from 'pg-copy-streams';
+import type { Kind } from '../core/catalog/catalog.ts';
 import type { Migration, Table } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
@@ -142,7 +143,7 @@ export interface OpenRequest {
   id: string;
   account_id: string;
   key_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   status: 'IN_QUEUE' | 'IN_PROGRESS';
   attempt: number;
 }

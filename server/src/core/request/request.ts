@@ -1,3 +1,4 @@
+import type { Kind } from '../catalog/catalog.ts';
 import type { TokenCounts } from '../chat/token-counts.ts';
 import type { FailureCode } from '../errors.ts';
 
@@ -27,7 +28,7 @@ export type AttemptOutcome =
 /** The fields of a request that `stepFor` needs. */
 export interface DueRequest {
   status: Status;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   past_deadline: boolean;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   /** True if outputs are still stored but have expired, so that they are due to be deleted. */

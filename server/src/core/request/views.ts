@@ -4,6 +4,7 @@ import { usageOfTokens, type TokenCounts } from '../chat/token-counts.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode } from '../errors.ts';
 import { fileId } from './id.ts';
+import type { Kind } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import type { Metadata } from './metadata.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
@@ -29,7 +30,7 @@ export interface Row {
   id: string;
   key_id: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;

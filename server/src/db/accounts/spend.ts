@@ -1,3 +1,4 @@
+import type { Kind } from '../../core/catalog/catalog.ts';
 import { idsWritten } from '../../lib/id.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthStart, spentThisMonth } from './month.ts';
@@ -7,7 +8,7 @@ import { monthStart, spentThisMonth } from './month.ts';
 export interface SpendRow {
   /** Midnight (UTC) of the day in which the requests were made. */
   day: Date;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   /** Null: the sum of all models except those that cost most. */
   model_id: string | null;
   charged_usd_micro: bigint;

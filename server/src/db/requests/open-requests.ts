@@ -1,3 +1,4 @@
+import type { Kind } from '../../core/catalog/catalog.ts';
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { firstId, lastId } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
@@ -28,7 +29,7 @@ export interface OpenRow {
   email: string;
   key_id: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   upstream: string;
   status: 'IN_QUEUE' | 'IN_PROGRESS';
   /** True: the request has a slot at its upstream. */

@@ -1,3 +1,4 @@
+import type { Kind } from '../../core/catalog/catalog.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Route, Status } from '../../core/request/request.ts';
 import { newId } from '../../lib/id.ts';
@@ -252,7 +253,7 @@ export interface ClaimedRequest {
   account_id: string;
   key_id: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   upstream: string;
   /** The upstream's own name of the model; null: the first name that the catalog row lists. */
   upstream_model: string | null;

@@ -14,7 +14,7 @@ export interface RequestRow {
   account_id: string;
   key_id: string;
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  kind: Kind;
   upstream: string;
   status: Status;
   slot: boolean;
