@@ -39,17 +39,8 @@ export interface Rate {
   reset_seconds: number;
 }
 
-interface AuthRow {
+interface AuthRow extends Spender {
   n: number;
-  key_id: string;
-  account_id: string;
-  scope: KeyScope;
-  active: boolean;
-  price_ppm: number;
-  monthly_limit_usd_micro: bigint | null;
-  open_jobs: number | null;
-  models: string[] | null;
-  open_requests: number;
   quota: number;
   calls: number;
   granted: number;
