@@ -41,7 +41,7 @@ export const ask = endpoint(
         reason: 'mail_off',
       });
     }
-    const email = await readEmail(body.email);
+    const email = emailOf(body.email);
     if (email === before) {
       throw new ApiError('bad_request', {
         message: 'This already is your address.',
@@ -99,8 +99,4 @@ async function demandHolder(
     param: 'password',
     details: { reason: 'INVALID_PASSWORD' },
   });
-}
-
-async function readEmail(given: string): Promise<string> {
-  return emailOf(given);
 }
