@@ -107,9 +107,10 @@ async function readChains({ db, chains: { live, play } }: WebDeps) {
       wake_at: found && row.stopped_why === null ? row.wake_at : null,
       lag_blocks: blocksBetween(row),
       lag_seconds: row.lag_seconds === null ? null : Math.max(0, Math.round(row.lag_seconds)),
-      last_error: safe(row.last_error),
-      refused_why: safe(row.refused_why),
-      stopped_why: safe(row.stopped_why),
+      // An endpoint's message may repeat its address, which contains a key.
+      last_error: row.last_error && redact(row.last_error),
+      refused_why: row.refused_why && redact(row.refused_why),
+      stopped_why: row.stopped_why && redact(row.stopped_why),
       held: ofChain.reduce((sum, { count }) => sum + count, 0),
     };
   });
@@ -128,11 +129,6 @@ function setUpOf(row: ReadRow, found: LiveChain | undefined) {
     state: chainState(row, found.chain),
     rescan_late: isSecondReadingLate(row, found.chain),
   };
-}
-
-/** An endpoint's message may repeat its address, which contains a key. */
-function safe(said: string | null): string | null {
-  return said === null ? null : redact(said);
 }
 
 function blocksBetween({ head_height: head, scanned_height: scanned }: ReadRow): bigint | null {

@@ -180,16 +180,17 @@ export const read = endpoint(
       ...view(row),
       key: { key_id, name, prefix, last4 },
       delivered_quantity: row.quantity,
-      error_cause: safe(row.error_cause),
+      // The message of an upstream or a receiver may contain a key.
+      error_cause: row.error_cause && redact(row.error_cause),
       attempts: attempts.map(({ created_at: at, handle, message, ...attempt }) => ({
         ...attempt,
         at,
-        handle: handle && safe(JSON.stringify(handle)),
-        message: safe(message),
+        handle: handle && redact(JSON.stringify(handle)),
+        message: message && redact(message),
       })),
       webhook: url === null ? null : { origin: new URL(url).origin, state: row.webhook_state },
       deliveries: deliveries.map(({ created_at: at, error, ...delivery }) => {
-        return { ...delivery, at, error: safe(error) };
+        return { ...delivery, at, error: error && redact(error) };
       }),
     };
   },
@@ -207,8 +208,3 @@ export const input = endpoint(
     return found;
   },
 );
-
-/** The message of an upstream or a receiver may contain a key. */
-function safe(said: string | null): string | null {
-  return said === null ? null : redact(said);
-}
