@@ -8,6 +8,7 @@ import * as requestLists from '../../db/requests/request-lists.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { StatusName } from '../api/request-schema.ts';
+import { scanMax } from '../form.ts';
 import {
   boolean,
   id,
@@ -26,9 +27,6 @@ import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../schemas/validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
-
-/** Maximum number of requests that one call searches. If too few match, the page asks for more. */
-const scanMax = 100_000;
 
 const PageQuery = object({
   status: optional(StatusName),

@@ -7,7 +7,7 @@ import { attemptsOf } from '../../db/requests/request-lists.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { Estimate } from '../api/model-schema.ts';
-import { idOf } from '../form.ts';
+import { idOf, scanMax } from '../form.ts';
 import {
   anything,
   choice,
@@ -113,8 +113,6 @@ const OperatorRequest = named(
   }),
 );
 
-/** Maximum number of requests that one call searches. If too few match, the page asks for more. */
-const scanMax = 100_000;
 /** The filter that every request matches. */
 export const anyRequest: PageFilter = {
   account_id: null,

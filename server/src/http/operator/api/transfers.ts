@@ -4,7 +4,7 @@ import type { Database } from '../../../lib/sql/sql.ts';
 import { isUuid } from '../../../lib/id.ts';
 import { kindsIn, MovementKind } from '../../dashboard/statement.ts';
 import { SourceName } from '../../dashboard/views.ts';
-import { idOf, pageFrom } from '../../form.ts';
+import { idOf, pageFrom, scanMax } from '../../form.ts';
 import {
   choice,
   cursorRule,
@@ -57,9 +57,6 @@ const Query = form({
     text('The `next_cursor` of the page before.', { maxLength: 36, rule: cursorRule }),
   ),
 });
-
-/** Maximum number of transfers that one call searches. If too few match, the page asks for more. */
-const scanMax = 100_000;
 
 /** GET /operator/transfers: newest first, of all accounts or of one. */
 export const list = read({ query: Query, reply: pageOf(Transfer) }, ({ query }, { db }) =>
