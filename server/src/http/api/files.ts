@@ -94,11 +94,7 @@ async function take(
   const maxBytes = deps.settings.uploadMaxBytes;
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const { body } = req;
-  if (!(body instanceof Readable))
-    throw new ApiError('bad_request', {
-      message: 'The body is empty; send the bytes of the file.',
-      reason: 'file_empty',
-    });
+  if (!(body instanceof Readable)) throw emptyBody();
   assertSpace(deps);
   // If the call gives no length, the length is checked again once all bytes have come.
   const max_bytes = await assertRoom(file.account_id, Number(length ?? 0) || 1, deps);
@@ -107,11 +103,7 @@ async function take(
   const bytes = body.iterator({ destroyOnReturn: false });
   const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
   const { head, stream } = await headAnd(coming, sniffBytes);
-  if (head.length === 0)
-    throw new ApiError('bad_request', {
-      message: 'The body is empty; send the bytes of the file.',
-      reason: 'file_empty',
-    });
+  if (head.length === 0) throw emptyBody();
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
     // Text that is not clean UTF-8 matches no type.
@@ -193,6 +185,13 @@ async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
     assertSpace(deps);
     yield chunk;
   }
+}
+
+function emptyBody(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'The body is empty; send the bytes of the file.',
+    reason: 'file_empty',
+  });
 }
 
 function usedUp(): ApiError {
