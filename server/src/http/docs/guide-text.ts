@@ -4,6 +4,7 @@ import { falBase } from '../../core/request/fal.ts';
 import { price } from '../../core/price/price.ts';
 import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
+import { auth, shellJson } from '../site/code.ts';
 import { entries } from '../site/entries.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -57,7 +58,6 @@ function sampleCost(model: Model): bigint {
   return price(model, model.kind === 'text' ? tokens : model.example).price_usd_micro;
 }
 
-const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 const jsonType = "-H 'Content-Type: application/json'";
 
 function intro({ baseUrl, site }: GuideSettings): string {
@@ -347,11 +347,6 @@ ${pages.join('\n')}`;
 function sizeWords(bytes: number): string {
   const mib = bytes / 1024 / 1024;
   return mib >= 1 ? `${Math.floor(mib)} MiB` : `${bytes} bytes`;
-}
-
-/** Quotes JSON as one word for a POSIX shell. */
-function shellJson(value: unknown): string {
-  return `'${JSON.stringify(value).replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function plain(markdown: string): string {

@@ -5,7 +5,7 @@ export function programs(model: Model, baseUrl: string): Record<string, string> 
   return model.kind === 'text' ? chatPrograms(model, baseUrl) : queuePrograms(model, baseUrl);
 }
 
-const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
+export const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 
 function queuePrograms({ id, example }: Model, base: string): Record<string, string> {
   const url = `${base}/queue/${id}`;
@@ -13,7 +13,7 @@ function queuePrograms({ id, example }: Model, base: string): Record<string, str
     curl: `curl -s ${url} \\
   ${auth} -H 'Content-Type: application/json' \\
   -H "Idempotency-Key: job-$(date +%s)" \\
-  -d ${shellWord(JSON.stringify(example))} | tee submitted.json
+  -d ${shellJson(example)} | tee submitted.json
 REQUEST_ID=$(sed 's/.*"request_id":"\\([^"]*\\)".*/\\1/' submitted.json)
 
 # Wait for the end, then read the output.
@@ -69,7 +69,7 @@ function chatPrograms({ id, example }: Model, base: string): Record<string, stri
   return {
     curl: `curl -s ${url} \\
   ${auth} -H 'Content-Type: application/json' \\
-  -d ${shellWord(JSON.stringify(body))}`,
+  -d ${shellJson(body)}`,
     JavaScript: `// npm install openai
 import OpenAI from 'openai';
 
@@ -132,8 +132,9 @@ function goText(value: unknown): string {
   return text.includes('`') ? JSON.stringify(text) : `\`${text}\``;
 }
 
-function shellWord(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** Quotes JSON as one word for a POSIX shell. */
+export function shellJson(value: unknown): string {
+  return `'${JSON.stringify(value).replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** A literal of Python, which writes strings and numbers as JSON does. */
