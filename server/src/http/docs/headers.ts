@@ -1,4 +1,5 @@
 import type { Schema } from '../schemas/schema.ts';
+import { exampleId, exampleUrls } from './request-examples.ts';
 
 /** A reply header. `headers` has each by its name in the document. */
 interface Header {
@@ -52,14 +53,9 @@ export const headers = {
     'Location',
     'The `status_url` of the request.',
     { type: 'string', format: 'uri' },
-    'http://localhost:8080/v1/requests/0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10/status',
+    exampleUrls.status_url,
   ),
-  FalRequestId: h(
-    'x-fal-request-id',
-    'The id of the request.',
-    str(),
-    '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
-  ),
+  FalRequestId: h('x-fal-request-id', 'The id of the request.', str(), exampleId),
   PreferenceApplied: h(
     'Preference-Applied',
     'The request was completed in the time of `Prefer: wait`, and the body is its output.',

@@ -1,4 +1,5 @@
 import { idempotencyKey, metadata } from './queue.ts';
+import { exampleId } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
 /** POST /chat/completions */
@@ -11,7 +12,7 @@ const exampleUsage = {
 };
 
 const identity = {
-  id: 'chatcmpl-0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
+  id: `chatcmpl-${exampleId}`,
   created: 1_772_366_400,
   model: 'sandbox/chat',
 };

@@ -1,10 +1,11 @@
 import { idempotencyKey, metadata } from './queue.ts';
+import { exampleId } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
 /** POST /messages and POST /messages/count_tokens */
 
 const exampleMessage = {
-  id: 'msg_0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
+  id: `msg_${exampleId}`,
   type: 'message',
   role: 'assistant',
   model: 'sandbox/chat',

@@ -1,18 +1,17 @@
 import { idempotencyKey, metadata } from './queue.ts';
+import { exampleId } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
 /** POST /responses */
 
-const id = '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10';
-
 const exampleResponse = {
-  id: `resp_${id}`,
+  id: `resp_${exampleId}`,
   object: 'response',
   created_at: 1_772_366_400,
   model: 'sandbox/chat',
   output: [
     {
-      id: `msg_${id.replaceAll('-', '')}0`,
+      id: `msg_${exampleId.replaceAll('-', '')}0`,
       type: 'message',
       status: 'completed',
       role: 'assistant',
@@ -55,7 +54,7 @@ const exampleResponse = {
 const exampleEvent = {
   type: 'response.output_text.delta',
   sequence_number: 4,
-  item_id: `msg_${id.replaceAll('-', '')}0`,
+  item_id: `msg_${exampleId.replaceAll('-', '')}0`,
   output_index: 0,
   content_index: 0,
   delta: 'Hello.',
