@@ -164,6 +164,19 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
   return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
 }
 
+/** The outcome without our key, in case a reply repeated it. */
+export function redacted<T extends StartOutcome>(
+  outcome: T,
+  { redact }: { redact(text: string): string },
+): T {
+  return 'message' in outcome ? { ...outcome, message: redact(outcome.message) } : outcome;
+}
+
+export function saidBy(reply: Reply): string {
+  const said = messageIn(jsonOf(reply.body));
+  return `it answered ${reply.status}${said === null ? '' : `: ${said}`}`;
+}
+
 /** The JSON value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Uint8Array): unknown {
   try {

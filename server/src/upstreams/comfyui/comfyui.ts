@@ -3,7 +3,7 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import type { Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, pollFault, outcomeOfFault, outcomeOfReply, redacted, saidBy } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -215,13 +215,4 @@ async function readQueue(signal: AbortSignal, { api, tools }: Parts): Promise<Qu
   if (queue === null)
     throw pollFault(outcomeOfReply(reply, tools.now()), api.redact(saidBy(reply)));
   return queue;
-}
-
-function redacted<T extends StartOutcome>(outcome: T, { redact }: Api): T {
-  return 'message' in outcome ? { ...outcome, message: redact(outcome.message) } : outcome;
-}
-
-function saidBy(reply: Reply): string {
-  const said = messageIn(jsonOf(reply.body));
-  return `it answered ${reply.status}${said === null ? '' : `: ${said}`}`;
 }

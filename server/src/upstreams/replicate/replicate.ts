@@ -3,7 +3,7 @@ import { objectOf } from '../../lib/json.ts';
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, pollFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, pollFault, outcomeOfFault, outcomeOfReply, redacted, saidBy } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -57,7 +57,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
       try {
         input = await placedInput(job, api, tools);
       } catch (error) {
-        return withoutKey(outcomeUnprepared(error), api);
+        return redacted(outcomeUnprepared(error), api);
       }
       const json = { ...target.body, input, ...webhookFor(job) };
       return submit(target.path, json, job.signal, api, tools);
@@ -135,7 +135,7 @@ function refusalOf(
   api: BearerApi,
   tools: UpstreamTools,
 ): ReturnType<typeof outcomeOfReply> {
-  const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
+  const said = redacted(outcomeOfReply(reply, tools.now()), api);
   // Replicate answers an unknown version with the same status as an invalid input.
   const { title } = objectOf(jsonOf(reply.body));
   if (said.outcome === 'rejected' && /^invalid version/i.test(String(title)))
@@ -145,10 +145,6 @@ function refusalOf(
     if (seconds !== undefined) return { ...said, retry_after_ms: Number(seconds) * 1000 };
   }
   return said;
-}
-
-function withoutKey<T extends StartOutcome>(outcome: T, { redact }: BearerApi): T {
-  return 'message' in outcome ? { ...outcome, message: redact(outcome.message) } : outcome;
 }
 
 async function poll(
@@ -172,9 +168,4 @@ async function poll(
 /** Escaped although the handle comes from our own rows, because it becomes part of an address. */
 function idOf({ id }: Handle): string {
   return encodeURIComponent(String(id));
-}
-
-function saidBy(reply: Reply): string {
-  const said = messageIn(jsonOf(reply.body));
-  return `it answered ${reply.status}${said === null ? '' : `: ${said}`}`;
 }
