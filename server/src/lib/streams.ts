@@ -18,6 +18,11 @@ export class StreamStalled extends Error {
   }
 }
 
+/** All bytes in one piece. */
+export async function* once(bytes: Uint8Array): Bytes {
+  yield bytes;
+}
+
 /**
  * Reads the first `n` bytes in advance. `head` is shorter only if the whole stream is; `stream`
  * yields everything, including the head. Rejects with the source's error.

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { freeBytesAt } from '../lib/files/free-bytes.ts';
-import type { Bytes } from '../lib/streams.ts';
+import { once, type Bytes } from '../lib/streams.ts';
 import { DiskStorage } from './disk.ts';
 import { fromJson } from '../lib/json.ts';
 
@@ -164,10 +164,6 @@ export class Spool {
 
 const markerName = 'result';
 const brokenMs = 60 * 60 * 1000;
-
-async function* once(bytes: Uint8Array): Bytes {
-  yield bytes;
-}
 
 async function gathered(bytes: Bytes): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -1,5 +1,6 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
+import { once } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
@@ -113,10 +114,6 @@ export function dataFile(value: string, field: string): InputFile {
   const bytes = Buffer.from(text, 'base64');
   const open = async () => once(bytes);
   return { content_type: content_type || 'application/octet-stream', size: bytes.length, open };
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }
 
 /**

@@ -12,7 +12,7 @@ import { routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
 import { isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
-import { headAnd } from '../lib/streams.ts';
+import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
@@ -296,10 +296,6 @@ async function bytesOf(
   if (reply.status === 200) return reply.body;
   await reply.body[Symbol.asyncIterator]().return?.();
   throw new Error(`the address of an output was answered with ${reply.status}`);
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }
 
 function asUnusable(error: unknown): UnusableOutput | null {

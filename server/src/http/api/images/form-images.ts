@@ -6,6 +6,7 @@ import * as files from '../../../db/accounts/files.ts';
 import { newId } from '../../../lib/id.ts';
 import type { Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
+import { once } from '../../../lib/streams.ts';
 import { sniff, sniffBytes } from '../../../storage/media.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
@@ -121,8 +122,4 @@ async function imageType({ field, bytes }: FormImage): Promise<string> {
     message: `The bytes of ${field} are not an image of an accepted type, such as PNG, JPEG or WebP.`,
     param: field,
   });
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }
