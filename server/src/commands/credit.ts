@@ -6,8 +6,8 @@ import type { Booked } from '../operations/accounts/booking.ts';
 import { adjust as correct, deposit } from '../operations/accounts/deposit.ts';
 import { Refused } from '../operations/refused.ts';
 import { usd } from './account.ts';
+import { timeIn } from './moment.ts';
 import { print, withDatabase, type Context } from './output.ts';
-import { expiryOf } from './voucher.ts';
 
 export async function credit(
   context: Context,
@@ -17,7 +17,7 @@ export async function credit(
 ): Promise<void> {
   const amount = usd(amountUsd);
   const { expires, ...about } = options;
-  const expires_at = expires === undefined ? null : expiryOf(expires);
+  const expires_at = timeIn(expires, 'end');
   const wanted = { ...about, amount, source: sourceOf(options.source), expires_at };
   await book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
     deposit(db, { ...wanted, account_id }),

@@ -12,7 +12,7 @@ import {
 } from '../operations/upstreams/unknown-outcome.ts';
 import { usd } from './account.ts';
 import { definedNames } from './offline-check.ts';
-import { momentOf } from './moment.ts';
+import { timeIn } from './moment.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 
 interface SelectedOutcomes {
@@ -96,14 +96,6 @@ export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
 }
 
 function selectionOf({ upstream, since, until, model }: SelectedOutcomes): resolutions.Selection {
-  const [from, to] = [timeOf(since), timeOf(until)];
+  const [from, to] = [timeIn(since, 'start', 'time'), timeIn(until, 'start', 'time')];
   return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
-}
-
-/** A day means its beginning in UTC. */
-function timeOf(text: string | undefined): Date | null {
-  if (text === undefined) return null;
-  const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);
-  if (moment !== null) return moment;
-  throw new Refused(`"${text}" is not a time, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

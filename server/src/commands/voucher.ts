@@ -4,7 +4,7 @@ import { isUuid } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';
 import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
 import { usd } from './account.ts';
-import { momentOf } from './moment.ts';
+import { timeIn } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 interface CreateOptions {
@@ -19,7 +19,7 @@ export async function create(
   { count, expires, note }: CreateOptions,
 ): Promise<void> {
   const amount = usd(amountUsd);
-  const expires_at = expires === undefined ? null : expiryOf(expires);
+  const expires_at = timeIn(expires, 'end');
   const wanted = { amount, count, expires_at, note: note ?? null };
   const made = await withDatabase(context, (db) => createVouchers(db, wanted));
   const data = made.map(({ id: voucher_id, code }) => {
@@ -65,10 +65,4 @@ export async function takeBack(context: Context, voucherId: string): Promise<voi
     { voucher_id: voucherId, void: true },
     `${voucherId} is cancelled and can no longer be redeemed.`,
   );
-}
-
-export function expiryOf(text: string): Date {
-  const moment = momentOf(text);
-  if (moment !== null) return moment;
-  throw new Refused(`"${text}" is not a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

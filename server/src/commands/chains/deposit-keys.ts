@@ -15,7 +15,7 @@ import { needAccount } from '../../operations/accounts/account.ts';
 import { rotateKey } from '../../operations/deposits/rotate-key.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { Refused } from '../../operations/refused.ts';
-import { momentOf } from '../moment.ts';
+import { timeIn } from '../moment.ts';
 import { counted, print, table, withDatabase, type Context } from '../output.ts';
 
 /** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
@@ -118,9 +118,7 @@ const head = ['ADDRESS', 'PATH', 'ACCOUNT', 'CREDITED USD', 'LAST DEPOSIT', 'RET
 
 /** All addresses, for the wallet that moves the tokens away. */
 export async function list(context: Context, { since: given, account }: Selected): Promise<void> {
-  const since = given === undefined ? null : momentOf(startOf(given));
-  if (given !== undefined && since === null)
-    throw new Refused(`"${given}" is not a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  const since = timeIn(given, 'start');
   const rows = await withDatabase(context, async (db) => {
     const account_id = account === undefined ? null : (await needAccount(db, account)).id;
     return listAddresses(db, { account_id, since });
@@ -141,11 +139,6 @@ export async function list(context: Context, { since: given, account }: Selected
     row.retired_at?.toISOString() ?? '-',
   ]);
   print(context, { data }, table(head, cells));
-}
-
-/** A day means its beginning in UTC. */
-function startOf(text: string): string {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
 }
 
 function pathOf({ family, index }: Pick<ListedAddress, 'family' | 'index'>): string {
