@@ -1,5 +1,5 @@
 import type { LostHow } from '../core/request/routing.ts';
-import { objectOf } from '../lib/json.ts';
+import { isObject, objectOf, type Json } from '../lib/json.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
@@ -184,6 +184,12 @@ export function jsonOf(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The JSON object in a reply; null if the reply contains anything else or was too long. */
+export function objectIn({ body, truncated }: Reply): Json | null {
+  const value = truncated ? undefined : jsonOf(body);
+  return isObject(value) ? value : null;
 }
 
 /** The message in an error body of any of the usual shapes, or null. */

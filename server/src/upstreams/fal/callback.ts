@@ -2,10 +2,9 @@ import { objectOf } from '../../lib/json.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { fieldOf } from '../../lib/unknown.ts';
-import { jsonOf } from '../replies.ts';
+import { jsonOf, objectIn } from '../replies.ts';
 import { CallbackRefused, type Callback, type Handle } from '../upstream.ts';
 import { isRequestId } from './job.ts';
-import { objectIn } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** fal's callbacks when a job has ended, signed with Ed25519; fal publishes the public keys. */

@@ -1,13 +1,13 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { outcomeOfReply } from '../replies.ts';
+import { outcomeOfReply, objectIn } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';
 import { jobOf } from './job.ts';
 import { pollJob } from './poll.ts';
 import { costs, hasModel, listModels, listTerms } from './prices.ts';
 import { startJob } from './start.ts';
-import { callFal, falOf, faultWords, objectIn, reasonOf } from './wire.ts';
+import { callFal, falOf, faultWords, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** Long, because the files of the input are uploaded first. */

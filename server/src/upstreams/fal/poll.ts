@@ -1,13 +1,13 @@
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
-import { pollFault, outcomeOfReply } from '../replies.ts';
+import { pollFault, outcomeOfReply, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { Handle, JobState, Result } from '../upstream.ts';
 import { jobOf } from './job.ts';
 import type { Job } from './job.ts';
 import type { CostOf } from './prices.ts';
-import { callFal, objectIn, reasonIn, reasonOf } from './wire.ts';
+import { callFal, clientClosed, reasonIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 const statusTimeoutMs = 20_000;
@@ -18,8 +18,6 @@ const resultMaxBytes = 48 * 1024 * 1024;
 
 /** Statuses that say nothing about the job, so it is polled again. */
 const transient: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
-/** fal's status for a cancelled job: "the client has closed the request". */
-const clientClosed = 499;
 /** fal's words when a result is requested too early. */
 const notYetForm = /in progress|not (?:yet )?(?:ready|complete|finished)/i;
 

@@ -1,16 +1,14 @@
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { InputRefused, openMedia, mapMedia } from '../inputs.ts';
-import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { outcomeOfFault, outcomeOfReply, objectIn } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { jobOf } from './job.ts';
 import { NotUploaded, upload } from './storage.ts';
-import { callFal, objectIn, reasonOf } from './wire.ts';
+import { callFal, clientClosed, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 const timeoutMs = 60_000;
 const maxBytes = 256 * 1024;
-/** fal's status when the caller has disconnected; it does not say whether the job was made. */
-const clientClosed = 499;
 
 /** Submits a job, never twice. */
 export async function startJob(

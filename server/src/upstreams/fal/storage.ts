@@ -1,8 +1,8 @@
 import { judgeUrl } from '../../lib/outbound/address.ts';
 import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/outbound/fetch.ts';
-import { outcomeOfReply, whyOfFault } from '../replies.ts';
+import { outcomeOfReply, whyOfFault, objectIn } from '../replies.ts';
 import type { InputFile, NotAccepted, Rejection } from '../upstream.ts';
-import { callFal, objectIn, reasonOf } from './wire.ts';
+import { callFal, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, objectOf } from '../../lib/json.ts';
+import { objectOf } from '../../lib/json.ts';
 import { FetchError, type Reply } from '../../lib/outbound/fetch.ts';
 import { fieldOf, messageOf } from '../../lib/unknown.ts';
 import { jsonOf, messageIn } from '../replies.ts';
@@ -34,6 +34,11 @@ interface FalCall {
 const optionNames: ReadonlySet<string> = new Set(['rest_url', 'api_url', 'jwks_url']);
 const messageMax = 500;
 const reasonsMax = 5;
+/**
+ * fal's status when the client has closed the request: a job was cancelled, or a start was cut off,
+ * which does not say whether its job was made.
+ */
+export const clientClosed = 499;
 
 /** Throws if there is no key, or an option is not an address. */
 export function falOf(
@@ -73,12 +78,6 @@ export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<
     },
     body: json === undefined ? null : JSON.stringify(json),
   });
-}
-
-/** The JSON object in a reply; null if the reply contains anything else or was too long. */
-export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
-  const value = truncated ? undefined : jsonOf(body);
-  return isObject(value) ? value : null;
 }
 
 /** fal's reason in a reply, without addresses and without our key. */

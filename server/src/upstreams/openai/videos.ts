@@ -1,6 +1,6 @@
-import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
-import { isObject, type Json } from '../../lib/json.ts';
-import { jsonOf, pollFault, messageIn } from '../replies.ts';
+import { isSuccess } from '../../lib/outbound/fetch.ts';
+import type { Json } from '../../lib/json.ts';
+import { pollFault, messageIn, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type {
   Handle,
@@ -138,9 +138,4 @@ function progressIn(value: unknown): number | undefined {
 
 function isAddress(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
-}
-
-function objectIn(reply: Reply): Json | null {
-  const value = reply.truncated ? undefined : jsonOf(reply.body);
-  return isObject(value) ? value : null;
 }
