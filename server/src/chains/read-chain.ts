@@ -6,6 +6,7 @@ import type { Rpc } from './rpc.ts';
 import {
   BadAnswer,
   demandBlock,
+  lower,
   readChainId,
   readDecimals,
   readFinal,
@@ -270,10 +271,6 @@ async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<void>
   const block = await demandBlock(rpc, height);
   if (block.hash !== hash)
     throw new ReplacedBlock(`block ${height} was ${hash} and is ${block.hash} now`);
-}
-
-function lower(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
 }
 
 function higher(one: bigint, other: bigint): bigint {

@@ -218,6 +218,6 @@ function quantity(value: unknown, what: string): bigint {
   return BigInt(value);
 }
 
-function lower(one: bigint, other: bigint): bigint {
+export function lower(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }

@@ -11,6 +11,7 @@ import {
   type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
+import { lower } from '../chains/scan.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
 import { secondReadingAfterSeconds } from '../core/deposit/chain-state.ts';
 import type { BlockRange, FinalTransfer } from '../core/deposit/transfer.ts';
@@ -243,7 +244,7 @@ function dueSecondReading(
   const size = Math.min(readAgainBlocksMax, Math.ceil(secondReadingEverySeconds / block_seconds));
   if (oldest - rescanned < BigInt(size)) return null;
   const most = rescanned + BigInt(readAgainBlocksMax);
-  return { from: rescanned + 1n, to: most < oldest ? most : oldest };
+  return { from: rescanned + 1n, to: lower(most, oldest) };
 }
 
 /**
@@ -258,7 +259,7 @@ async function rescanWanted(
 ): Promise<{ found: FinalTransfer[]; left: BlockRange | null; error: string | null }> {
   if (from === null || to === null) return { found: [], left: null, error: null };
   const most = from + BigInt(readAgainBlocksMax) - 1n;
-  const piece = { from, to: most < to ? most : to };
+  const piece = { from, to: lower(most, to) };
   try {
     const found = await read(piece);
     return { found, left: piece.to < to ? { from: piece.to + 1n, to } : null, error: null };
