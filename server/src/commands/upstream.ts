@@ -1,8 +1,7 @@
 import { catalogDir } from '../config.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import { keyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
-import { upstreamsOf } from '../services.ts';
-import { checkFolder } from '../storage/check-folder.ts';
+import { readFolder, withUpstreams } from './offline-check.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
 
 export async function list(context: Context): Promise<void> {
@@ -78,23 +77,22 @@ const badFiles = 'The catalog files have problems: "farebox catalog check" names
 type Usable = true | string | undefined;
 
 /** The definitions of the catalog files; empty if the folder cannot be read. */
-async function definedIn({ config, err }: Context) {
-  const opened = upstreamsOf(config);
-  const dir = catalogDir(config);
-  const defined = await checkFolder({ dir, ...opened })
-    .then(({ upstreams, problems }) => {
-      if (problems.length > 0) err(badFiles);
-      return upstreams.map(({ definition }) => definition.name);
-    })
-    .catch((error: Error) => {
-      err(`Cannot read the folder ${dir}: ${error.message}`);
-      return [];
+function definedIn({ config, err }: Context) {
+  return withUpstreams(config, async (opened) => {
+    const defined = await readFolder(catalogDir(config), opened)
+      .then(({ upstreams, problems }) => {
+        if (problems.length > 0) err(badFiles);
+        return upstreams.map(({ definition }) => definition.name);
+      })
+      .catch((error: Error) => {
+        err(error.message);
+        return [];
+      });
+    const usable = [...opened.knownUpstreams, ...defined].map((name): [string, Usable] => {
+      return [name, opened.usableUpstreams(name)];
     });
-  const usable = [...opened.knownUpstreams, ...defined].map((name): [string, Usable] => {
-    return [name, opened.usableUpstreams(name)];
+    return { usable: new Map(usable), live: opened.live };
   });
-  await opened.close();
-  return { usable: new Map(usable), live: opened.live };
 }
 
 function setUp(usable: Usable): boolean {
