@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Database } from '../lib/sql/sql.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */
@@ -218,13 +219,5 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
 
 /** Resolves when the database answers; rejects if it does not within `withinMs`. */
 export async function ping(db: Database, withinMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), withinMs);
-  });
-  try {
-    await Promise.race([db.run(sql`select 1`), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await withTimeout(db.run(sql`select 1`), withinMs);
 }
