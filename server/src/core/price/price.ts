@@ -7,7 +7,7 @@
  * Each line of the breakdown gets the amount that it adds to the rounded-up running total.
  */
 
-import { isCount } from '../../lib/json.ts';
+import { isCount, isObject } from '../../lib/json.ts';
 import { hasKey, keysOf } from '../../lib/records.ts';
 import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { divideUp, fractionOf, shareOut } from './money.ts';
@@ -113,7 +113,7 @@ const fields: Record<MediaUnit, string> = {
  * only ApiError `unpriceable`, which names the field and what is allowed.
  */
 export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quote {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+  if (!isObject(input)) {
     throw unpriceable('input', 'must be a JSON object', { type: 'object' });
   }
   const unit = model.price.unit;
