@@ -265,7 +265,7 @@ export class Books {
    * The changes for `writeBooks`: the differences of the changed balances, and the new transfers in
    * order.
    */
-  changes(): { balances: (Balance & { account_id: string })[]; transfers: Transfer[] } {
+  changes(): { balances: Balance[]; transfers: Transfer[] } {
     const touched = new Set(this.#transfers.map((transfer) => transfer.account_id));
     const balances = [...touched].sort().map((id) => {
       const after = this.#balance(id);
