@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { demandModalities, parseChat as parseWhole, passingFields, type Chat } from './chat.ts';
+import { parseChat as parseWhole, passingFields, type Chat } from './chat.ts';
+import { demandModalities } from './chat-messages.ts';
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { optionalNames, passedBody } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';

@@ -17,8 +17,6 @@ import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
-export { badMessages, demandModalities } from './chat-messages.ts';
-
 /**
  * Reads chat calls: OpenAI's chat completions, reduced to what can be priced beforehand. Types are
  * checked here. Upstreams check the ranges of numbers, which differ between models.

@@ -1,8 +1,9 @@
 import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
-import { badMessages, demandModalities, parseChat, type Chat } from '../../core/chat/chat.ts';
+import { parseChat, type Chat } from '../../core/chat/chat.ts';
 import { chatMedia } from '../../core/chat/chat-media.ts';
+import { badMessages, demandModalities } from '../../core/chat/chat-messages.ts';
 import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
