@@ -17,15 +17,15 @@ export interface Hints {
   work(): void;
   /** Deposits from a chain were seen or credited. */
   deposits(): void;
-  onChanged(listener: (ids: Ids) => void): () => void;
-  onCreated(listener: (ids: Ids) => void): () => void;
-  onWork(listener: () => void): () => void;
-  onDeposits(listener: () => void): () => void;
+  /** Returns a function that stops the listener. Work and deposits come as `any`. */
+  on(hint: Hint, listener: Listener): () => void;
   close(): Promise<void>;
 }
 
 /** Ids of requests, or `any` if there were too many to list. */
 type Ids = string[] | 'any';
+type Hint = 'changed' | 'created' | 'work' | 'deposits';
+type Listener = (ids: Ids) => void;
 
 const channel = 'farebox';
 /** NOTIFY takes a database-wide lock while it commits, so each process gathers its hints. */
@@ -57,10 +57,12 @@ export function openHints(db: Database, options: HintsOptions): Hints {
 class Notifier implements Hints {
   readonly #db: Database;
   readonly #options: HintsOptions;
-  readonly #changedListeners = new Set<(ids: Ids) => void>();
-  readonly #createdListeners = new Set<(ids: Ids) => void>();
-  readonly #workListeners = new Set<() => void>();
-  readonly #depositListeners = new Set<() => void>();
+  readonly #listeners: Record<Hint, Set<Listener>> = {
+    changed: new Set(),
+    created: new Set(),
+    work: new Set(),
+    deposits: new Set(),
+  };
   /** Marks this process's own hints, which it ignores when they come back. */
   readonly #self = randomBytes(6).toString('hex');
   #gathered: string[] = [];
@@ -80,47 +82,32 @@ class Notifier implements Hints {
 
   changed(ids: string[]): void {
     if (ids.length === 0) return;
-    tell(this.#changedListeners, ids);
+    this.#tell('changed', ids);
     this.#gathered.push(...ids);
     this.#gather();
   }
 
   created(ids: string[]): void {
-    tell(this.#createdListeners, ids);
+    this.#tell('created', ids);
     this.#created.push(...ids);
     this.#gather();
   }
 
   work(): void {
-    for (const listener of this.#workListeners) listener();
+    this.#tell('work');
     this.#workGathered = true;
     this.#gather();
   }
 
   deposits(): void {
-    for (const listener of this.#depositListeners) listener();
+    this.#tell('deposits');
     this.#depositsGathered = true;
     this.#gather();
   }
 
-  onChanged(listener: (ids: Ids) => void): () => void {
-    this.#changedListeners.add(listener);
-    return () => void this.#changedListeners.delete(listener);
-  }
-
-  onCreated(listener: (ids: Ids) => void): () => void {
-    this.#createdListeners.add(listener);
-    return () => void this.#createdListeners.delete(listener);
-  }
-
-  onWork(listener: () => void): () => void {
-    this.#workListeners.add(listener);
-    return () => void this.#workListeners.delete(listener);
-  }
-
-  onDeposits(listener: () => void): () => void {
-    this.#depositListeners.add(listener);
-    return () => void this.#depositListeners.delete(listener);
+  on(hint: Hint, listener: Listener): () => void {
+    this.#listeners[hint].add(listener);
+    return () => void this.#listeners[hint].delete(listener);
   }
 
   async close(): Promise<void> {
@@ -132,6 +119,10 @@ class Notifier implements Hints {
     await Promise.race([this.#opening, enough]);
     patience.abort();
     await this.#listening?.end().catch(() => {});
+  }
+
+  #tell(hint: Hint, ids: Ids = 'any'): void {
+    for (const listener of this.#listeners[hint]) listener(ids);
   }
 
   #gather(): void {
@@ -164,10 +155,10 @@ class Notifier implements Hints {
   #receive(payload: string): void {
     const [from, flags = '', changed = '', created = ''] = payload.split(' ');
     if (from === this.#self) return;
-    if (changed !== '') tell(this.#changedListeners, idsOf(changed));
-    if (created !== '') tell(this.#createdListeners, idsOf(created));
-    if (flags.includes('w')) for (const listener of this.#workListeners) listener();
-    if (flags.includes('d')) for (const listener of this.#depositListeners) listener();
+    if (changed !== '') this.#tell('changed', idsOf(changed));
+    if (created !== '') this.#tell('created', idsOf(created));
+    if (flags.includes('w')) this.#tell('work');
+    if (flags.includes('d')) this.#tell('deposits');
   }
 
   /** Listens on one connection, and on a new one whenever it breaks. */
@@ -201,8 +192,8 @@ class Notifier implements Hints {
       if (this.#closed) throw new Error('closed meanwhile');
       this.#listening = client;
       // Anything may have changed while this process was not listening.
-      tell(this.#changedListeners, 'any');
-      tell(this.#createdListeners, 'any');
+      this.#tell('changed');
+      this.#tell('created');
       return { client, over };
     } catch (error) {
       await leave(client);
@@ -245,10 +236,6 @@ function inTime(text: string) {
 async function leave(client: pg.Client): Promise<void> {
   const enough = pause(closeMs, undefined, { ref: false });
   await Promise.race([client.end().catch(() => {}), enough]);
-}
-
-function tell(listeners: Set<(ids: Ids) => void>, ids: Ids): void {
-  for (const listener of listeners) listener(ids);
 }
 
 function named(ids: string[], max: number): string {

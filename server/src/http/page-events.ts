@@ -87,7 +87,7 @@ interface PageEventOptions {
   times: { checkMs: number };
 }
 
-type PageHints = Pick<Hints, 'onChanged' | 'onCreated' | 'onDeposits'>;
+type PageHints = Pick<Hints, 'on'>;
 
 export function createPageEvents(
   hints: PageHints,
@@ -124,8 +124,8 @@ class AccountWatcher implements PageEvents {
     this.#onError = onError;
     const hear = (ids: string[] | 'any') => this.#hear(ids);
     // A deposit also moves money, so everything is checked.
-    const offDeposits = hints.onDeposits(() => hear('any'));
-    this.#offs = [hints.onChanged(hear), hints.onCreated(hear), offDeposits];
+    const heard = ['changed', 'created', 'deposits'] as const;
+    this.#offs = heard.map((hint) => hints.on(hint, hear));
     this.#checks = setInterval(() => hear('any'), times.checkMs).unref();
   }
 

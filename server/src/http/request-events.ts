@@ -34,13 +34,13 @@ interface Reads {
 const chunk = 1_000;
 
 export function createRequestEvents(
-  hints: Pick<Hints, 'onChanged'>,
+  hints: Pick<Hints, 'on'>,
   { find, position }: Reads,
   onError: (error: unknown) => void,
   { checkMs, positionsMs }: { checkMs: number; positionsMs: number },
 ): RequestEvents {
   const watched = new Map<string, WatchedRequest>();
-  const off = hints.onChanged((ids) => {
+  const off = hints.on('changed', (ids) => {
     if (watched.size === 0) return;
     if (ids === 'any') return void check([...watched.keys()]);
     const mine = ids.filter((id) => watched.has(id));

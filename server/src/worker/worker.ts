@@ -153,7 +153,7 @@ class ClaimingWorker implements Worker {
   async #loop(): Promise<void> {
     const { db, hints, log } = this.#deps;
     const tellFailed = throttled((told) => log.error(told, 'worker round failed'));
-    const offWork = hints.onWork(() => this.#sleep.wake(false));
+    const offWork = hints.on('work', () => this.#sleep.wake(false));
     const sweeper = setInterval(
       () => void this.sweep().catch((err) => log.warn({ err }, 'sweep failed')),
       sweepMs,

@@ -71,7 +71,7 @@ describe('a connection that listens', () => {
     const onError = (error: Error) => errors.push(error);
     near = openHints(db, { remote: true, onError, pingMs: 100 });
     far = openHints(server.db, { remote: true, onError });
-    near.onChanged((ids) => heard.push(ids));
+    near.on('changed', (ids) => heard.push(ids));
   });
   after(async () => {
     await near.close();
