@@ -954,7 +954,7 @@ export type ImageGeneration = {
   prompt: string;
   /** The number of images: `num_images` of the model. */
   n?: number;
-  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that knows aspect ratios only takes the nearest one, and the smallest `resolution` with as many pixels. */
+  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that has only aspect ratios gets the nearest one, and the smallest `resolution` with at least as many pixels. */
   size?: string;
   /** The form of the images; both if left out. */
   response_format?: 'url' | 'b64_json';
@@ -1004,7 +1004,7 @@ export type ImageEdit = {
   prompt: string;
   /** The number of images: `num_images` of the model. */
   n?: number;
-  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that knows aspect ratios only takes the nearest one, and the smallest `resolution` with as many pixels. */
+  /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that has only aspect ratios gets the nearest one, and the smallest `resolution` with at least as many pixels. */
   size?: string;
   /** The form of the images; both if left out. */
   response_format?: 'url' | 'b64_json';

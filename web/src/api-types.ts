@@ -1282,7 +1282,7 @@ export type FoundAccount = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
-  /** Whether its keys of scope keys work and its people may make such keys. */
+  /** Whether keys of the scope `keys` work in this account, and its people may make them. */
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1308,7 +1308,7 @@ export type AccountDetail = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
-  /** Whether its keys of scope keys work and its people may make such keys. */
+  /** Whether keys of the scope `keys` work in this account, and its people may make them. */
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;

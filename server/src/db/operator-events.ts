@@ -24,7 +24,10 @@ const giveUpDays = 3;
 /** Any number will do, as long as every version of the service uses the same one. */
 const subjectLock = 770_219_027;
 
-/** Notes that this process runs with these channels. Events are written for a day after a note. */
+/**
+ * Records that this process runs with these channels. Events are written only for channels that
+ * were recorded within the last day.
+ */
 export async function noteChannels(db: Connection, channels: Channel[]): Promise<void> {
   await db.run(sql`
     insert into operator_channels (channel) select unnest(${channels}::text[])

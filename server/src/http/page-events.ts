@@ -211,7 +211,7 @@ class AccountWatcher implements PageEvents {
     return account;
   }
 
-  /** Tells pages whose deposits have changed. */
+  /** Sends `deposits` to the pages of each account whose deposits have changed. */
   #noteDeposits(versions: DepositVersion[]): void {
     for (const { account_id, version } of versions) {
       const account = this.#accounts.get(account_id);

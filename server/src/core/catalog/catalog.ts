@@ -133,7 +133,7 @@ export interface ModelUpstream {
   cost_cache_write_usd_micro?: bigint;
   /**
    * Whether the next route is tried after this route's answer was lost. If not set, it is tried for
-   * a chat, and at an upstream that answers a start with the result.
+   * a chat, and if this route's upstream answers a start with the result.
    */
   on_lost?: 'next' | 'wait';
   /** How long the first byte of an answer may take before it counts as lost. */

@@ -59,7 +59,7 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
 
 /** Characters that a header can contain. */
 const keyForm = /^[\x21-\x7e]+$/;
-/** Maximum number of keys of one upstream, because each has rows of its own. */
+/** Maximum number of keys of one upstream; the database keeps the state of each key. */
 const keysMax = 32;
 /**
  * The same form as in `catalog/schema.json`. A user name or password is not allowed, because

@@ -32,8 +32,8 @@ export interface ReadFacts {
  */
 const finalizedSeconds = 1_200;
 /**
- * A chain is behind after this time. Failed reads are tried again after at most 7 minutes, so
- * several have failed by then.
+ * A chain that was not read for this long is behind. Failed reads are tried again after at most 7
+ * minutes, so several have failed by then.
  */
 const lateMaxSeconds = 900;
 
@@ -48,9 +48,7 @@ export const secondReadingAfterSeconds = 3_600;
 /** The second reading is late beyond this lag. After a long pause it needs a while to catch up. */
 const secondReadingLateSeconds = 3 * secondReadingAfterSeconds;
 
-/**
- * About how many seconds later blocks are read again than first; null: the chain was never read.
- */
+/** About how many seconds the second reading is behind the first; null before it has begun. */
 export function secondReadingLag(heights: ReadHeights, { block_seconds }: Chain): number | null {
   const { scanned_height: scanned, rescanned_height: rescanned } = heights;
   if (scanned === null || rescanned === null) return null;

@@ -112,7 +112,7 @@ function toolOf(tool: Json, i: number): Json {
   if (type !== 'custom')
     throw badRequest(
       `${at}.type`,
-      `${at}.type is ${String(type).slice(0, 60)}, a tool that Anthropic defines. Only tools of your own work here: name, description and input_schema.`,
+      `${at}.type is ${String(type).slice(0, 60)}, a tool that Anthropic defines. Only tools that you define yourself work here, with name, description and input_schema.`,
     );
   if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the tool');
   if (parameters === undefined) throw badField(`${at}.input_schema`, 'a JSON schema');

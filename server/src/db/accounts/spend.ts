@@ -34,8 +34,8 @@ export async function rolledUp(db: Connection, accountId: string): Promise<Rolle
 }
 
 /**
- * Locks the stored sums of an account. The sums begin at `since` if there are none yet, or if all
- * of them are older.
+ * Locks the stored sums of an account and returns their period. If there are none, or all are older
+ * than `since`, an empty period starts at `since`.
  */
 export async function lockRolledUp(
   tx: Connection,

@@ -127,7 +127,7 @@ export async function leaveOut(db: Connection): Promise<void> {
   await db.run(sql`update deposit_keys set next_index = next_index + ${addressesLost}`);
 }
 
-/** The number of addresses of a key that the account has, retired addresses included. */
+/** How many addresses the account has from this deposit key, retired addresses included. */
 export async function countIssued(
   db: Connection,
   accountId: string,

@@ -33,7 +33,7 @@ export async function submit(
   };
 }
 
-/** POST https://fal.run/{model_id}?fal_webhook= : submits, and answers with the output itself. */
+/** POST https://fal.run/{model_id}: submits, and answers with the output. Takes `fal_webhook`. */
 export async function run(
   req: At<{ '*': string }, KeyedRequest>,
   reply: FastifyReply,

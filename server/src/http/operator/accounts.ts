@@ -41,7 +41,9 @@ export const accountFields = {
   status: choice(['active', 'suspended']),
   is_operator: boolean('Its owners run the service.'),
   price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
-  keys_by_api: boolean('Whether its keys of scope keys work and its people may make such keys.'),
+  keys_by_api: boolean(
+    'Whether keys of the scope `keys` work in this account, and its people may make them.',
+  ),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
   debt_usd_micro: microUsd('The next deposit pays it first.'),

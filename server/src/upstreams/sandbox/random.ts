@@ -2,7 +2,7 @@
 
 export type Random = () => number;
 
-/** 32-bit hash of a text (FNV-1a with a final scramble), shifted by a whole number. */
+/** 32-bit hash of a text (FNV-1a with a final scramble); another `shift` gives another hash. */
 export function hashText(text: string, shift = 0): number {
   let hash = 0x811c9dc5 ^ shift;
   for (let i = 0; i < text.length; i++) {

@@ -73,7 +73,7 @@ addWords('operator_upstreams', {
     listed: 'the upstream lists {{n}} models',
     missing: 'The upstream has no model {{model}} ({{id}})',
     counted:
-      'Based on at most the newest {{n}} requests of the last hour or day. Errors: the share of ended requests that failed, including chats. Starts: every attempt at a job. If an upstream answers a start with the result, only the run time counts.',
+      'Based on at most the newest {{n}} requests of the last hour or day. Errors: the share of ended requests that failed, including chats. Starts: every attempt at a job. An upstream that answers a start with the result has a run time only.',
     none_title: 'No upstreams',
     none_text: 'No upstream matches this filter.',
   },

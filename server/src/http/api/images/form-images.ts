@@ -38,7 +38,7 @@ export function readFormCall(parts: FormPart[], { catalog }: Pick<HttpDeps, 'cat
       if (field !== 'image' && field !== 'mask')
         throw badPart(
           name,
-          'is not a file of this call. Send images as image or image[], and mask.',
+          'is not a file of this call. Send images as image or image[], and a mask as mask.',
         );
       images.push({ id: newId(), field, bytes });
       continue;

@@ -24,8 +24,8 @@ const shared = {
   ),
   size: optional(
     text(
-      '`auto`, or `WIDTHxHEIGHT` in pixels. A model that knows aspect ratios only takes the ' +
-        'nearest one, and the smallest `resolution` with as many pixels.',
+      '`auto`, or `WIDTHxHEIGHT` in pixels. A model that has only aspect ratios gets ' +
+        'the nearest one, and the smallest `resolution` with at least as many pixels.',
       { example: '1024x1024' },
     ),
   ),

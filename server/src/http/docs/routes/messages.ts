@@ -53,8 +53,8 @@ const description = [
     'fit the schema of the tool; a stream passes the text on as it comes.',
   'A stream has the events of Anthropic: `message_start`, then for each block ' +
     '`content_block_start`, `content_block_delta` and `content_block_stop`, then `message_delta` ' +
-    'with the usage, and `message_stop`. If the reply breaks off, `event: error` is the last one; a ' +
-    '`message_delta` before it has the usage if something was charged.',
+    'with the usage, and `message_stop`. If the reply breaks off, the last event is `event: error`. ' +
+    'If something was charged, a `message_delta` with the usage precedes it.',
   'The key may come as `x-api-key`. Errors have the form of Anthropic, with our `code`, `param` and ' +
     '`details` added.',
 ].join('\n\n');
