@@ -65,11 +65,7 @@ describe('a catalog file', () => {
       { ...plain, poll: { path: '/j?id={id}' } },
       /poll.path must be: path below url, without query/,
     ],
-    [
-      'code in a path',
-      { ...plain, status: 'data.*.status' },
-      /status must be: path into a reply/,
-    ],
+    ['code in a path', { ...plain, status: 'data.*.status' }, /status must be: path into a reply/],
     [
       'a wrong state',
       { ...plain, words: { ok: 'finished' } },
