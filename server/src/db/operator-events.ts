@@ -6,14 +6,8 @@ import {
 } from '../core/operator-event.ts';
 import { lastId, newId } from '../lib/id.ts';
 import { storableJson } from '../lib/json.ts';
-import {
-  fragment,
-  rowsOf,
-  sql,
-  type Connection,
-  type Database,
-  type Transaction,
-} from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { fragment, sql, type Connection, type Database, type Transaction } from '../lib/sql/sql.ts';
 
 /** Events to the operator, and how they reach the operator. */
 

@@ -1,4 +1,5 @@
-import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * Bonus deposits with an end, and how much of them is left. The rows of an account are read and

@@ -1,6 +1,7 @@
 import type { Source } from '../core/account/source.ts';
 import { newId } from '../lib/id.ts';
-import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * The books. Every change of money is a transfer between two accounts; a reservation is a pending

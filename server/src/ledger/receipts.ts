@@ -1,5 +1,6 @@
 import type { Source } from '../core/account/source.ts';
-import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /** Receipts for deposits that were paid, and how each was paid. */
 

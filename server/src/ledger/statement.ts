@@ -2,7 +2,8 @@ import type { Source } from '../core/account/source.ts';
 import type { Unit } from '../core/catalog/catalog.ts';
 import type { Status } from '../core/request/request.ts';
 import { arrayLiteral } from '../lib/sql/sql-array.ts';
-import { rawSql, rowsOf, sql, type Connection, type Statement } from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { rawSql, sql, type Connection, type Statement } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
 import { ofRareKinds } from './transfers.ts';
 

@@ -1,4 +1,5 @@
-import { rowsOf, sql, type Transaction } from '../lib/sql/sql.ts';
+import { rowsOf } from '../lib/sql/rows-of.ts';
+import { sql, type Transaction } from '../lib/sql/sql.ts';
 
 /**
  * Each key's spending this month (UTC, by the database's clock) and its open jobs, which are

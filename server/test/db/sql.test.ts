@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { rowsOf } from '../../src/lib/sql/rows-of.ts';
 import {
   isDataError,
   isUnavailable,
   openDatabase,
   rawSql,
-  rowsOf,
   sql,
   type Database,
 } from '../../src/lib/sql/sql.ts';

@@ -1,5 +1,6 @@
 import type { KeyScope } from '../../core/account/scope.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** The key of a call: its account, its limits, and its calls in the present minute. */
 export interface Caller {

@@ -1,5 +1,6 @@
 import type { Role } from '../../core/account/role.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** People who sign in, and the accounts they belong to. */
 

@@ -1,4 +1,5 @@
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
 /** How often a key's calls got one error code. */

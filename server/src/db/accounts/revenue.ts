@@ -1,4 +1,5 @@
-import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { rawSql, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import { monthStart } from './month.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 

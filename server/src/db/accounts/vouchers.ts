@@ -1,5 +1,6 @@
 import { lastId } from '../../lib/id.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Codes worth money. Redeeming one is booked in the ledger. */
 export interface VoucherRow {

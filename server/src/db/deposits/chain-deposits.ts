@@ -1,5 +1,6 @@
 import type { DepositPlace, HeldWhy, IgnoredWhy } from '../../core/deposit/deposit.ts';
-import { fragment, rowsOf, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { fragment, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
 type State = 'held' | 'credited' | 'ignored';
 

@@ -1,5 +1,6 @@
 import type { BlockRange } from '../../core/deposit/transfer.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** The progress of reading a blockchain, and when a worker reads it next. */
 export interface ChainRow extends Progress {

@@ -1,6 +1,7 @@
 import type { TokenCounts } from '../../core/chat/token-counts.ts';
 import type { Output, Status } from '../../core/request/request.ts';
-import { rowsOf, sql, type Transaction } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutputRow } from './requests.ts';
 import type { FailureCode } from '../../core/errors.ts';
 

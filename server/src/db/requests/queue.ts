@@ -1,5 +1,5 @@
+import { rowsOf } from '../../lib/sql/rows-of.ts';
 import {
-  rowsOf,
   sql,
   type Connection,
   type Database,

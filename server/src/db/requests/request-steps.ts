@@ -3,7 +3,8 @@ import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Route, Status } from '../../core/request/request.ts';
 import { newId } from '../../lib/id.ts';
 import { storableJson, storableText } from '../../lib/json.ts';
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Move, { to: Name }>;
 

@@ -4,7 +4,8 @@ import type { FailureCode } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
-import { constant, rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { constant, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 

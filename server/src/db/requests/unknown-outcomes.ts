@@ -1,5 +1,6 @@
 import { lastId } from '../../lib/id.ts';
-import { rowsOf, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutcomeId } from '../accounts/revenue.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';

@@ -8,7 +8,8 @@ import {
   type StartFailure,
 } from '../../core/request/pauses.ts';
 import { storableText } from '../../lib/json.ts';
-import { rowsOf, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
 /** The failures and the pause of an upstream or of one of its models. */

@@ -1,4 +1,5 @@
-import { rowsOf, sql, type Connection } from '../../lib/sql/sql.ts';
+import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { Refusal } from '../../core/catalog/upstream-key.ts';
 
 /** State of an upstream for the operator. */
