@@ -16,7 +16,7 @@ import { chunksOf, type OpenResponse } from './replies.ts';
 
 export interface DownloadOptions extends Call {
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** The file to write; it exists only once all bytes are there. Node, Deno and Bun. */
+  /** The file to write; it exists only once all bytes are there. Only in Node, Deno and Bun. */
   to?: string | undefined;
 }
 

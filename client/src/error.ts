@@ -25,7 +25,7 @@ export type ClientCode =
   /** An argument that cannot work, such as a missing key or file. Nothing was sent. */
   | 'bad_argument';
 
-/** Facts that belong to the code: amounts, limits, allowed values. */
+/** Facts that belong to the error's code: amounts, limits, allowed values. */
 export type ErrorDetails = NonNullable<ErrorBody['error']['details']> & {
   /** For `price_above_limit`, with `max_usd_micro`. */
   price_usd_micro?: bigint;
@@ -108,8 +108,8 @@ export function unreadable(error: unknown): FareboxError {
 }
 
 /**
- * Throws `bad_argument` unless the value is a number of at least `least`. A string or NaN would
- * lift the limit that it is compared with.
+ * Throws `bad_argument` unless the value is a number of at least `least`. With NaN as `maxRetries`,
+ * for example, the retries would never end.
  */
 export function checkNumber(value: unknown, name: string, least: number): void {
   if (typeof value === 'number' && value >= least) return;

@@ -50,7 +50,7 @@ export interface SubmitOptions extends Call {
   idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string | undefined;
-  /** At most 16 names with texts of your own, shown with the request; lists can filter by them. */
+  /** At most 16 names with values of your own, shown with the request; lists can filter by them. */
   metadata?: Record<string, string> | undefined;
   /**
    * Progress of all files of the input together. The total is null until all uploads have begun.
@@ -243,7 +243,7 @@ export class Farebox {
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
     checkCall(options);
-    // A number or a string would lift the limit.
+    // Below, no price would count as greater than NaN or a string such as '0.05'.
     if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
       throw badArgument("maxUsdMicro must be a bigint, such as parseUsd('0.05').", 'maxUsdMicro');
     const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;

@@ -23,7 +23,7 @@ export class LocalFile {
   }
 }
 
-/** Marks a path inside an input: `{ image_url: file('./cat.png') }`. Node, Deno and Bun. */
+/** Marks a path inside an input: `{ image_url: file('./cat.png') }`. In Node, Deno and Bun. */
 export function file(path: string, options: { contentType?: string | undefined } = {}): LocalFile {
   return new LocalFile(path, options.contentType);
 }

@@ -43,6 +43,6 @@ export type UnsharedBytes = ArrayBuffer | Uint8Array<ArrayBuffer>;
 
 /** Bytes as a part of a Blob. */
 export function blobPart(bytes: ArrayBuffer | ArrayBufferView): UnsharedBytes {
-  // Only the type of views allows shared memory, and a Blob refuses that by itself.
+  // By its type, a view may have shared memory, but a Blob refuses that at run time.
   return bytes as UnsharedBytes;
 }

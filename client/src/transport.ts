@@ -108,7 +108,7 @@ export class Transport {
    */
   open(wanted: Wanted, call: Call = {}): Promise<OpenResponse> {
     return this.#tries(wanted, call, async (held) => {
-      // The caller may never read the body.
+      // Ends the connection even if the caller never reads the body.
       held.scope.alive(usualSilenceMs);
       return held;
     });

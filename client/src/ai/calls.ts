@@ -25,8 +25,8 @@ export function idempotencyKeyOf(headers: CallOptions['headers']): string | unde
 }
 
 /**
- * Returns a function that gets the model's row, or throws if the model does not make this kind. The
- * row is fetched once; a failure is not cached.
+ * Returns a function that fetches the model from the catalog, and throws if it makes something else
+ * than `kind`. The result is cached, a failure is not.
  */
 export function rowOf(client: () => Farebox, modelId: string, kind: 'image' | 'video') {
   let row: Promise<Model> | undefined;

@@ -62,7 +62,7 @@ export async function findModel({ quiet }: Context, id: string): Promise<Model> 
   }
 }
 
-/** Asks about similar ids; `otherwise` if there is none. */
+/** A question that names similar ids, or `otherwise` if there are none. */
 export function didYouMean(wanted: string, models: Model[], otherwise: string): string {
   const ids = models.map(({ id }) => id);
   const near = nearest(wanted, ids);
@@ -128,7 +128,7 @@ const perUnit: Record<string, string> = {
   MP: 'a megapixel',
 };
 
-/** Catalog prices are plain numbers; printed in full, never with an exponent. */
+/** A price of the catalog, which is a plain number, without an exponent. */
 function usdText(price: number): string {
   return formatUsd(parseUsd(price.toFixed(6)));
 }

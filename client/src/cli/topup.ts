@@ -78,7 +78,7 @@ async function show(of: DepositAddress): Promise<void> {
   if (process.stdout.isTTY) print(`\n${await qrText(address)}\n`);
 }
 
-/** Seconds, from a minute on whole minutes. */
+/** In seconds if it is less than a minute, otherwise in whole minutes. */
 function aboutText(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
@@ -89,9 +89,9 @@ interface Wanted {
 }
 
 /**
- * Follows deposits that are new or not final yet, until one is credited and no other waits for its
- * block. Returns the credited amount. Throws if all were ignored, after `timeout` seconds, and at
- * Ctrl-C.
+ * Follows deposits that are new or not final yet, until one is credited and no other is still to
+ * become final. Returns the credited amount. Throws if all were ignored, after `timeout` seconds,
+ * and at Ctrl-C.
  */
 async function waitForDeposit(
   list: (options: Call) => Promise<Deposit[]>,
@@ -148,7 +148,7 @@ async function waitForDeposit(
 
 const ends = new Set<Deposit['state']>(['credited', 'ignored', 'dropped']);
 
-/** Differs for each state of a deposit, and for each block that it needs. */
+/** A name that changes with the state of a deposit, and with each block that confirms it. */
 function nameOf(deposit: Deposit): string {
   const { chain, tx_hash, deposit_id, amount, state, confirmations, required } = deposit;
   const block = state === 'seen' && required !== null && confirmations;

@@ -7,8 +7,8 @@ import type { Context } from '../verb.ts';
 import { jsonOf, oneLine, paint, print, printJson, tell } from '../terminal/terminal.ts';
 
 /**
- * Posts the signed card of each media request that ends to a given address, as a webhook would. No
- * tunnel is needed, because this command polls the service.
+ * Posts the signed card of each media request to a given address once the request ends, as a
+ * webhook would. No tunnel is needed, because this command polls the service.
  */
 
 const pollMs = 2_000;
@@ -50,7 +50,7 @@ export async function forward(
   }
 }
 
-/** Yields the cards of requests that end after the command began, in the order it notices. */
+/** Yields the card of each media request that ends after the command began, once it is noticed. */
 async function* ended(
   client: Farebox,
   signal: AbortSignal,

@@ -53,7 +53,7 @@ export async function submitKept(
 }
 
 async function unknown(error?: FareboxError): Promise<never> {
-  // The other sentences of the library are for programs that keep the idempotency key.
+  // The message's other sentences are for programs that keep the idempotency key.
   const why = error ? error.message.split('. ')[0] : 'The service had not answered yet';
   throw new Stop(
     exits.open,

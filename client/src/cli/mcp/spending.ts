@@ -87,7 +87,7 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
   const message = messageOf(error);
   return new ToolError(
     error instanceof FareboxError ? error.code : 'internal_error',
-    // The other sentences of the library are for programs that keep the idempotency key.
+    // The message's other sentences are for programs that keep the idempotency key.
     `${message.split('. ')[0]}. The request may have been accepted: check with list_requests before ` +
       `you try again. Its price, ${formatUsd(hold.amount)}, counts as spent.`,
     { price_usd_micro: hold.amount },
