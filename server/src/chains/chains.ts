@@ -122,7 +122,7 @@ export function openKey(family: Family, xpub: string): DepositKey | { problem: s
   return { family, xpub, addressAt: read.addressAt };
 }
 
-/** The chains that the folder's files describe; a sentence for each file that cannot be used. */
+/** The chains that the folder's files describe. Adds to `faults` whatever is wrong with a file. */
 export function readChainFiles(dir: string, faults: string[]): Chain[] {
   const chains: Chain[] = [];
   for (const file of readdirSync(dir).toSorted()) {

@@ -110,7 +110,7 @@ function finalLine({ finality, name }: Chain, head: bigint, final: Block | null)
       );
 }
 
-/** Finds out how many blocks and addresses one question may have, down to one block. */
+/** Asks smaller and smaller questions, to find out how many blocks and addresses one may have. */
 async function checkLogs(
   { tokens }: Chain,
   rpc: Rpc,

@@ -37,7 +37,7 @@ export class PlayChain {
   /** Payments of each block that has some, in the order of their logs. */
   readonly #blocks = new Map<bigint, Mined[]>();
   readonly #transactions = new Map<string, Mined[]>();
-  /** Reorgs: from this height on, blocks are of another fork. */
+  /** Reorgs: from each of these heights on, the blocks are of another fork. */
   readonly #forks: bigint[] = [];
 
   constructor(options: PlayOptions) {

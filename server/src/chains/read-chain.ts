@@ -58,7 +58,10 @@ export class ReplacedBlock extends Error {
 const blocksMax = 2_000n;
 /** Blocks above the final one that are read each time, because the chain may replace them. */
 const replaceableMax = 64n;
-/** A read ends with the block of this many transfers, because checking each costs several calls. */
+/**
+ * Once a read has checked this many transfers, it ends with the current block, because each check
+ * costs several calls.
+ */
 const checkedMax = 200;
 /** How much later a second endpoint may call blocks final: a little over two epochs of Ethereum. */
 const waitedForMs = 15 * 60_000;
@@ -120,8 +123,8 @@ export async function readChain(
 }
 
 /**
- * The blocks above the final one that are left out: finality may be late by thousands of blocks,
- * and transfers in them are only shown. Null if one question has room for all blocks.
+ * The blocks above the final one that are left out: finality may lag by thousands of blocks, whose
+ * transfers are only shown, not yet credited. Null if one question has room for all blocks.
  */
 function skippedBlocks(
   { limits }: ChainEndpoint,
@@ -188,7 +191,7 @@ export async function demandSetting(
   }
 }
 
-/** The transfers in a range of blocks, without trifles. */
+/** The transfers in a range of blocks, without those that are too small to be stored. */
 function noted(
   chain: Chain,
   { from, to }: BlockRange,
@@ -244,7 +247,7 @@ function blockOf({ block_height, block_hash, block_at }: FinalTransfer): Block {
 
 /**
  * Adds to each transfer its log's place, its block's time, and whether every endpoint confirms it.
- * `first`: the endpoint that has found the transfers; throws if it does not confirm one.
+ * Throws if `first`, the endpoint that has found the transfers, does not confirm one.
  */
 async function checkedOf(
   found: readonly SeenTransfer[],

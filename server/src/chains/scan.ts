@@ -103,7 +103,7 @@ export async function readTransfers(
       if (isNoted(transfer)) found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
     }
   };
-  /** Asks for a range of blocks, from this address on. */
+  /** Asks for a range of blocks piece by piece; for the first piece, only from this address on. */
   const walk = async (from: bigint, until: bigint, firstAddress: number): Promise<void> => {
     let begun = firstAddress;
     for (let low = from; low <= until; begun = 0) {

@@ -11,12 +11,12 @@ export type KnownTransfer = Parameters<typeof confirmTransfer>[1];
 export class Witness {
   readonly #chain: Chain;
   readonly #rpc: Rpc;
-  /** Calls the endpoint; for each method, a repeated question gets the last answer. */
+  /** Calls the endpoint. For each method, a call like the last one gets the same answer again. */
   readonly call: Rpc;
   #final: Promise<Block | null> | undefined;
   #failure: Promise<never> | undefined;
 
-  /** `final`: its newest final block, if it was asked already. */
+  /** `final`: the endpoint's newest final block, if it is already known. */
   constructor(chain: Chain, rpc: Rpc, final?: Block | null) {
     this.#chain = chain;
     this.#rpc = rpc;

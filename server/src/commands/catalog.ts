@@ -121,7 +121,7 @@ async function askOne(name: string, folder: CheckedFolder, opened: OpenedUpstrea
   return { problems, warnings, compared: terms.compared };
 }
 
-/** The path to the upstream's model name: in a row's list of upstreams, or in its short form. */
+/** The path to the upstream's model name, in the row's list of upstreams or in the row itself. */
 function placeOf(id: string, at: number, { rows }: CheckedFolder): string {
   const { upstreams } = rows.find((row) => row.id === id)!;
   if (upstreams.length === 1) return '/upstream_model';

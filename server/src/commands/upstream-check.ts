@@ -14,7 +14,7 @@ import {
 } from './offline-check.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
-/** Checks whether one upstream, or each that is set up, works, without causing costs. */
+/** Checks one upstream, or each that is set up, without causing costs. */
 export async function test(context: Context, name: string | undefined): Promise<number> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {

@@ -89,7 +89,7 @@ function isOfTrial({ family, xpub }: addresses.StoredKey): boolean {
   return 'problem' in openKey(family, xpub);
 }
 
-/** Derives each address again. */
+/** Derives each address again; names the addresses that differ, and damaged keys. */
 function addressProblems(keys: addresses.StoredKey[], rows: addresses.AddressRow[]): string[] {
   const sources = new Map<string, AddressSource>();
   const problems: string[] = [];

@@ -1,7 +1,6 @@
 /**
- * Spends bonuses with an end before other money. `bonuses` must be in the order of their ends, the
- * earliest first. Returns them with what is left after `spent`; other money pays what they do not
- * cover.
+ * Spends bonuses that have an end; other money pays only what they do not cover. `bonuses` must be
+ * in the order of their ends, the earliest first. Returns them with what is left after `spent`.
  */
 export function spendBonuses<Bonus extends { left: bigint }>(
   bonuses: readonly Bonus[],

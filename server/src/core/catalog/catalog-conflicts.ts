@@ -28,8 +28,8 @@ export function unknownUpstreams(
 /** Why an upstream can never run a row. */
 export interface UnsupportedRow {
   /**
-   * JSON pointer into the row, or for a field of a route into its entry in `upstreams`: `/task`,
-   * `/model` …
+   * JSON pointer into the row, such as `/task`; for a field of a route, a pointer into the route's
+   * entry in `upstreams`, such as `/model`.
    */
   path: string;
   /** A sentence about the upstream, without a full stop, that states what is allowed. */

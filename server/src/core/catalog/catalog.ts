@@ -119,8 +119,8 @@ export interface ModelUpstream {
   /** Fixed fields that are added to every call. */
   input_defaults: Record<string, unknown>;
   /**
-   * The operator's cost of one unit in micro-USD, for text of 1M prompt tokens; null if unknown. If
-   * resolutions have their own costs, this is the highest of them. If extras state their costs,
+   * The operator's cost in micro-USD of one unit (for text, of 1M prompt tokens); null if unknown.
+   * If resolutions have their own costs, this is the highest of them. If extras state their costs,
    * these are not included; otherwise it is the cost with the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;

@@ -20,7 +20,8 @@ export function fits(model: Row, field: string, value: unknown): boolean {
 
 interface FieldOptions {
   /**
-   * The texts that the field allows, also in one of several forms; empty if it allows any value.
+   * The texts in the enums of the field and of its `anyOf` and `oneOf` forms; empty if there are
+   * none.
    */
   values: string[];
   minimum?: number;

@@ -1,7 +1,7 @@
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 
 /**
- * An API of upstreams for chats. Inside the service, each call is a chat completion. A `ChatApi`
+ * A chat API that upstreams speak. Inside the service, each call is a chat completion. A `ChatApi`
  * translates calls and replies for upstreams that speak another API.
  */
 export interface ChatApi {

@@ -49,7 +49,7 @@ function toolUse({ id, type, function: called, custom }: Json): Json {
   return { type: 'tool_use', id: toolId(id), name, input: given };
 }
 
-/** Anthropic refuses the other characters that ids of other services may have. */
+/** Ids of other services may have characters that Anthropic refuses. */
 function toolId(id: unknown): string {
   return textOf(id).replaceAll(/[^\w-]/g, '_');
 }
