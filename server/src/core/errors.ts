@@ -180,7 +180,7 @@ export class ApiError extends Error {
   }
 
   /**
-   * A copy for another field. Texts that begin with the old field's path begin with the new one.
+   * A copy for another field. If a text begins with the old field's path, the new path replaces it.
    */
   at(param: string): ApiError {
     const { code, status, headers, expected, cause } = this;

@@ -103,7 +103,7 @@ export function eventLetter(
   return { subject: `Farebox: ${subject}`, text };
 }
 
-/** The event in one sentence. A row may be older than the code, so any field may be missing. */
+/** The event in one sentence. Events may be older than the code, so any field may be missing. */
 function sentenceOf({ type, data }: StoredEvent): string {
   const of = (name: string) => String(data[name] ?? '');
   const usd = (name: string) => {

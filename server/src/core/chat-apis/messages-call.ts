@@ -65,7 +65,7 @@ export function messagesCall(body: Json, takes: Capabilities): Json {
 export function messagesIgnored(body: Json, takes: Capabilities): string[] {
   const { type } = objectOf(body.response_format);
   const thinking = thinkingOf(body, takes);
-  // If the caller gives `thinking`, the effort is sent only beside it.
+  // If the caller gives `thinking`, the effort is sent only if that turns thinking on.
   const hasEffort = isObject(body.thinking)
     ? isOn(thinking) && takes.thinking !== 'budget' && effortOf(body) !== null
     : thinking !== undefined;
@@ -94,7 +94,7 @@ interface Turn {
 
 /**
  * Consecutive messages of one role become one turn: the results of all calls of a turn must be
- * together. Lists may be longer than the arguments that a function takes, so none is spread into a
+ * together. A list may have more items than a function takes arguments, so none is spread into a
  * call.
  */
 function turnsOf(body: Json): { messages: Turn[]; system: unknown } {
@@ -222,7 +222,7 @@ function isOn(thinking: Json | undefined): boolean {
   return thinking !== undefined && thinking.type !== 'disabled';
 }
 
-/** Anthropic refuses these fields beside thinking. */
+/** Whether the sampling fields may be sent. Anthropic refuses them beside thinking. */
 function takesSampling(thinking: Json | undefined, takes: Capabilities): boolean {
   return takes.sampling && !isOn(thinking);
 }

@@ -197,8 +197,8 @@ function inputIn(text: string): string {
 const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 
 /**
- * Collects the usage of a message. `message_start` has the counts of the prompt; at most services
- * `message_delta` has all counts. The output count in `message_start` is a placeholder.
+ * Collects the usage of a message. `message_start` has the counts of the prompt; with most
+ * services `message_delta` has all counts. The output count in `message_start` is a placeholder.
  */
 function usageCounter() {
   let prompt: Json = {};

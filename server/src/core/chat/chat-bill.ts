@@ -44,7 +44,7 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
  * The tokens to charge; null: nothing is charged, because the reply broke off or failed before any
  * output.
  *
- * The upstream's own usage counts if it reported one, even 0. If it does not cover the whole
+ * A usage that the upstream reported is charged, even 0. If it does not cover the whole
  * completion, only its counts of the prompt are used. Missing counts are replaced in one of two
  * ways. For an outside service (`on_disconnect: finish`), an upper bound is charged, because the
  * service bills more than can be seen. The bound of the completion is all reserved tokens if the

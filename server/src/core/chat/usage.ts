@@ -24,7 +24,7 @@ export interface PromptUsage extends Required<CacheUse> {
 
 /**
  * The usage in a report; zero is a valid count. Null if the prompt or the completion has an
- * unusable count. A missing `prompt_tokens` is usable.
+ * unusable count. A missing `prompt_tokens` is allowed.
  */
 export function readUsage(usage: Json): Usage | null {
   const prompt = promptOf(usage);

@@ -80,7 +80,8 @@ export function readXpub(text: string, family: Family): XpubReading {
 const rememberedMax = 10_000;
 
 /**
- * Remembers addresses: deriving one takes a millisecond, and each call for a balance compares one.
+ * Remembers addresses: deriving one takes a millisecond, and each call for a balance compares a
+ * derived address with the stored one.
  */
 function remembering(derive: AddressSource): AddressSource {
   const known = new Map<number, string>();

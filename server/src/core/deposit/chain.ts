@@ -7,7 +7,7 @@ export interface Token {
   /** The contract, as `address.ts` stores addresses. */
   address: string;
   decimals: number;
-  /** False: its deposits are only noted. */
+  /** False: its deposits are recorded but not credited. */
   credit: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Chain {
   /** The first block that is read; null: the newest one at the first start. */
   start_height: number | null;
   minimum_usd_micro: bigint;
-  /** Beginnings of addresses, which a hash or an address completes; null: there is no explorer. */
+  /** Beginnings of URLs, which a hash or an address completes; null: there is no explorer. */
   explorer: { tx: string; address: string } | null;
   tokens: Token[];
 }
@@ -45,7 +45,7 @@ export function usualSeconds({ finality, block_seconds, final_seconds }: Chain):
   return Math.ceil(finality.confirmations * block_seconds);
 }
 
-/** A chain, and an address of it as people write it. */
+/** A chain. `show` writes one of its addresses as people write it. */
 export interface ShownChain {
   chain: Chain;
   show: (address: string) => string;

@@ -31,7 +31,7 @@ export interface DepositRules {
   review_usd_micro: bigint | null;
 }
 
-/** A larger deposit is not real and is never credited: a few of them would not fit a balance. */
+/** A larger deposit cannot be real and is never credited: many of them would not fit a balance. */
 export const creditMaxUsdMicro = 1_000_000_000n * USD;
 
 export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {

@@ -15,13 +15,13 @@ export interface Dialect {
    */
   chatBody(body: Json): Json;
   /**
-   * Names of fields that have no effect, in a call that `chatBody` has read. Left out if the call
-   * is a chat completion itself.
+   * Names of fields that have no effect, in a call that `chatBody` has read. The method is
+   * missing if the call is a chat completion itself.
    */
   ignored?(body: Json): string[];
   /**
    * The path of the caller's field for a path of the chat body, such as `messages[1].content[0]`.
-   * Left out if all paths are the same.
+   * The method is missing if all paths are the same.
    */
   pathOf?(param: string, body: Json): string;
   /** A whole reply. `body`: the call as received. */

@@ -44,7 +44,7 @@ const options: Readonly<Record<string, unknown[]>> = {
   frame_duration_ms: [],
   markup: [],
 };
-/** Inputs that also state a size. If a call had two sizes, each model would follow another one. */
+/** Inputs that also state a size. If a call had two sizes, models would follow different ones. */
 const otherSizes = ['resolution', 'aspect_ratio', 'image_size', 'width', 'height'];
 const imagesMax = 16;
 const imageLists = ['image_urls', 'reference_image_urls'];
@@ -99,7 +99,8 @@ function readImage(value: unknown, field: string): string {
 }
 
 /**
- * An input for the queue. `from`: for each input field, the field of the call that it comes from.
+ * An input for the queue. `from`: for each translated input field, the field of the call that it
+ * comes from.
  */
 export interface ImagesInput {
   input: Json;

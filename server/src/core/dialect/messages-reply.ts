@@ -8,7 +8,7 @@ import { openBlocks } from './messages-blocks.ts';
 
 /** Writes a chat completion as a message of Anthropic's Messages, whole or as events. */
 
-/** A whole reply, with the same content as the events of a stream add up to. */
+/** A whole reply, with the content that the events of a stream add up to. */
 export function messagesReply(completion: Json, { stop_sequences }: Json): Json {
   const id = String(completion.id);
   const blocks = openBlocks(requestOf(id), itemsOf(stop_sequences));

@@ -4,7 +4,7 @@ import { badMessages } from '../chat/chat-messages.ts';
 /** Packs facts about reasoning into a text that callers send back unread. */
 
 const mark = 'farebox1.';
-/** Callers can write such texts themselves, so they are limited like every body. */
+/** Callers can write such texts themselves, so a packed value is limited like every body. */
 const limits = { depth: 8, values: 4_096 };
 
 export function pack(value: Json): string {

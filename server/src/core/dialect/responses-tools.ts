@@ -116,7 +116,7 @@ interface NamedTool {
   namespace?: string;
 }
 
-/** The own name and the namespace of each tool in a namespace, by its name in the chat body. */
+/** The name and the namespace of each tool in a namespace, by its name in the chat body. */
 export function ownNames(tools: unknown): Map<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   for (const { type, name: namespace, tools: inner } of itemsOf(tools).map(objectOf)) {

@@ -27,8 +27,7 @@ export const responses: Dialect = {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence_number++, ...rest }),
     });
-    // Three events repeat the tools of the call, which are long for an agent, so they are written
-    // as JSON once.
+    // Three events repeat the call's tools, and an agent's are long, so this JSON is written once.
     const repeated = JSON.stringify(responseOf(head, body)).slice(0, -1);
     const responseEvent = (name: string, end: ReplyEnd): SentEvent => {
       const { event, data } = numbered({ type: `response.${name}` });

@@ -74,8 +74,8 @@ export function costliest(
 }
 
 /**
- * The part that an extra adds to the rate for this input, or null. A default that it used is noted
- * in `assumptions`.
+ * The part that an extra adds to the rate for this input, or null. A default that replaces an
+ * omitted field is added to `assumptions`.
  */
 export function extraPart(
   extra: Extra,
@@ -89,8 +89,8 @@ export function extraPart(
 }
 
 /**
- * How many times an extra is added for this input. A default that it used is noted in
- * `assumptions`.
+ * How many times an extra is added for this input. A default that replaces an omitted field
+ * is added to `assumptions`.
  */
 export function extraTimes(
   extra: Extra,

@@ -29,7 +29,7 @@ export interface FailureState {
   paused_seconds: number;
 }
 
-/** A failed start, seen by an upstream or by one of its models. */
+/** A failed start, as it counts for an upstream or for one of its models. */
 export interface StartFailure {
   account_id: string;
   /** Seconds to pause for this kind of failure, or as long as the upstream asks; 0: no pause. */

@@ -127,7 +127,7 @@ export type Move =
       started_in: number;
       handle: Record<string, unknown>;
       wake_seconds: number;
-      /** The job is done and its result waits for the storage; until then it is not given up. */
+      /** The job is done, but its result waits for the storage, so the request is not given up. */
       held?: boolean;
     }
   /**

@@ -96,7 +96,7 @@ export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Pres
 export interface CallbackLink {
   upstream: string;
   request_id: string;
-  /** The attempt that made this start. */
+  /** The attempt that started the job. */
   attempt: number;
 }
 

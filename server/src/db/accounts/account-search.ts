@@ -43,7 +43,7 @@ const matchedMax = 3;
 /** Newest first. */
 export async function search(db: Connection, wanted: AccountSearch): Promise<FoundRow[]> {
   const { words, only, below_id } = wanted;
-  // In the SQL text: for a parameter PostgreSQL would plan a large limit and read whole tables.
+  // Part of the SQL: for a parameter, PostgreSQL would assume a large limit and read whole tables.
   const limit = Math.floor(wanted.limit);
   const values = [below_id ?? lastId];
   if (words === null) {
@@ -90,7 +90,7 @@ function withFigures(page: string, values: unknown[]): Statement {
 const wordsIn = (text: string) =>
   `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
 
-/** Finds accounts and says by what. Each part of the union uses its own index. */
+/** Finds accounts, and says what matched. Each part of the union uses its own index. */
 const traces = `
   select a.id, 'account' as by, null as said from accounts a
     where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery

@@ -119,7 +119,7 @@ async function take(
   found: (Caller | LapsedKey | null)[],
 ): Promise<PresentedKey[]> {
   const rows = await countCalls(db, shown, quotas);
-  // Calls of each account in this batch that its keys' limits have let through so far.
+  // By account: how many calls of this batch its keys' limits have let through so far.
   const passed = new Map<string, number>();
   for (const row of rows) {
     shown[row.n]!.members.forEach((member, i) => {

@@ -19,7 +19,7 @@ export interface MarginRow {
   charged_usd_micro: bigint | null;
   /** The part of the charge that was given back. */
   refunded_usd_micro: bigint;
-  /** Includes left starts whose cost is known. Null: unknown. */
+  /** Includes starts that were left for the next route, if their cost is known. Null: unknown. */
   cost_usd_micro: bigint | null;
   error_code: FailureCode | null;
   created_at: Date;

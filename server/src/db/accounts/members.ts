@@ -30,7 +30,7 @@ export async function find(
   return row ?? null;
 }
 
-/** False if they are not a member. */
+/** False if the person is not a member. */
 export async function setRole(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
@@ -42,7 +42,7 @@ export async function setRole(
   return rows.length > 0;
 }
 
-/** False if they are not a member. */
+/** False if the person is not a member. */
 export async function remove(
   db: Connection,
   member: { account_id: string; person_id: string },

@@ -4,10 +4,10 @@ import { monthStart } from './month.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
- * Revenue and cost of requests, by the day (UTC) on which they ended. A left start counts on the
- * day it was left, as a cost without a request; a refund on the day it was booked, as a charge
- * below zero. Past days are summed up once, because ended requests do not change; newer days are
- * summed when they are asked for.
+ * Revenue and cost of requests, by the day (UTC) on which they ended. A start that was left for
+ * the next route counts on the day it was left, as a cost without a request; a refund counts on the
+ * day it was booked, as a charge below zero. Past days are summed up once, because ended requests
+ * do not change; newer days are summed when they are asked for.
  */
 
 /** Transactions that began before midnight have ended this long after it. */
@@ -221,10 +221,10 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   );
 }
 
-/** The outcome of a request, or of one of its left starts if `attempt` is set. */
+/** The outcome of a request, or of a start that was left for the next route. */
 export interface OutcomeId {
   request_id: string;
-  /** 0: the outcome of the request itself. */
+  /** The attempt of the left start; 0: the outcome of the request itself. */
   attempt: number;
 }
 

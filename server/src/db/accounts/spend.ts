@@ -170,8 +170,8 @@ export interface RunningRow {
 }
 
 /**
- * Open jobs, newest first. Their number is stored with the keys and limits the search, which would
- * otherwise read all ended requests.
+ * Open jobs, newest first. The search ends once it has found as many as the keys' counters say;
+ * otherwise it would read all ended requests.
  */
 export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
   return db.run<RunningRow>(sql`

@@ -27,9 +27,7 @@ export async function replace(
       and backup_codes = ${before.backup_codes}`);
 }
 
-/**
- * The encrypted secret of their app; null if they have none, or if it is locked after wrong codes.
- */
+/** The encrypted secret of a person's app; null if there is none, or if wrong codes locked it. */
 export async function secretOf(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ secret: string }>(sql`
     select secret from two_factors

@@ -54,7 +54,7 @@ export interface UsageQuery extends Page {
   by: readonly Group[];
 }
 
-/** Sorted by the values of the groups, in their order. */
+/** Sorted by the values of the groups, in the order of `by`. */
 export function usageBy(db: Connection, query: UsageQuery): Promise<UsageRow[]> {
   const { by, from, to, limit } = query;
   const values: unknown[] = [from, to, limit];
@@ -70,7 +70,7 @@ export function usageBy(db: Connection, query: UsageQuery): Promise<UsageRow[]> 
   );
 }
 
-/** Parts of sums, which have the columns `by` and then `totals`. */
+/** The SQL of partial sums. Its columns are `by`, followed by `totals`. */
 interface Parts {
   parts: string;
   by: string[];
@@ -182,7 +182,7 @@ function accountParts(query: AccountUsageQuery, grouped: string[], values: unkno
   const read = names.map((name, i) => `, i.metadata ->> ${bind(name)}::text as metadata_${i}`);
   const joined = names.length === 0 ? '' : 'left join request_inputs i using (request_id)';
   const plain = grouped.join(', ');
-  // A left start is neither a request nor a charge.
+  // Leaves out starts that were left for the next route: they are neither requests nor charges.
   return `select ${plain}, ${chargeSums}, ${tokenSums}
     from (select e.*${read.join('')}
       from (${entries(inPeriod(firstDay), more, account)}) e ${joined}

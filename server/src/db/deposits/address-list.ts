@@ -26,7 +26,7 @@ export interface ListedAddress {
 
 /**
  * Addresses by key and index, retired addresses included. `since`: only addresses that received
- * tokens since, with only these tokens.
+ * tokens after this time, with only these tokens.
  */
 export function listAddresses(
   db: Connection,

@@ -185,7 +185,7 @@ export async function insert(db: Connection, row: AddressRow): Promise<void> {
     values (${row.family}, ${row.address}, ${row.account_id}, ${row.key_id}, ${row.index})`);
 }
 
-/** Notes that these addresses were asked for, at most once a minute each. */
+/** Records when these addresses were asked for, at most once a minute for each. */
 export async function noteShown(
   db: Connection,
   accountId: string,

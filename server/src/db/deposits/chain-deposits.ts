@@ -65,7 +65,7 @@ async function findWith(
   return row ?? null;
 }
 
-/** Notes that a deposit was credited to an account; `lock` has locked it. */
+/** Records that a deposit was credited to an account; `lock` has locked it. */
 export async function credit(
   db: Connection,
   { id, account_id, transfer_id }: { id: string; account_id: string; transfer_id: string },
@@ -80,7 +80,7 @@ export async function credit(
     where id = ${id}`);
 }
 
-/** Notes that an operator ignores a held deposit; `lock` has locked it. */
+/** Records that an operator ignores a held deposit; `lock` has locked it. */
 export async function ignore(db: Connection, id: string): Promise<void> {
   await db.run(sql`
     update chain_deposits set state = 'ignored', why = 'operator' where id = ${id}`);
@@ -126,7 +126,7 @@ export async function unconfirmed(
  */
 const namedHash = fragment(`'(?:0x|[0-9a-f]*)([0-9a-f]{64})'`);
 
-/** The transactions, of the given ones, that a booking by hand names in its reference. */
+/** Those of the given transactions that a booking by hand names in its reference. */
 export async function findMentioned(
   db: Connection,
   hashes: readonly string[],

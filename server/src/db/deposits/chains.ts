@@ -73,7 +73,7 @@ export async function nameOf(
   return row?.name ?? null;
 }
 
-/** The chains, of the given ones, on which a deposit would be noticed. */
+/** Those of the given chains on which a deposit would be noticed. */
 export async function readable(db: Connection, names: readonly string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   const rows = await db.run<{ name: string }>(sql`

@@ -78,7 +78,7 @@ export interface HeldCount {
   since: Date | null;
 }
 
-/** Held deposits by chain and reason. An unconfirmed deposit waits for an operator only later. */
+/** Held deposits by chain and reason. Unconfirmed ones do not wait for an operator at first. */
 export function heldCounts(db: Connection): Promise<HeldCount[]> {
   return db.run<HeldCount>(sql`
     select chain, why, count(*)::int as count, count(*) filter (where waits)::int as waiting,

@@ -7,7 +7,7 @@ import { codeOf, fieldOf } from '../../lib/unknown.ts';
 import { makeFolder, passes, type User } from './user.ts';
 import { fromJson } from '../../lib/json.ts';
 
-/** Starts each program, which checks its mode, its libraries and the folders above it at once. */
+/** Starts each program, to check its mode, its libraries and the folders above it at once. */
 const RUNS = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
   test -r "$1/share" && test -x "$1/share"`;
@@ -15,7 +15,7 @@ const RUNS = `
 /**
  * Returns a folder of programs (bin/, lib/, share/) that `user` can run: the package's own, or else
  * a copy below `copies`. Throws if there is no package for this platform or its programs cannot
- * run. It checks the programs by starting them, so call it only before starting PostgreSQL.
+ * run. Checks the programs by starting them, so call this only before starting PostgreSQL.
  */
 export function findBinaries({ user, copies }: { user: User; copies: string }): string {
   const { root, version } = findPackage();
