@@ -17,7 +17,7 @@ export interface Hints {
   work(): void;
   /** Deposits from a chain were seen or credited. */
   deposits(): void;
-  /** Returns a function that stops the listener. Work and deposits come as `any`. */
+  /** Returns a function that stops the listener. Listeners of work and deposits get `any`. */
   on(hint: Hint, listener: Listener): () => void;
   close(): Promise<void>;
 }

@@ -58,7 +58,7 @@ export async function hold(db: Connection, why: RestoredWhy): Promise<void> {
     update installation set held_since = now(), held_why = ${why} where held_since is null`);
 }
 
-/** Puts a copy that was just imported on hold. */
+/** Puts on hold a copy that was just imported. */
 export async function holdImported(db: Connection): Promise<void> {
   await make(db, null);
   await hold(db, 'copy');

@@ -31,7 +31,7 @@ export async function noteChannels(db: Connection, channels: Channel[]): Promise
       seen_at = now()`);
 }
 
-/** Writes events in this order, if a channel carries them. */
+/** Writes the events that some channel delivers, in this order. */
 export async function addMany(db: Connection, events: readonly NewEvent[]): Promise<void> {
   if (events.length > 0) await insert(db, events, null);
 }

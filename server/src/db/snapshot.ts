@@ -15,7 +15,7 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that survives a crash, except tables that describe the database itself.
+ * All tables of the schema that survive a crash, except tables that describe the database itself.
  * Referenced tables come first. Computed columns are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {

@@ -28,7 +28,7 @@ export async function readObject(
   return (await readHeldObject(req, reply, { maxBytes }, deps)).body;
 }
 
-/** The JSON that a call takes, and the advice of its refusals. */
+/** Limits of the JSON that a call takes, and the advice in its refusals. */
 interface JsonLimit {
   maxBytes: number;
   /** The types that the call takes, if not JSON only. */

@@ -18,10 +18,10 @@ const encoders: Record<string, (text: string) => Promise<Buffer>> = {
 };
 
 /**
- * Compresses texts of the API and public pages for callers who ask for it, but no streams or media.
- * Replies to the dashboard are not compressed: their calls carry a cookie, so another page could
- * repeat them and guess a secret from the length of the replies. A browser never sends a key by
- * itself.
+ * Compresses texts of the API and public pages, but no streams or media, for callers who ask for
+ * it. Replies to the dashboard are not compressed: the dashboard's calls carry a cookie, so another
+ * page could repeat them and guess a secret from the length of the replies. Calls of the API carry
+ * a key, which a browser never sends by itself.
  */
 export function compressReplies(app: FastifyInstance): void {
   const kept = new Map(

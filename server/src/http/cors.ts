@@ -71,7 +71,7 @@ function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply, keyle
     .send();
 }
 
-/** Without the key headers: a signed link needs no key, and a call with a key a listed origin. */
+/** Without the key headers: a signed link needs no key; calls with a key need a listed origin. */
 function withoutKeys(names: string): string {
   const isKey = (name: string) => ['authorization', 'x-api-key'].includes(name.toLowerCase());
   const asked = names.split(',').map((name) => name.trim());

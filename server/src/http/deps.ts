@@ -73,11 +73,11 @@ export interface HttpDeps {
   reading: Budget;
   /** Open event streams and waiting calls, by account. */
   streams: Budget;
-  /** Calls of the web pages that anyone may make, by network. */
+  /** Calls with a body that the web pages can make without a session, by network. */
   strangers: Budget;
   /** Bytes of bodies and their files in memory, until their calls are over; by account. */
   bodies: Budget;
-  /** State of the database itself: a restored copy, another clock. */
+  /** The database itself: why it is on hold, and by how many seconds its clock is ahead. */
   installation: { held: () => string | null; skew: () => number | null };
   /** The reason why this process takes nothing new, or null. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;

@@ -51,7 +51,7 @@ export const KeySettings = form(settings);
 export const NewKeySettings = form({ name, ...settings });
 export const KeyChange = form({ name: optional(name), ...settings });
 
-/** Makes a key for a person or a key of the account; the reply has its secret. */
+/** Makes a key. `created_by`: the key that asks for it, or null for a person. */
 export async function makeFrom(
   body: Static<typeof NewKeySettings>,
   of: { account_id: string; scope: KeyScope; created_by: string | null },

@@ -8,7 +8,7 @@ import { list, object } from './schemas/schema.ts';
 import { serialize } from './schemas/serialize.ts';
 
 /**
- * Sends open pages the changes of their accounts. A hint from this or another process starts a
+ * Sends the changes of accounts to their open pages. A hint from this or another process starts a
  * quick check for all accounts; a slow check of everything that has changed since the last one
  * makes up for lost hints.
  */
@@ -75,9 +75,9 @@ interface Account {
   deposits: string | null;
   /** The last state that was sent of each open request; null: none was sent. */
   open: Map<string, string | null>;
-  /** The last states that were sent since the last slow check, of all requests. */
+  /** The last state that was sent of each request since the last slow check. */
   sent: Map<string, string>;
-  /** The same as `sent`, between the two slow checks before. */
+  /** `sent` as it was when the last slow check emptied it. */
   sentBefore: Map<string, string>;
 }
 
@@ -255,7 +255,7 @@ class AccountWatcher implements PageEvents {
     const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
       seq === null ? [] : [{ account_id: id, seq }],
     );
-    // One movement more than is looked up shows that there are too many.
+    // One movement more than the maximum is read, to see whether there are too many.
     for (const row of await this.#reads.moved(known, movementsMax + 1)) {
       const account = this.#stand(row);
       if (account === undefined) continue;

@@ -90,7 +90,7 @@ export function createServer(
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
-    // Browsers get a page instead of JSON: caches must not mix the two answers.
+    // Browsers get a page instead of JSON, and caches must not mix the two answers.
     reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
@@ -119,7 +119,8 @@ const tooManyHere = `One connection can have at most ${callsPerConnectionMax} ca
 /**
  * Counts and measures the calls in progress. A call takes a slot from the share of its network
  * until its key or session is known, then from the share of its account or person, so that nobody
- * can take all slots. Calls with a body that anyone may make have separate slots.
+ * can take all slots. Calls with a body that the web pages can make without a session have separate
+ * slots.
  */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   const connections = watchConnections(app, deps.settings.times);
@@ -236,7 +237,7 @@ function refuseMalformed(app: FastifyInstance): void {
     if (httpVersion !== '1.0' && headers.host === undefined) {
       return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
     }
-    // A proxy in between may have routed the call by the other Host header.
+    // With two Host headers, a proxy may have routed the call by one while Node reads the other.
     if (headerValues(rawHeaders, 'host').length > 1)
       return done(new ApiError('bad_request', { message: 'Send one Host header.', param: 'host' }));
     done();

@@ -38,8 +38,8 @@ export async function hold(socketDir: string): Promise<pg.Client> {
 }
 
 /**
- * Closes the connection that `hold` returned. The lock is released first, because a closed
- * connection is listed for a moment longer.
+ * Closes the connection that `hold` returned. The lock is released first, because the server would
+ * keep it for a moment after the connection was closed.
  */
 export async function letGo(client: pg.Client): Promise<void> {
   await client.query(`select pg_advisory_unlock_shared(${holderLock})`).catch(() => {});

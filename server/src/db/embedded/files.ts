@@ -56,8 +56,8 @@ export function openDataDir(dataDir: string): string {
  * the data folder was moved. Deleting the data folder also deletes this file: the next start makes
  * a new, empty cluster, and the old cluster stays in `systemDir` until it is deleted by hand.
  *
- * If PostgreSQL's user cannot run the programs of the npm package, they are copied: by root into
- * `systemDir`, a copy that all data folders share, otherwise into `dataDir`.
+ * If PostgreSQL's user cannot run the programs of the npm package, they are copied. Root copies
+ * them into `systemDir`, for all data folders; any other user copies them into `dataDir`.
  *
  * @param dataDir as `openDataDir` returned it
  */

@@ -158,7 +158,7 @@ async function untilReady(
 
 /**
  * Removes the pid and lock files of a dead server. PostgreSQL considers such a file valid as long
- * as any process of its user has the pid in it, which is likely in a container with its few pids.
+ * as any process of its user has the file's pid, which is likely in a container with its few pids.
  * The caller has made sure that no visible server runs on this cluster. If the socket answers all
  * the same, a server runs where its pid is hidden, such as in another container with the same
  * volume. A second server would destroy the data.

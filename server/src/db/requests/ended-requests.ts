@@ -13,11 +13,11 @@ export interface LockedRequest {
   status: Status;
   attempt: number;
   quoted_usd_micro: bigint;
-  /** First day of the month (UTC) in which it was reserved. */
+  /** First day of the month (UTC) in which the amount was reserved. */
   month: string;
 }
 
-/** Locks rows before their end. Balances and key usage must have been locked before. */
+/** Locks requests that are about to end. Balances and key usage must be locked before them. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
   return tx.run<LockedRequest>(sql`
     select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',

@@ -2,7 +2,7 @@ import type { Metadata } from '../../core/request/metadata.ts';
 
 /**
  * The SQL condition that a request of the account has all these pairs. `id` and `account` are SQL.
- * A search without pairs leaves the condition out, because it cannot use the index of pairs.
+ * Without pairs, callers leave the condition out, because it could not use the index of pairs.
  */
 export function hasPairs(
   pairs: Metadata,

@@ -225,7 +225,8 @@ export async function takeSlot(
 }
 
 /**
- * Locking the upstream's row serialises claims: each claim counts slots in a snapshot taken later.
+ * Locks the upstream's row, so that claims run one after the other: each claim counts the slots in
+ * a snapshot that is taken after it got the lock.
  */
 function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
@@ -249,7 +250,7 @@ interface Route {
   model: string;
 }
 
-/** The seconds that each of these routes is still paused, by its upstream or its model. */
+/** Returns, for each route, the seconds until neither its upstream nor its model is paused. */
 export async function pausesOf(
   db: Connection,
   routes: readonly Route[],

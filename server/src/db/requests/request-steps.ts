@@ -12,7 +12,7 @@ export type Ids = { id: string }[];
 
 /**
  * Records each start before its upstream is called. Returns the requests whose upstream may be
- * called now, without requests that were cancelled or claimed again.
+ * called now: those that were neither cancelled nor claimed again.
  */
 export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
@@ -97,9 +97,9 @@ export interface CalledBack {
 
 /**
  * Makes the next poll of a running request due: at once, or when its worker hands it back. Stores
- * the handle of a start whose answer was lost. Repeated or late calls change nothing. If the start
- * was left for the next route, only the operator sees the handle. Returns the requests that are due
- * now.
+ * the handle of a start whose answer was lost. Repeated or late calls change nothing. If the next
+ * route was called after that start, only the operator sees the handle. Returns the requests that
+ * are due now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
   const rows = calls.map(({ request_id, attempt, handle }) => ({
@@ -274,13 +274,16 @@ export interface ClaimedRequest {
   started_upstream: string | null;
   /** The name of the key that the start used, if its upstream has several. */
   started_key: string | null;
-  /** Keys of the upstream that were refused in the last minute, when this request was started. */
+  /** Keys that the upstream refused at starts of this request within the last minute. */
   refused_keys: string[] | null;
   /** The number of starts, and the age of the newest start. */
   starts: number;
   start_age_seconds: number | null;
   outcome: AttemptOutcome;
-  /** True: the newest start was left. `left_routes`: the routes of all left starts. */
+  /**
+   * True: the newest start was left (see `left-starts.ts`). `left_routes`: the routes of all left
+   * starts.
+   */
   left: boolean;
   left_routes: Route[] | null;
   /** Polls in succession at which its upstream did not know the job. */

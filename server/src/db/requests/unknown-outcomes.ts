@@ -7,8 +7,8 @@ import type { Kind } from '../../core/catalog/catalog.ts';
 
 /**
  * Unknown outcomes and their resolutions. Each outcome belongs to a request that ended with it, or
- * to a start whose answer was lost and after which the next route was called. A job that is known
- * to have cost nothing by its deadline is not included: its cost is 0.
+ * to a start whose answer was lost and after which the next route was called (a left start).
+ * Lists with resolved outcomes also contain time-outs whose cost was known at once.
  */
 
 export interface UnknownRow {
@@ -154,7 +154,7 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
 /** Maximum number of running requests to read. There are few, unless something is very wrong. */
 const waitingMax = 200;
 
-/** Requests that still run although the answer to their start was lost, until their deadline. */
+/** Running requests that wait for a lost answer to their start, at most until their deadline. */
 export function waiting(db: Connection): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
     with running as materialized (select * from requests where slot)

@@ -42,8 +42,9 @@ interface StoredState extends FailureState {
 }
 
 /**
- * Records a failed start, and pauses the upstream, or only one of its models, as `pauses.ts`
- * decides. Returns the longest pause that this failure began; if it began none, the longest pause.
+ * Records a failed start, and pauses the upstream, or only one of its models, as
+ * `core/request/pauses.ts` decides. Returns the longest pause that this failure began; if it began
+ * none, the longest that goes on (0 seconds if there is none).
  */
 export function noteFailure(
   db: Database,
@@ -197,7 +198,7 @@ export function noteSuccess(
     select model from d where was_paused and is_over order by model`);
 }
 
-/** Notes that the upstream accepts our key: clears a refusal of the key and its pauses. */
+/** Notes that the upstream accepts our key: clears refusals of the key, and ends their pauses. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
     update upstreams set last_why = null, failures = 0, paused_until = null

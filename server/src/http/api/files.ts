@@ -205,8 +205,8 @@ const spareBytes = 512 * 1024 * 1024;
 
 /**
  * Refuses in advance an upload that would be refused after its bytes have come. Returns the most
- * bytes that the account's files may take: its limit, or half of what its files and the usable free
- * space have together, if that is less.
+ * bytes that the account's files may take: its limit, or half the sum of its files and the usable
+ * free space if that is less.
  */
 export async function assertRoom(
   account_id: string,

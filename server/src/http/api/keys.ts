@@ -131,7 +131,7 @@ export const revoke = keyedEndpoint(
   },
 );
 
-/** The present values of the given fields, with amounts as texts. */
+/** The present values of the given fields, with amounts as strings. */
 function valuesOf(now: keys.KeyRow, given: Static<typeof KeyChange>): object {
   const { monthly_limit_usd_micro: monthly, ...row } = now;
   const values = { ...row, monthly_limit_usd_micro: monthly?.toString() ?? null };

@@ -23,7 +23,7 @@ export async function payPlayMoney(
   return { chain: open.chain.name, tx_hash };
 }
 
-/** A call of scripts that try deposits. It is not part of the API, and only the trial has it. */
+/** A call for scripts that try out deposits: not part of the API, and only in the trial. */
 export function trialCalls(deps: HttpDeps): Call[] {
   if (deps.chains.play === null) return [];
   return [

@@ -64,7 +64,7 @@ export function tellCharge(
 
 /**
  * The request and its output if it is COMPLETED in time, otherwise null. Does not throw: the
- * request is reserved, so its caller must get at least its id.
+ * request has been submitted, so its caller must get at least its id.
  */
 async function doneWithin(
   waitSeconds: number,

@@ -8,7 +8,7 @@ import { endpoint } from '../session/endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { SourceName } from './views.ts';
 
-/** Receipts for deposits that were paid, and the transactions that brought them. */
+/** Receipts for paid deposits, and the transactions of deposits from chains. */
 
 export const ChainTransaction = named(
   'ChainTransaction',
@@ -43,7 +43,7 @@ function networks({ chains }: Pick<WebDeps, 'chains'>): Issuer['networks'] {
   );
 }
 
-/** The texts of a receipt that is issued now. */
+/** The seller and the titles of the networks, as a receipt that is issued now gives them. */
 export function issuerOf(deps: Pick<WebDeps, 'chains' | 'web'>): Issuer {
   return { seller: deps.web.seller(), networks: networks(deps) };
 }

@@ -218,7 +218,7 @@ async function filterOf(
   return { account_id, kinds: known, from, to, ...bounds };
 }
 
-/** The kinds in a text with commas; none if no text is given. Throws `bad_request`. */
+/** The kinds in a comma-separated list; none if no list is given. Throws `bad_request`. */
 export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
   const wanted = given?.split(',') ?? [];
   const known = kinds.filter((kind) => wanted.includes(kind));

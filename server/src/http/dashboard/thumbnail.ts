@@ -11,8 +11,8 @@ import { endpoint } from '../session/endpoint.ts';
 const cacheControl = 'private, no-cache';
 
 /**
- * GET /requests/:request_id/thumbnail: a small copy of an image that the request made: of output 0,
- * unless `index` names another output.
+ * GET /requests/:request_id/thumbnail: a small copy of output 0, or of the output that `index`
+ * names, if it is an image.
  */
 export const thumbnail = endpoint(
   {

@@ -1,7 +1,7 @@
 import type { Schema } from '../schemas/schema.ts';
 import { exampleId, exampleUrls } from './request-examples.ts';
 
-/** A reply header. `headers` has each by its name in the document. */
+/** A reply header. In `headers`, the key of each is its name in the document. */
 interface Header {
   /** As on the wire. */
   name: string;

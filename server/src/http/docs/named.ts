@@ -23,7 +23,10 @@ function notNull({ nullable: _, enum: members, ...schema }: Schema): Schema {
   return { ...schema, enum: members.filter((member) => member !== null) };
 }
 
-/** The schema in the document: a reference if it has a name, and references to named ones in it. */
+/**
+ * The schema as the document has it: a reference if it has a name, otherwise the schema with
+ * references to the named schemas within it.
+ */
 export function documented(schema: TSchema): Schema {
   const { title, nullable, description }: Schema = schema;
   if (title === undefined) return withReferences(schema);

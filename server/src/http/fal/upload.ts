@@ -12,8 +12,8 @@ import { store } from '../api/files.ts';
 import type { At } from '../path.ts';
 
 /**
- * fal's storage: its client asks for an upload address with its key, and sends the bytes to that
- * address without the key.
+ * fal's storage: with its key, fal's client asks for an upload address; then it sends the bytes to
+ * that address without the key.
  */
 
 /** Time from the request for the address to the first byte. */

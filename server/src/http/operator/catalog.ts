@@ -256,7 +256,7 @@ function viewRow(row: FiledRow, known: States, deps: WebDeps): Row {
   };
 }
 
-/** A row in a file with a problem, which was never valid. */
+/** An unused row: its file has a problem, and no earlier version of the row is in use. */
 function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][number]): Row {
   return {
     id,

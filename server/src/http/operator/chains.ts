@@ -155,7 +155,7 @@ const ChainSums = named(
 
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
-/** GET /chain-sums: the sums of credited deposits by chain, beside the ledger's sums of them. */
+/** GET /chain-sums: sums of credited deposits by chain, and the ledger's sums of the same. */
 export const sums = endpoint(
   { reply: object({ data: listOf(ChainSums) }) },
   async (_call, { db, chains: { live } }) => {

@@ -139,7 +139,7 @@ export const credit = action(
   },
 );
 
-/** POST /chain-deposits/:deposit_id/ignore: a held deposit, which can still be credited later. */
+/** POST /chain-deposits/:deposit_id/ignore: a held deposit is ignored; it can be credited later. */
 export const ignore = action(
   { params: ['deposit_id'], body: form({ reason: reason() }), reply: DecidedDeposit },
   async ({ params, body }) => {

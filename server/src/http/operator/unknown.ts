@@ -34,7 +34,7 @@ import { endpoint } from '../session/endpoint.ts';
 import { badField } from '../schemas/validate.ts';
 import { action } from './action.ts';
 
-/** Unknown outcomes of requests, and of starts that were left for the next route. */
+/** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
 
 const outcomes = ['ran', 'did_not_run'] as const;
 

@@ -68,7 +68,7 @@ export function list<S extends TSchema>(items: S, description?: string, more: Ke
   return Type.Array(items, about(description, more));
 }
 
-/** One of these texts or whole numbers. */
+/** One of these strings or whole numbers. */
 export function choice<const T extends string | number>(
   values: readonly T[],
   description?: string,

@@ -4,8 +4,8 @@ import type { Static, TSchema } from './schema.ts';
 
 /**
  * The values that a handler may return for a schema: rows as they are stored. When they are
- * written, amounts become decimal texts, times become ISO 8601, and fields that the schema does not
- * name are left out.
+ * written, amounts become decimal strings, times become ISO 8601, and fields that the schema does
+ * not name are left out.
  */
 export type Sendable<T> = T extends string
   ? string extends T

@@ -30,7 +30,7 @@ export function readBody<S extends TObject>(schema: S, body: Record<string, unkn
 }
 
 /**
- * The query of a call. Its values come as texts, from which numbers and flags are read. A closed
+ * The query of a call. Its values come as strings, from which numbers and flags are read. A closed
  * schema (`form`) refuses unknown parameters, because a list whose filter is ignored shows too
  * much. `more` are parameters that the handler reads itself.
  */

@@ -82,7 +82,7 @@ async function makeImages(
   });
 }
 
-/** Submits the call, and gives its bytes back before the wait. */
+/** Submits the call. Its bytes no longer count as held when this returns. */
 async function submitCall(
   req: KeyedRequest,
   reply: FastifyReply,
@@ -141,7 +141,7 @@ async function submitImages(
   const { input, from, metadata: inBody } = imagesInput(call, model);
   const metadata = eitherMetadata(inBody, inHeader);
   const stored = images.length === 0 ? null : await storeImages(images, caller.account_id, deps);
-  // Without the webhook, which `submitJob` compares: a repeat may name it in the query instead.
+  // `submitJob` compares the webhook, so it is left out here: a repeat may name it in the query.
   const {
     response_format: _format,
     webhook_url: _webhook,
