@@ -1,6 +1,6 @@
 /**
- * Whether this is one of the addresses of Anthropic's Messages, also below a mistaken base address.
- * Anthropic's clients expect errors in their own form.
+ * Whether this is an address of Anthropic's Messages API, or the same below a wrong base address.
+ * Anthropic's clients expect errors in a form of their own.
  */
 export function speaksMessages(path: string): boolean {
   return /^(\/+v1)*\/+messages(?=[/?]|$)/.test(path);

@@ -39,7 +39,7 @@ function dayIn(name: string, given: string | undefined): string | null {
 
 /**
  * A page of rows. `rows` has one more than the page shows, if there is a next page. `valuesOf`
- * gives a row's values of the groups.
+ * gives the values that a row is grouped by.
  */
 export function usagePageFrom<Row>(
   rows: Row[],

@@ -18,8 +18,8 @@ export interface LiveBonus {
 }
 
 /**
- * An account's bonuses that were not ended yet, by their time of expiry. The account's balance must
- * be locked.
+ * An account's bonuses that have not been ended yet, by their time of expiry. The account's balance
+ * must be locked.
  */
 export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonus[]> {
   return tx.run<LiveBonus>(sql`
@@ -30,8 +30,8 @@ export function liveBonuses(tx: Connection, accountId: string): Promise<LiveBonu
 }
 
 /**
- * An account's bonuses that were not ended yet, by their time of expiry, without locks. `spent`:
- * what was taken from the account since `left` was stored; it is the same for all of them.
+ * An account's bonuses that have not been ended yet, by their time of expiry, without locks.
+ * `spent`: what was taken from the account since `left` was stored; the same for all its bonuses.
  */
 export function shownBonuses(
   db: Connection,
@@ -81,8 +81,8 @@ export function writeBonuses(
 }
 
 /**
- * Accounts with a bonus whose end has come, the longest waiting first. `limit`: the number of
- * bonuses.
+ * Accounts with a bonus whose end has come, the longest waiting first. `limit` counts bonuses, not
+ * accounts.
  */
 export async function dueAccounts(db: Connection, limit: number): Promise<string[]> {
   const rows = await db.run<{ account_id: string }>(sql`

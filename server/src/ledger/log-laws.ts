@@ -61,8 +61,8 @@ export const logLaws: Law[] = [
     name: 'deposits_are_logged',
     says: "each deposit and correction has a row in the operator's log with the same account, amount, source, end, refunded request, reference, reason and time, and each such row has its deposit or correction",
     // The log row and its transfer are written in one transaction, so their times are exactly
-    // equal. Log rows without a source were written before deposits had one; their deposits were
-    // paid.
+    // equal. Log rows without a source were written before deposits had one; the source of their
+    // deposits is `paid`.
     broken: `
       select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.source, t.account_id,
         t.amount, t.reference, t.created_at, l.account_id as logged_account,

@@ -54,8 +54,8 @@ export interface Network {
 const numberLock = 770_219_013;
 
 /**
- * Gives the paid deposits among these transfers of an account the next numbers, the oldest first,
- * unless they have one. Transactions that do this wait for each other, so numbers have no gaps.
+ * Numbers the paid deposits among these transfers of an account, the oldest first; a deposit that
+ * has a number keeps it. Transactions that do this wait for each other, so numbers have no gaps.
  */
 export function insertMissing(
   tx: Transaction,

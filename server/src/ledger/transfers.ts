@@ -98,7 +98,7 @@ function stretch({ kinds, from, to }: TransferFilter, { below_id }: Bounds) {
   return { where: `id >= $1::uuid and id < $2::uuid ${ofRare}`, values: [first, below] };
 }
 
-/** Money that came in on one chain, by its deposits or by the ledger. */
+/** Money that came in on one chain, according to its deposits or to the ledger. */
 export interface ChainSum {
   chain: string;
   /** The contract; null: the sum of the ledger, which knows no tokens. */

@@ -21,11 +21,11 @@ export interface BatchOptions {
 }
 
 /**
- * Turns of the event loop that several calls wait for more. Callers who have just got an answer
- * need some turns to make their next call.
+ * Number of turns of the event loop in which several calls wait for more calls. Callers who have
+ * just got an answer need some turns to make their next call.
  */
 const turnsMax = 8;
-/** Several calls wait no longer than this for more, because turns of a busy loop can be long. */
+/** Calls are gathered no longer than this, because turns of a busy loop can be long. */
 const gatherMaxMs = 5;
 
 export class BatchFull extends Error {

@@ -7,7 +7,7 @@ const graceMs = 2_000;
  *
  * The listener and the timer are removed when the work ends. `AbortSignal.any` with
  * `AbortSignal.timeout` would keep both until the time is over, and might never fire, because the
- * garbage collector may take the time limit.
+ * timeout's signal may be garbage-collected.
  */
 export async function bounded<T>(
   outer: AbortSignal | undefined,

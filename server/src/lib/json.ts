@@ -118,7 +118,7 @@ function closingQuote(text: string, openingQuote: number): number {
     if (quote === -1) return text.length;
     let before = quote - 1;
     while (text.charCodeAt(before) === 0x5c) before--;
-    // Before an even number of backslashes, which escape each other, the quote is not escaped.
+    // After an even number of backslashes, which escape each other, the quote is not escaped.
     if ((quote - before) % 2 === 1) return quote;
   }
 }

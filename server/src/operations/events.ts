@@ -153,7 +153,7 @@ function subjectOf(...of: (string | null)[]): string {
   return JSON.stringify(of).slice(0, 500);
 }
 
-/** Logs a line when a pause begins and one when it ends. */
+/** Recognises the beginning of a pause, and logs its end. */
 function logPauses(log: Log) {
   /** When the beginning or continuation of each pause was last seen. */
   const seen = new Map<string, number>();
@@ -190,8 +190,8 @@ function logPauses(log: Log) {
 }
 
 /**
- * Adds up losses, and logs the first of each model in a minute, because every request of that model
- * loses money.
+ * Adds up losses, but logs only the first one of a model in a minute, because every request of such
+ * a model loses money.
  */
 function logLosses({ losses }: Metrics, log: Log) {
   const throttle = new LogThrottle();

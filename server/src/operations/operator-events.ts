@@ -52,7 +52,7 @@ export async function keepAudit(
   });
 }
 
-/** Notes a failed read of a chain. Writes an event if the failure stops the reading. */
+/** Records a failed read of a chain. Writes an event if the failure stops the reading. */
 export async function noteFailedRead(
   db: Database,
   claim: Pick<chains.ChainClaim, 'name' | 'attempt'>,

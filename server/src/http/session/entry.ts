@@ -114,7 +114,7 @@ export async function auth(
   if (tries && email !== null) {
     const device = knownDevice(req, email, deps);
     if (device === null) {
-      // The network's tries count first: calls refused by them do not use up an address's tries.
+      // The network's limit comes first: calls that it refuses do not use up the address's tries.
       await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
       await throttle(deps, path, email, tries.email);
     } else {
@@ -137,7 +137,7 @@ function deviceCookie({ web }: WebDeps): string {
   return `${cookiePrefix(web.origin())}.device`;
 }
 
-/** The id of this browser if somebody has signed in with this address in it before, else null. */
+/** This browser's id if somebody has used it to sign in with this address before, else null. */
 function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string | null {
   const name = `${deviceCookie(deps)}=`;
   const cookies = (req.headers.cookie ?? '').split(/; */);

@@ -17,7 +17,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   const origin = deps.web.origin();
   const url = new URL(req.url, origin);
   const route = req.routeOptions.url!;
-  // The library parses the address by its own rules, so it gets only addresses that we parse alike.
+  // The library reads the address by its own rules, so both readings must lead to the same route.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
   // The library would also take form-encoded bodies, which our checks cannot read.
   const form = await readForm(req, deps);

@@ -38,7 +38,7 @@ export interface WebDeps extends HttpDeps {
   /** The setup of the upstreams. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
-  /** Notes ended requests in the log and the metrics. */
+  /** Records ended requests in the log and the metrics. */
   events: { ended(ending: EndTransition): void };
   thumbnails: Thumbnails;
 }
@@ -62,7 +62,7 @@ export interface WebSettings {
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
-/** True for a route with a body that anyone may call: its calls have separate slots. */
+/** True for a route that anyone may call and that takes a body: its calls have separate slots. */
 export function isStranger(config: unknown): boolean {
   return fieldOf(config, 'isStranger') === true;
 }

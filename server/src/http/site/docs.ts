@@ -51,7 +51,7 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   });
 }
 
-/** By call: the id of its form in the dashboard, which makes the call as the signed-in person. */
+/** For each call, the id of the form in the dashboard that makes it as the signed-in person. */
 const forms = new Map(
   keyedCalls.map(([method, path, { operationId }]) => [
     `${method} ${documentedPath({ path })}`,

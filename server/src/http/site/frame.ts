@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../api/cached.ts';
 import type { WebDeps } from '../session/visit.ts';
 
-/** The frame of the public pages. They need no script, and depend on no caller. */
+/** The frame of the public pages. They need no script, and are the same for every caller. */
 
 export interface SitePage {
   title: string;

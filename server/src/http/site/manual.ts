@@ -66,7 +66,7 @@ function linked(text: string, baseUrl: string, ending: string): string {
   });
 }
 
-/** A parser that notes each section. HTML in a source is shown as text. */
+/** A parser that adds each section to `sections`. HTML in a source is shown as text. */
 function markdown(sections: Section[]): Marked {
   const anchors = new Set<string>();
   const anchorsOf = new WeakMap<Token, string>();
@@ -97,7 +97,7 @@ function markdown(sections: Section[]): Marked {
         const anchor = anchorsOf.get(token)!;
         const words = this.parser.parseInline(tokens);
         if (depth === 1) return `<h1>${words}</h1>\n`;
-        // A link inside a heading cannot be inside another link.
+        // A heading that contains a link gets no link of its own, because links cannot be nested.
         const inside = words.includes('<a ') ? words : `<a href="#${anchor}">${words}</a>`;
         return `<h${depth} id="${anchor}">${inside}</h${depth}>\n`;
       },

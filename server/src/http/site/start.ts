@@ -38,7 +38,7 @@ about each error.
 Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
 }
 
-/** One program a language, each below a heading of this level. */
+/** One program per language, each below a heading of this level. */
 export function codeOf(code: Record<string, string>, level: number): string {
   return Object.entries(code)
     .map(([language, text]) => `<h${level}>${escape(language)}</h${level}>\n${codeBlock(text)}`)

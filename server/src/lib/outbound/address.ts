@@ -99,7 +99,7 @@ export function canonicalAddress(ip: string): string {
   return new SocketAddress({ address: ip, family: 'ipv6' }).address;
 }
 
-/** Names of this machine as they appear in a URL, which no name server can lead elsewhere. */
+/** Names of this machine that no name server can lead elsewhere, as they appear in a URL. */
 export const loopbackHosts: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };

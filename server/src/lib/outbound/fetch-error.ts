@@ -69,8 +69,8 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
 }
 
 /**
- * Reasons why a call failed, in words for the person who gave the address; the messages of Node and
- * undici are for developers. They follow the host name and a colon.
+ * Reasons why a call failed, to follow the host name and a colon. They are for the person who gave
+ * the address, while the messages of Node and undici are for developers.
  */
 export const faults = {
   name_unresolved: 'its host name could not be resolved',

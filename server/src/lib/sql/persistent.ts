@@ -15,7 +15,7 @@ export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>
 
 /**
  * Repeats work until it succeeds or `patienceMs` is over. `isRepeat` is true if the work was tried
- * before, because a failed try may have taken effect.
+ * before; the failed try may have taken effect.
  */
 export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
   let failingSince: number | null = null;

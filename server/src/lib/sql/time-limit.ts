@@ -5,8 +5,8 @@ const cancelled = '57014';
 
 /**
  * Runs reads in a transaction whose statements the server cancels after `ms`. Returns null if a
- * statement was cancelled. Each statement is planned for its own values, which pays off because it
- * may take seconds.
+ * statement was cancelled. Each statement is planned for its own values, which pays off because
+ * such a statement may take seconds.
  */
 export async function readWithin<T>(
   db: Database,

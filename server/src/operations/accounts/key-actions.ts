@@ -6,7 +6,7 @@ import { managingKey, runAction, type ActionResult } from '../operator-action.ts
 import { Refused } from '../refused.ts';
 import { createKey, limitKey, revokeKey, rotateKey, tooManyADay, type KeyLimits } from './key.ts';
 
-/** Actions of operators and of managing keys on accounts' keys, with details for the log. */
+/** Changes of accounts' keys by operators or by keys of scope `keys`, with details for the log. */
 
 type KeyName = Pick<keys.KeyRow, 'id' | 'account_id' | 'name'>;
 type Secret = { key: string; key_id: string };
@@ -58,8 +58,8 @@ export async function endKey(db: Database, key: KeyName): Promise<ActionResult<v
 export const changedADayMax = 10_000;
 
 /**
- * Runs a change of keys by a key of scope `keys` in one transaction with its row of the operator's
- * log: after a leak, the row says what to undo. Throws `rate_limited`.
+ * Runs a change that a key of scope `keys` makes to keys. The same transaction writes a row of the
+ * operator's log: after a leak, the row says what to undo. Throws `rate_limited`.
  */
 export function runManaged<Answer>(
   db: Database,

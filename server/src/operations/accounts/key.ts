@@ -123,7 +123,7 @@ export function makeKey(
   });
 }
 
-/** The refusal of everything about keys that manage keys, for an account without this right. */
+/** The refusal to create or use a key that manages keys, if the account may not have one. */
 export function noKeysByApi(): ApiError {
   return new ApiError('forbidden', {
     message: 'The operator does not let this account manage keys by API. Ask the operator.',
@@ -218,7 +218,7 @@ export function changeKey(
   });
 }
 
-/** Refuses a limit without effect: the keys that this key makes do not share it. */
+/** Refuses limits that a key of scope `keys` cannot have; the keys that it makes have their own. */
 function demandFitting(scope: KeyScope, limits: keys.Limits): void {
   if (scope === 'spend') return;
   const field = (['monthly_limit_usd_micro', 'open_jobs', 'models'] as const).find(

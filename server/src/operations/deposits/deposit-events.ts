@@ -11,7 +11,7 @@ interface EventDeposit extends DepositPlace {
   amount_usd_micro: bigint;
 }
 
-/** `on`: the chains, which write addresses and hashes in their own form. */
+/** `on`: the chains, each with its own form of addresses and hashes. */
 export function creditedEvent(
   deposit: EventDeposit & { transfer_id: string },
   on: readonly ShownChain[],

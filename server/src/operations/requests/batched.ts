@@ -155,8 +155,8 @@ function shows(moving: MoveTransition): boolean {
 }
 
 /**
- * Repeats a write whose answer was lost, for as long as a lease lasts. If it gave up at once,
- * nobody would know what was reserved and charged, or the handle of a paid job would be lost.
+ * Repeats a write whose answer was lost, for as long as a lease lasts. If this process gave up at
+ * once, nobody would know what was reserved and charged, or the handle of a paid job would be lost.
  */
 function persistence(leaseSeconds: number): Persist {
   return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });

@@ -5,7 +5,7 @@ import type { ActionResult } from '../operator-action.ts';
 import { endMany } from './settle.ts';
 
 export interface Cancellation {
-  /** True if it was waiting and has now been cancelled. */
+  /** True if the request was waiting and has now been cancelled. */
   isCancelled: boolean;
   status: Status;
   ending: EndTransition;

@@ -13,7 +13,7 @@ import { byKey } from '../../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../../upstreams/upstream.ts';
 import type { Circuit } from '../upstreams/circuit.ts';
 
-/** A chat call that has been reserved. */
+/** A chat call whose price has been reserved. */
 export interface ChatRun {
   request_id: string;
   account_id: string;
@@ -115,7 +115,7 @@ export async function callRoutes(
   return called!;
 }
 
-/** Logs the route that did not take a chat, because the database has no attempts of chats. */
+/** Logs a failed start of a chat call; the database stores it only if its outcome is unknown. */
 function noteStart(
   { request_id, model, route, key }: RoutedRun,
   failed: Extract<ChatOutcome, { outcome: 'not_accepted' | 'unknown' }>,
@@ -153,8 +153,8 @@ export function ignoredFields(
 }
 
 /**
- * Whether the record of a left start was written. If it was not, no further route is tried, because
- * the lost call may have been accepted.
+ * Whether the record of a call without an answer was written. If it was not, no further route is
+ * tried, because that call may have been accepted.
  */
 async function isWritten(write: Promise<unknown>): Promise<boolean> {
   return write.then(

@@ -95,8 +95,8 @@ export async function reply(
 
 /**
  * A streamed call. Chunks are passed on as the upstream sends them, under our id and model name and
- * without its usage. The generator settles when it ends; from then on `settled` returns the
- * completion and the charge. If the reader stops early and the catalog row has
+ * without the upstream's usage. The generator settles when it ends; from then on `settled` returns
+ * the completion and the charge. If the reader stops early and the catalog row has
  * `on_disconnect: finish`, the rest of the stream is read first, to get its usage.
  */
 export interface ChatStream {
