@@ -78,7 +78,7 @@ export interface Services {
   chains: Chains;
   /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
-  /** Gets events to the operator; null if none is configured. */
+  /** Delivers events to the operator; null if no receiver is configured. */
   receiver: EventReceiver | null;
   /** Detects a restored copy. */
   installation: InstallationWatch;
@@ -188,7 +188,7 @@ export async function openServices({
   return { ...shared, ...more, ...rest };
 }
 
-/** Several processes may notice the same disk; the subject, disk and host, makes it one event. */
+/** Several processes may notice the same disk; the subject (disk and host) makes it one event. */
 function lowDisk(report: ReportEvent): Parameters<typeof watchSpace>[2] {
   return (disk, free_bytes) => {
     const data = { host: hostname(), disk, free_bytes };
@@ -359,7 +359,7 @@ function openFetches(
   };
 }
 
-/** Whether upstreams can reach the base address. False if it is not configured but a guess. */
+/** Whether upstreams can reach the base address. False if that is only guessed, not configured. */
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;

@@ -20,8 +20,8 @@ export interface ResumeResult {
 }
 
 /**
- * Lets a restored copy continue as a database of its own, with `release` after releasing its open
- * requests. With `look` it only reports.
+ * Lets a restored copy continue as a database of its own. With `release`, its open requests are
+ * released first. With `look` this function only reports.
  */
 export function resumeAfterRestore(
   db: Database,

@@ -18,7 +18,7 @@ const fileBytesMax = 8 * 1024 * 1024;
 /** The latest contents that this process has read, by file name. */
 const latest = new Map<string, ReadFile>();
 
-/** The files of a folder by name. Rejects if the folder cannot be read. */
+/** The files of a folder, sorted by name. Rejects if the folder cannot be read. */
 export async function readFiles(dir: string): Promise<ReadFile[]> {
   const names = await fileNames(dir);
   return Promise.all(names.map((file) => readOne(join(dir, file), file)));

@@ -147,7 +147,7 @@ function loadedOf(
 }
 
 /**
- * Describes a problem of a row that was not found in the files, for example at the row's upstream.
+ * Describes a row's problem that was found outside the files, for example at its upstream.
  * `path` is a JSON pointer within the row.
  */
 export function rowProblem(

@@ -16,7 +16,7 @@ export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problem
     problemOf: (message: string) => Problem;
   }[];
   /**
-   * Describes a problem of a row that was not found in the files, for example at its upstream.
+   * Describes a row's problem that was found outside the files, for example at its upstream.
    * `path` is a JSON pointer within the row.
    */
   problemOf: (id: string, path: string, message: string) => Problem;

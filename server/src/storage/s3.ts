@@ -211,8 +211,8 @@ export class S3Storage implements Storage {
 type Call = <T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /**
- * An upload in parts. We do this ourselves, because when the body fails s3mini's own upload leaves
- * parts in flight and their rejections unhandled. One part is sent while the next is being read.
+ * An upload in parts. We do this ourselves, because s3mini's own upload leaves parts in flight and
+ * their rejections unhandled if the body fails. One part is sent while the next is being read.
  */
 class Multipart {
   readonly #name: string;

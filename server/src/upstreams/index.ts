@@ -17,7 +17,7 @@ function speaking(name: AdapterName, settings: UpstreamSettings, tools: Upstream
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
-/** Creates one adapter per key, because one key may not see the jobs of another. */
+/** Creates one adapter per key, because a key may be unable to see another key's jobs. */
 function speakingByKeys(
   name: AdapterName,
   { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },

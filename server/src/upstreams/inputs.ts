@@ -12,7 +12,7 @@ const depthMax = 6;
 
 /** The input can never be handed over; the message is for the caller. */
 export class InputRefused extends Error {
-  /** The field of a chat call that is at fault. */
+  /** For a chat call: the field at fault. */
   param?: string;
 }
 

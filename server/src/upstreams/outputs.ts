@@ -67,7 +67,7 @@ function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null 
   return source === null ? null : [{ field, ...source }];
 }
 
-/** The source that an address, a `data:` address or an object around either states, or null. */
+/** The source in a text (an address or a `data:` address) or in an object with one; else null. */
 function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
   if (typeof value === 'string') return sourceOfText(value);
   const { url, b64_json, content_type, file_name } = objectOf(value);

@@ -140,8 +140,8 @@ const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balanc
 
 /**
  * Whether our account at the upstream is out of credit: some upstreams answer 402, others another
- * status with a code or certain words. For a 400 only the code counts: it may repeat the input, and
- * a caller could have written the words.
+ * status with a code or certain words. For a 400 only the code counts: the message may repeat the
+ * input, so a caller could have written the words.
  */
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;

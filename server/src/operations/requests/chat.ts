@@ -279,7 +279,7 @@ function billedEnd(
   if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
   const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && hasLeft());
-  // Otherwise the caller did not end the call, so the operator bears its cost.
+  // If the caller did not end the call, the operator bears its cost.
   return isLeft ? 'given_up' : null;
 }
 
@@ -339,8 +339,8 @@ async function settle(
 }
 
 /**
- * The cost that the upstream states. If it states none, or 0 although the route has a cost, the
- * route's cost of the billed tokens; if nothing is billed, of the tokens that the upstream reports.
+ * The cost that the upstream states. If it states none or 0, and the route has a cost: the route's
+ * cost of the billed tokens or, if nothing is billed, of the tokens that the upstream reports.
  */
 function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigint | null {
   const stated = costInUsage(objectOf(completion.usage));

@@ -19,8 +19,8 @@ export interface Settlement {
 
 /**
  * Writes any number of submits and endings, with their rows and money, in one transaction, because
- * all writes of an account need the same lock. If the answer of a batch was lost, it may have been
- * written; its repeat finds its own rows and gives the same answers.
+ * all writes of an account need the same lock. A batch whose answer was lost may have been written;
+ * its repeat finds the rows already written and gives the same answers.
  */
 export function settleBatch(
   db: Database,

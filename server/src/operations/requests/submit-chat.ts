@@ -34,7 +34,7 @@ export type ChatSubmitDeps = MediaDeps &
     storage: { isAway: () => boolean };
   };
 
-/** A chat call as received, and as the body of a chat completion. */
+/** A chat call, with its body as received and as the body of a chat completion. */
 export interface ReceivedChat {
   /** Below /v1. A repeat is recognised by the path and the body as received. */
   path: string;

@@ -29,7 +29,7 @@ export interface WantedJob {
   /** The query parameter `webhook_url`, or undefined. */
   webhook_url: unknown;
   idempotency_key: string | null;
-  /** The call that repeats are compared with; left out: this body at the path of the queue. */
+  /** The call that repeats are compared with. Default: `body` at the path of the queue. */
   compared?: { path: string; body: unknown };
   metadata: Metadata | null;
 }

@@ -58,7 +58,7 @@ function noCapacity(cause: string, seconds: number): ApiError {
   });
 }
 
-/** Why this process accepts nothing new, apart from the state of the upstreams; null if it does. */
+/** Why this process accepts nothing new, whatever the upstreams' state; null if it accepts work. */
 function closedHere({ draining, blocked }: RouteDeps, needsStorage: boolean): ApiError | null {
   if (draining.aborted) {
     return new ApiError('capacity_unavailable', {

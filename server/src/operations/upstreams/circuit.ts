@@ -48,7 +48,7 @@ export interface FailedCall {
   account_wide?: boolean | undefined;
 }
 
-/** A poll of a running job that was refused. */
+/** A refused poll of a running job. */
 type RefusedPoll = Pick<FailedCall, 'model_id' | 'cause' | 'retry_after_ms'> & {
   why: Refusal;
 };
@@ -172,7 +172,7 @@ function startCircuit(
     const noted = await upstreamPauses.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
-      // A single account's request may be why a model is missing, so its pause takes two accounts.
+      // One account's input may be why a model seems missing, so only two accounts can pause it.
       pauses_at_once: why !== 'model',
       counts_alone: why === 'unreachable',
       ...limits,
@@ -192,9 +192,9 @@ function pollCircuit(
   db: Database,
   listener: Listener,
 ): Pick<Circuit, 'pollRefused' | 'pollWaitSeconds'> {
-  /** Until when polls are paused, by upstream. */
+  /** By upstream: until when polls are paused. */
   const waits = new Map<string, number>();
-  /** Until when a refusal of the same kind is not recorded again, by upstream. */
+  /** By upstream and kind: until when a refusal is not recorded again. */
   const noted = new Map<string, number>();
   return {
     async pollRefused({ name: upstream, key }, refused) {

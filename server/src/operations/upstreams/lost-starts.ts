@@ -1,4 +1,4 @@
-/** Counts, in this process, successive starts of an account at a route whose answers were lost. */
+/** Counts, in this process, an account's successive lost starts (without an answer) at a route. */
 export interface LostStarts {
   lost(account_id: string, route: Route): void;
   /** A start was answered, so the count starts again from zero. */

@@ -35,7 +35,7 @@ export const positionMax = 1_000;
 /** After how many seconds callers of a stopped model should try again. */
 const stoppedSeconds = 3_600;
 const freshMs = 250;
-/** How long the waiting time of an account is kept. Only a long or old queue asks for it. */
+/** How long an account's waiting time is kept. It is read only if a queue is long or slow. */
 const waitedFreshMs = 2_000;
 
 interface View {
@@ -46,7 +46,7 @@ interface View {
   waited: WaitedSeconds;
 }
 
-/** The seconds that the oldest request of each account had waited, if it was asked since `at`. */
+/** How long the oldest request of an account has waited, for accounts looked up since `at`. */
 interface WaitedSeconds {
   at: number;
   byAccount: Map<string, Promise<number>>;

@@ -19,8 +19,9 @@ export interface Finding {
 }
 
 /**
- * Records once what the operator paid for the unknown outcome of a request or of one of its left
- * starts. The customer's charge does not change. Null: there is no such request or start.
+ * Records once what the operator paid for the unknown outcome of a request, or of one of its starts
+ * that was lost before the next route was called. The customer's charge does not change. Null:
+ * there is no such request or start.
  */
 export function resolveOutcome(
   db: Database,

@@ -122,7 +122,7 @@ function promptIdOf(idempotency_key: string): string {
   return `${a}-${b}-5${c}-a${d}-${e}`;
 }
 
-/** The caller's seed, or a random one; null if the workflow takes none or it is not a number. */
+/** The caller's seed or a random one; null if the workflow takes none or the seed is no number. */
 function seedOf(input: Record<string, unknown>, { inputs }: Workflow): number | null {
   if (!Object.hasOwn(inputs, seedField)) return null;
   const given = input[seedField] ?? null;

@@ -21,8 +21,8 @@ const keysTimeoutMs = 10_000;
 const keysMaxBytes = 64 * 1024;
 
 /**
- * Verifies a callback and returns the handle of its job; null if the model is unknown, because
- * fal's address of a job contains the model. If the keys cannot be fetched now, throws an error
+ * Verifies a callback and returns the handle of its job; null if the job's id or model is unknown,
+ * because its address at fal contains both. If the keys cannot be fetched now, throws an error
  * other than `CallbackRefused`, so that fal sends the callback again.
  */
 export function callbacks(fal: Fal): (call: Callback) => Promise<Handle | null> {

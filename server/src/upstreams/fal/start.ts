@@ -60,7 +60,7 @@ async function falInput(
   upload: (file: Awaited<ReturnType<typeof openMedia>>) => Promise<string>,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
-  // fal fetches or unpacks the caller's own addresses itself.
+  // fal itself fetches the caller's own addresses, and decodes `data:` addresses.
   const handOver = async (value: string, field: string): Promise<string> => {
     if (!Object.hasOwn(job.files, value)) return value;
     const known =

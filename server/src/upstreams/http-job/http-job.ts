@@ -185,7 +185,7 @@ function taskOf({ task }: Handle): string {
   return typeof task === 'string' ? task : '';
 }
 
-/** The job's id is our own key, so a poll shows whether the job exists. */
+/** The job's id is the idempotency key that we sent, so a poll shows whether the job exists. */
 async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Handle | null> {
   const handle = { id: key };
   const { state } = await poll(parts, handle, signal);

@@ -12,7 +12,7 @@ import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstr
 
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
-/** The outcome of a start or chat call that failed or whose outcome is unknown. */
+/** The outcome of a start or chat call that was refused or whose answer was lost. */
 export type Refused = Rejection | NotAccepted | LostAnswer;
 
 /** Makes calls to the server, and explains its errors. */

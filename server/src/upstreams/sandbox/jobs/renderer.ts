@@ -7,7 +7,7 @@ import { WorkshopClosed, WorkshopDied } from './workshop.ts';
 import type { Workshop } from './workshop.ts';
 
 const pollWaitMs = 800;
-/** After it has killed the rendering process this often, a job fails. */
+/** A job fails once it has killed the rendering process this many times. */
 const deathsMax = 2;
 
 export type Renderer = ReturnType<typeof createRenderer>;

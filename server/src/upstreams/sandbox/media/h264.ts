@@ -38,7 +38,7 @@ export async function encodeH264(video: Encoding): Promise<VideoTrack> {
     const step = video.seconds / video.frames;
     const packets: VideoTrack['packets'] = [];
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      // The encoder's file marks every frame as a key frame, with which players would seek wrongly.
+      // The encoder's file marks every frame as a key frame, so players would seek wrongly.
       const type = isKeyFrame(packet.data) ? 'key' : 'delta';
       packets.push(packet.clone({ type, timestamp: packets.length * step, duration: step }));
     }
@@ -74,7 +74,7 @@ async function encode({ width, height, frames, seconds, draw }: Encoding): Promi
   }
 }
 
-/** Whether a packet contains an IDR frame. Each of its units follows its length in four bytes. */
+/** Whether a packet contains an IDR frame. Four bytes before each unit state its length. */
 function isKeyFrame(data: Uint8Array): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   for (let at = 0; at + 5 <= data.length; at += 4 + view.getUint32(at)) {

@@ -48,8 +48,8 @@ export function planesOf(pixels: Uint8Array, width: number, height: number): Pla
 }
 
 /**
- * The part of an image that a frame shows: turned about the middle by radians, magnified, and moved
- * by shares of the size.
+ * The part of an image that a frame shows: turned about the middle (in radians), magnified, and
+ * moved (in shares of the size).
  */
 export interface View {
   zoom: number;

@@ -65,7 +65,7 @@ async function copy(
   return size;
 }
 
-/** Sorts the main file first and closing images last. Leaves out masks, which are not drawn. */
+/** Sorts the main file first and end frames last. Leaves out masks, which are not drawn. */
 function inOrder(media: Media[]): Media[] {
   const rank = ({ field }: Media): number => {
     if (/^(image|video|audio)_url$/.test(field)) return 0;

@@ -6,8 +6,8 @@ import { aspectOf, asksSize, isGiven, sideMax, sizeOf } from './size.ts';
 import type { Size, SizeRules } from './size.ts';
 
 /**
- * An order describes a job's output in numbers. It is stored with the job, so that the output can
- * be made again.
+ * An order determines a job's output, together with the caller's files. It is stored with the job,
+ * so that the output can be made again.
  */
 
 export type MediaKind = 'image' | 'video' | 'audio';
