@@ -16,7 +16,7 @@ import { isInvited, resetPassword, settlePerson } from './operations/accounts/pe
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 
-/** The calls and dependencies of a process's web pages. */
+/** The calls that the web pages make to this process, and the dependencies of these calls. */
 export function openWeb(
   services: Services,
   config: Config,

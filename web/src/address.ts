@@ -48,5 +48,5 @@ export function usePathPart(name: string): string {
   return parts[name] ?? '';
 }
 
-/** A link with a query, for `component`, which accepts no component with type parameters. */
+/** A link with a query, to pass as `component`, which takes no component with type parameters. */
 export const QueryLink = Link<RegisteredRouter, string, string>;

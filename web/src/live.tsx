@@ -170,7 +170,7 @@ function refresher(account_id: string, queries: QueryClient) {
   };
   return {
     all: () => run(true),
-    /** Reloads soon, without the lists: they already hold the change, unless `withPages` is set. */
+    /** Reloads soon; the lists, which already hold the change, only if `withPages` is set. */
     soon(withPages = false) {
       pages ||= withPages;
       timer ??= window.setTimeout(() => {

@@ -34,7 +34,7 @@ export interface InputFile {
 export interface UpstreamTools {
   /** For addresses that the operator configured: any host is allowed, connections are reused. */
   fetch: Fetch;
-  /** For addresses on other hosts that a reply named: refuses those in our own network. */
+  /** For addresses that a reply names on other hosts: refuses those in our own network. */
   guarded: Fetch;
   /**
    * Downloads a caller's address; addresses in private networks are refused. All downloads with the
@@ -250,8 +250,8 @@ export interface Upstream {
   /** Names of the optional chat fields that the upstream gets; others are left out. */
   passes?: ReadonlySet<string>;
   /**
-   * Names of fields in `body`, besides optional ones, that its API cannot express. `body` includes
-   * `max_tokens`.
+   * Names of fields in `body`, besides optional ones, that the upstream's API cannot express.
+   * `body` includes `max_tokens`.
    */
   ignored?(body: Record<string, unknown>): string[];
   /**
@@ -268,7 +268,7 @@ export interface Upstream {
   check?(signal: AbortSignal): Promise<string | null>;
   /** The upstream's own names of its models, if it lists them. */
   models?(signal: AbortSignal): Promise<string[]>;
-  /** Whether it has a model that `models` does not name. Absent if that list is complete. */
+  /** Whether the upstream has a model that `models` leaves out. Absent if `models` names all. */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
   /** The terms of these models; models without any may be missing. */
   terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;

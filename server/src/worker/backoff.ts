@@ -25,7 +25,8 @@ export class Backoff {
   }
 
   /**
-   * The number of failures at this upstream that a log line covers; null: one was logged recently.
+   * The number of failures at this upstream that a log line has to cover now; null if one was
+   * logged recently.
    */
   logDue(upstream: string): number | null {
     return this.#throttle.due(upstream);

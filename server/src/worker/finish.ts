@@ -47,8 +47,8 @@ class UnusableOutput extends Error {
 
 /**
  * Copies, measures and prices what the upstream made. While the storage is away, the result waits
- * in the spool. Throws if another try may succeed, because the bytes could not be fetched or
- * stored.
+ * in the spool. Throws if the bytes could not be fetched or stored, because another try may
+ * succeed.
  */
 export async function finish(
   row: ClaimedRequest,

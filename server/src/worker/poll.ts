@@ -9,7 +9,7 @@ import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
-/** A job is given up after this many polls in a row to which its upstream does not know it. */
+/** A job is given up after this many polls in a row in which its upstream does not know it. */
 const missingMax = 3;
 /** Pause between polls of a request that another machine will end: its spool has the result. */
 const elsewhereSeconds = 60;
@@ -69,7 +69,7 @@ export async function giveUp(
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = startedAt(row, deps);
-  // A left start has its own unknown outcome, which is resolved separately.
+  // A start abandoned for another route has an unknown outcome of its own, resolved separately.
   const handle = row.left ? null : row.handle;
   const seen = handle && (await lastPoll(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
@@ -83,7 +83,7 @@ export async function giveUp(
   return fail(row, code, message, { cost, cause: row.said ?? message });
 }
 
-/** The job's present state; null if one call does not show it. */
+/** The job's present state, by at most one call; null if that does not show it. */
 async function lastPoll(
   handle: Handle,
   upstream: Upstream | undefined,

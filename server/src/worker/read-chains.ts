@@ -58,7 +58,7 @@ const leaseSeconds = 60;
 /** Time between two reads while a deposit is on its way, or somebody looks at an address. */
 const soonSeconds = 5;
 const failureMaxSeconds = 300;
-/** Blocks of this many seconds are read again together. */
+/** Blocks are read again together once those that are due span this many seconds. */
 const secondReadingEverySeconds = 600;
 const readAgainBlocksMax = 2_000;
 /** Maximum number of unconfirmed deposits that one read asks for again. */
@@ -201,8 +201,8 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
 }
 
 /**
- * The endpoints of a chain, each checked once. While a second one is away, the first one reads and
- * nothing is confirmed, so deposits are held.
+ * The endpoints of a chain, each checked once. While any but the first is away, the first still
+ * reads, but nothing is confirmed, so deposits are held.
  */
 async function checkedEndpoints(
   { chain, endpoints: [first, ...others] }: LiveChain,
@@ -272,7 +272,7 @@ async function rescanWanted(
   }
 }
 
-/** Held deposits that every endpoint knows by now: the second one may be behind the first. */
+/** Held deposits that every endpoint knows by now: other endpoints may lag behind the first. */
 async function newlyConfirmed(
   chain: Chain,
   endpoints: ChainEndpoints,
@@ -309,7 +309,7 @@ async function wakeSeconds(
   return Math.max(1, chainSeconds);
 }
 
-/** Notes why a read failed, and when to try again. */
+/** Records why a read failed, and when to try again. */
 async function note(
   error: unknown,
   claim: chains.ChainClaim,

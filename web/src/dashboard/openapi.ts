@@ -60,7 +60,7 @@ export interface Operation {
   isKeyed: boolean;
   /** Called by upstreams, supervisors or the operator's programs, not by customers. */
   isForOthers: boolean;
-  /** The session of a person cannot make it. */
+  /** Needs an API key: a person's session cannot make this call. */
   needsKey: boolean;
 }
 

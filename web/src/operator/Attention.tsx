@@ -41,7 +41,7 @@ const places: Partial<Record<AttentionLine['what'], Place>> = {
   costs_exceed_charges: { to: '/operator/catalog' },
 };
 
-/** Problems whose names are always complete: `count` may count something else, such as jobs. */
+/** Problems whose `of` always names all: `count` may count something else, such as jobs. */
 const namesAll = new Set<AttentionLine['what']>([
   'catalog_problems',
   'deposits_held',

@@ -1,4 +1,4 @@
-/** Repeatable randomness: all that the sandbox draws depends only on a text and a number. */
+/** Repeatable randomness: the same text or numbers always give the same values. */
 
 export type Random = () => number;
 

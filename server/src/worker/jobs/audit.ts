@@ -10,8 +10,8 @@ import { keepAudit } from '../../operations/operator-events.ts';
 const checkMs = 60_000;
 
 /**
- * Audits the books while the service runs. The first process that finds the newest audit old enough
- * audits for all of them; if it ends, another takes over.
+ * Audits the books while the service runs. The process that first finds an audit due does it for
+ * all processes; if that process ends, another takes over.
  */
 export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
   const stopping = new AbortController();

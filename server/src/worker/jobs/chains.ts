@@ -48,7 +48,8 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
   const warn = throttled((told) => deps.log.warn(told, 'could not look for chains to read'));
   let last: Promise<void> = Promise.resolve();
   const round = () => (last = last.then(begin).catch(warn));
-  // Twice a short interval: after one interval, a check would come just before the chain is due.
+  // If `chainSeconds` is short, checks come after twice that time: after exactly that time, a check
+  // would come just before the chain is due.
   const everyMs = Math.min(checkMs, deps.chainSeconds * 2_000);
   const timer = running && deps.chains.length > 0 ? setInterval(round, everyMs) : undefined;
   timer?.unref();

@@ -9,14 +9,12 @@ export interface Disk {
   free: () => Promise<number | null>;
 }
 
-/**
- * With less free space no new work is taken, because a database on this disk could run out of it.
- */
+/** With less free space no new work is taken: a database on the disk could run out of space. */
 export const lowBytes = 256 * 1024 * 1024;
 const checkMs = 5_000;
 
 export interface Space {
-  /** True if the disk of this kind is nearly full; without a kind, if any of them is. */
+  /** True if a guarded disk of this kind is nearly full; without a kind, if any guarded disk is. */
   low: (holds?: Disk['holds']) => boolean;
   stop: () => void;
 }

@@ -13,7 +13,8 @@ import { sendNotification } from '../../operations/requests/notification.ts';
 import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
 
 /**
- * Notifies accounts whose balance is low: once, and again only after it has been above the limit.
+ * Notifies accounts whose balance is low: once, and again only after the balance has been above the
+ * limit.
  */
 
 const checkMs = 60_000;

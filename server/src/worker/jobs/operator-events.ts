@@ -20,7 +20,7 @@ const retryMaxSeconds = 600;
 /** Deliveries of one process at the same time. */
 const sendersMax = 8;
 const letterPauseSeconds = 300;
-/** Maximum number of events that a letter counts, and that it names. */
+/** How many events a letter counts at most, and how many of them it names at most. */
 const letterMax = 500;
 const namedMax = 20;
 
@@ -54,7 +54,7 @@ interface EventDeps {
   running: boolean;
 }
 
-/** Resolves after the channels were noted, so that later events are written. */
+/** First tries to store the channels, because events are written only for stored channels. */
 export async function sendEvents(deps: EventDeps): Promise<EventJob> {
   const job = new Job(deps);
   await job.begin();
@@ -126,7 +126,7 @@ class Job implements EventJob {
     this.#senders.add(sender);
   }
 
-  /** Sends events one by one until none is due. Calls `onFound` for each: there may be more. */
+  /** Sends events one by one until none is due. Calls `onFound` before each: more may be due. */
   async #sendDue(onFound = () => {}): Promise<void> {
     const { receiver, db } = this.#deps;
     while (receiver !== null && this.#mayWork()) {
@@ -152,7 +152,7 @@ class Job implements EventJob {
     await operatorEvents.noteFailure(db, claim, failure);
   }
 
-  /** One letter to each operator. If there is none, or none could be sent, the events stay due. */
+  /** One letter to each operator. Without operators, or if no letter is sent, events stay due. */
   async #writeLetter(): Promise<void> {
     const { db, log, mail, origin } = this.#deps;
     if (mail === null || !(await operatorEvents.claimLetter(db, letterPauseSeconds))) return;

@@ -9,8 +9,8 @@ import type { StepDeps } from '../step.ts';
 /** Rows per batch. */
 const limit = 500;
 /**
- * For this long a claimed file is left to the process that removes it, which may need it for the
- * whole batch. A file that could not be removed is tried again after this time.
+ * For this long a claimed file is left to the process that removes it, whose batch may take that
+ * long. A file that could not be removed is tried again after this time.
  */
 const putOffSeconds = 3600;
 /** Days that events to the operator are kept. */

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import { createStore } from '../../store.ts';
 
-/** Components that are mounted next to the pages, and loaded, when first needed. */
+/** Components that are loaded and mounted next to the pages when they are first needed. */
 const mounted = createStore<readonly ComponentType[]>([]);
 
 export function mountBeside(part: ComponentType): void {

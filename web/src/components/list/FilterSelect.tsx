@@ -4,7 +4,7 @@ import { Select, type SelectProps } from '@mantine/core';
 export function FilterSelect(
   props: Omit<SelectProps, 'value' | 'onChange'> & {
     label: string;
-    /** The label if nothing is chosen. */
+    /** Shown while nothing is chosen; also the label of the button that clears the choice. */
     all: string;
     value: string | undefined;
     onChange: (value: string | undefined) => void;

@@ -19,7 +19,7 @@ export function KeyScope({ scope, onChange }: { scope: Scope; onChange: (scope: 
   );
 }
 
-/** The power of a key that manages keys, for the person who creates or changes one. */
+/** Warns of what a key that manages keys can do. Shown when one is created or changed. */
 export function ManagerWarning() {
   const { t } = useTranslation('keys');
   return (

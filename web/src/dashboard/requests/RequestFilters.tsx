@@ -119,7 +119,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
 interface TypedProps {
   label: string;
   hint: string;
-  /** Shown while the text does not have the form. */
+  /** Shown while the text does not match `form`. */
   wrong: string;
   form: RegExp;
   value: string | undefined;

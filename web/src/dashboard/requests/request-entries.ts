@@ -21,7 +21,7 @@ export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 export const filterNames = ['status', 'model', 'key', 'metadata', 'from', 'to', 'id'] as const;
 
-/** A pair as it is typed and as the address keeps it. */
+/** A metadata pair, as it is typed and as the address keeps it. */
 export const metadataForm = /^[^=]{1,64}=.{0,512}$/;
 
 /** Reads the query and drops invalid fields. */

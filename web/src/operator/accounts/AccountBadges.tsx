@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import './accounts-words.ts';
 import { Dot, Tag } from '../../components/styles.ts';
 
-/** An account's status, with badges for operators, own prices and stopped keys by API. */
+/** An account's status, with badges for an operator's account, own prices and no keys by API. */
 export function AccountBadges(props: {
   account: {
     status: 'active' | 'suspended';

@@ -23,12 +23,12 @@ export function CreditDialog({ deposit, onClose }: Of) {
   const { t } = useTranslation('operator_deposits');
   const act = useAction();
   const { account_id, why } = deposit;
-  // For the other reasons no account has the deposit or nothing has confirmed it, so the operator
-  // names the account.
+  // For all other deposits the operator has to name the account: it is unknown, or naming it
+  // confirms the token and the amount.
   const isOwners = account_id !== null && (why === 'review' || why === 'dust');
   const [account, setAccount] = useState('');
   const [reason, setReason] = useState('');
-  // The service says whether a booking by hand names the transaction.
+  // True if the service refused because a booking by hand already names the transaction.
   const [isBooked, setBooked] = useState(false);
   const [isOther, setOther] = useState(false);
   const submit = async () => {

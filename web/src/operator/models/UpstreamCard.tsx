@@ -197,7 +197,7 @@ function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_up
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }
 
-/** The 95th percentile of the last hour, with the day's median; or else of the last day. */
+/** The last hour's 95th percentile and the day's median; or else the day's 95th percentile. */
 function Spread({
   hour,
   day,

@@ -21,8 +21,8 @@ export function ResolveDialog({ of, onClose }: Of) {
   const [cost, setCost] = useState('');
   const [note, setNote] = useState('');
   const many = 'oldest_at' in of ? of : null;
-  // Outcomes are selected by the time of their end. The oldest was created before it ended, so the
-  // time of its creation selects all.
+  // Outcomes are selected by the time of their end. All ended after the oldest request was created,
+  // so that time selects all.
   const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
   const start = new Date(`${since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());

@@ -151,7 +151,7 @@ export function titleOf(text: string): string {
   return line.length > titleMax ? `${line.slice(0, titleMax - 1)}…` : line;
 }
 
-/** The cost of its replies so far. */
+/** The cost of the conversation's replies so far. */
 export function costOf({ messages }: Conversation): bigint {
   return messages.reduce((sum, { cost_usd_micro = '0' }) => sum + BigInt(cost_usd_micro), 0n);
 }

@@ -153,7 +153,7 @@ export function usePresses(
   };
 }
 
-/** Submits, and again if the reply was lost: the Idempotency-Key makes repeats harmless. */
+/** Submits, and repeats that if the reply was lost: the Idempotency-Key makes it harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs, undefined);

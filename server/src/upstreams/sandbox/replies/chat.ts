@@ -65,8 +65,8 @@ function refusalOf(faults: Faults): ChatOutcome | null {
 }
 
 /**
- * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word whose tool the
- * call does not offer.
+ * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word for a tool
+ * that the call does not offer.
  */
 function rejectionOf(call: ChatCall, faults: Faults, tokens: number): ChatOutcome | null {
   const most = call.context_tokens;

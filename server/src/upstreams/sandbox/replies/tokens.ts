@@ -1,7 +1,8 @@
 /**
- * The sandbox's tokens, simple enough to count by hand. A text is cut before each word, with the
- * spaces in front of the word; each word is cut into pieces of at most four UTF-8 bytes, never
- * inside a character. A piece is a token. Spaces at the end of the text belong to the last token.
+ * The sandbox's tokens, simple enough to count by hand. A text is cut into words, each with the
+ * spaces in front of it. Each word is cut into pieces of at most four UTF-8 bytes (not counting
+ * these spaces), never inside a character. A piece is a token. Spaces at the end of the text belong
+ * to the last token.
  */
 
 const bytesMax = 4;
