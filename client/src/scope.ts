@@ -52,7 +52,7 @@ function reasonOf({ reason }: AbortSignal): FareboxError {
 }
 
 /** Waits, or throws the signal's reason as soon as it fires. */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(reasonOf(signal));
     const stop = () => {

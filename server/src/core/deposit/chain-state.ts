@@ -32,7 +32,8 @@ export interface ReadFacts {
  */
 const finalizedSeconds = 1_200;
 /**
- * A chain that was not read for this long is behind. Failed reads are tried again after at most 7
+ * A chain is behind if it was not read for this long, or if its newest final block is older than
+ * usual by this much. Failed reads are tried again after at most 7
  * minutes, so several have failed by then.
  */
 const lateMaxSeconds = 900;

@@ -78,9 +78,7 @@ export async function waitForClaim(
     const result = await claim(folder, info);
     if ('release' in result) return result;
     if (performance.now() > deadline) {
-      throw new Error(
-        `${folder} is still in use after ${timeout_ms} ms, by ${result.held_by}: stop that process`,
-      );
+      throw new Error(`${folder} is still in use after ${timeout_ms} ms, by ${result.held_by}`);
     }
     await delay(10 + Math.random() * 30, undefined, { signal });
   }

@@ -3,7 +3,7 @@ import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { openMedia, mapMedia, InputRefused } from '../inputs.ts';
 import { collectMedia } from '../outputs.ts';
-import { jsonOf } from '../replies.ts';
+import { objectIn } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
@@ -46,8 +46,8 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
       signal: job.signal,
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-    const value = reply.truncated ? undefined : jsonOf(reply.body);
-    if (!isObject(value))
+    const value = objectIn(reply);
+    if (value === null)
       return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
     const error = errorIn(value);
     if (error !== null) return wire.inBand(error, reply.headers, job.model);

@@ -156,7 +156,7 @@ export function usePresses(
 /** Submits, and repeats that if the reply was lost: the Idempotency-Key makes it harmless. */
 async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
-    if (pauseMs > 0) await pause(pauseMs, undefined);
+    if (pauseMs > 0) await pause(pauseMs);
     try {
       const headers = { 'idempotency-key': key };
       return await call<QueuedRequest>(address, { body: input, headers });
@@ -235,7 +235,7 @@ async function watch(
     } catch (error) {
       if (error instanceof ApiFailure && error.status === 404) return;
     }
-    if (!isDone()) await pause(pollMs, undefined);
+    if (!isDone()) await pause(pollMs);
   }
 }
 

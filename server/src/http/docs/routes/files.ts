@@ -20,8 +20,8 @@ export const upload: RouteDocs = {
     'audio, PDF or plain text. A file is kept for 7 days; only the account that uploaded it ' +
     'can use it. Limits, unless the operator changes them: one file has at most 100 MiB ' +
     '(413), an account has at most 32 uploads open at once (429, ' +
-    '`details.open_uploads_limit`), and its files may have at most 10 GiB together, or less ' +
-    'if the disk has little free space (413, with `details.max_bytes_in_all`, ' +
+    '`details.open_uploads_limit`), and its files may have at most 10 GiB together, and at most ' +
+    'as much as is still free for all others (413, with `details.max_bytes_in_all`, ' +
     '`used_bytes` and `first_expires_at`). An upload that sends ' +
     'fewer than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot ' +
     'upload (402). While the disk is nearly full, the reply is 503.',
