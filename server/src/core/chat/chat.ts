@@ -1,4 +1,5 @@
 import { isCount, isObject, itemsOf, objectOf } from '../../lib/json.ts';
+import { badField, badRequest } from '../bad-request.ts';
 import { readMessages } from './chat-messages.ts';
 import {
   boolean,
@@ -12,7 +13,6 @@ import {
   text,
   textOrTexts,
 } from '../check.ts';
-import { ApiError } from '../errors.ts';
 import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
@@ -185,12 +185,4 @@ function includeUsage(options: unknown): boolean {
   if (!isGiven(options)) return false;
   if (!isObject(options)) throw badField('stream_options', 'an object');
   return flag(options.include_usage, 'stream_options.include_usage');
-}
-
-export function badField(field: string, allowed: string): ApiError {
-  return badRequest(field, `${field} must be ${allowed}.`);
-}
-
-export function badRequest(param: string | null, message: string): ApiError {
-  return new ApiError('bad_request', { message, param: param ?? undefined });
 }

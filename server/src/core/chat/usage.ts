@@ -1,4 +1,4 @@
-import { isCount, objectOf, type Json } from '../../lib/json.ts';
+import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
 
 /** Reads the usage that an upstream reports with a chat, as untrusted data. */
@@ -103,4 +103,14 @@ function cacheCounts(usage: Json): CacheCounts {
 
 function countOf(...reports: unknown[]): number {
   return reports.find(isTokenCount) ?? 0;
+}
+
+const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
+
+/** Leaves out every field whose name looks like money, at any depth. */
+export function withoutMoney(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMoney);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !ofMoney.test(name));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutMoney(inner)]));
 }

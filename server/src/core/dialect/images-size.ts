@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts';
 import { resolutions, type Resolution } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes } from '../catalog/model-fields.ts';
-import { badField } from '../chat/chat.ts';
+import { badField } from '../bad-request.ts';
 import { imageSizeNames, pixelsOf, sizeOf, type Size } from '../price/size.ts';
 import type { Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';

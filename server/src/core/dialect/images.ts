@@ -1,7 +1,7 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
-import { badField, badRequest } from '../chat/chat.ts';
+import { badField, badRequest } from '../bad-request.ts';
 import { ApiError } from '../errors.ts';
 import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';

@@ -1,6 +1,6 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
-import { badField, badRequest } from '../chat/chat.ts';
+import { badField, badRequest } from '../bad-request.ts';
 import { rebuilt, unknownFields, type Shape } from '../chat/known-fields.ts';
 import { metadataCheck } from '../request/metadata.ts';
 import { readInput } from './responses-input.ts';

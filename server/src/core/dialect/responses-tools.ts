@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../check.ts';
-import { badField, badRequest } from '../chat/chat.ts';
+import { badField, badRequest } from '../bad-request.ts';
 import { rebuilt, type KnownFields } from '../chat/known-fields.ts';
 import type { ApiError } from '../errors.ts';
 

@@ -15,6 +15,7 @@ import {
   type Gatherer,
 } from '../../core/chat/completion.ts';
 import { tokensOf } from '../../core/chat/token-counts.ts';
+import { withoutMoney } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
@@ -29,7 +30,7 @@ import {
   type ChatRun,
   type RoutedRun,
 } from './chat-call.ts';
-import { isObject, objectOf, type Json } from '../../lib/json.ts';
+import { objectOf, type Json } from '../../lib/json.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
@@ -348,16 +349,6 @@ function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigi
   const used = bill ?? usageOf(completion);
   if (used === null) return stated;
   return chatCost(route, { ...used, prompt_tokens: used.prompt_tokens ?? 0 }) ?? stated;
-}
-
-const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
-
-/** Leaves out every field whose name looks like money, at any depth. */
-function withoutMoney(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutMoney);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !ofMoney.test(name));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutMoney(inner)]));
 }
 
 /** Fields of a usage that the stored token counts and the charge contain already. */
