@@ -108,7 +108,7 @@ export class Transport {
    */
   open(wanted: Wanted, call: Call = {}): Promise<OpenResponse> {
     return this.#tries(wanted, call, async (held) => {
-      // Ends the connection even if the caller never reads the body.
+      // Starts the limit of silence, in case the caller never reads the body.
       held.scope.alive(usualSilenceMs);
       return held;
     });

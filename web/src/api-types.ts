@@ -1838,7 +1838,7 @@ export type UnknownOutcome = {
   started_at: string;
   deadline_at: string | null;
   completed_at: string | null;
-  /** When the start was left for the next route; the outcome is of this attempt only. */
+  /** When this start was given up and the next route was tried; null if it was not. */
   left_at: string | null;
   resolution: {
     outcome: 'ran' | 'did_not_run';

@@ -174,7 +174,10 @@ function addBookings(program: Command, run: Run): void {
       'name of the payment outside Farebox, such as a bank reference',
     )
     .option('--source <source>', 'where the money came from: paid, bonus or refund', 'paid')
-    .option('--expires <date>', 'last day (UTC) of a bonus, or its end; what is unspent goes back')
+    .option(
+      '--expires <date>',
+      'end of a bonus: its last day (UTC) or a time; what is unspent goes back',
+    )
     .option('--note <text>', "for the operator's log")
     .action(run(async () => (await import('./credit.ts')).credit));
 
@@ -309,7 +312,10 @@ function addDeposits(program: Command, run: Run): void {
     .addHelpText('after', example('deposit check', 'exit 1 if something differs'))
     .action(run(async () => (await import('./chains/deposit-keys.ts')).check));
   verb(deposit, 'addresses', 'list deposit addresses with their paths and credited amounts')
-    .option('--since <time>', 'only addresses with deposits since this time, and those amounts')
+    .option(
+      '--since <time>',
+      'only addresses with deposits since this time, and amounts since then',
+    )
     .option('--account <email>', 'of one account')
     .addHelpText(
       'after',

@@ -200,7 +200,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_months_recompute',
-    says: "the stored month of a key has the sums recomputed from the key's reserves, and is neither before the month of the newest reserve nor in the future",
+    says: "the stored sums of a key's month equal those recomputed from the key's reserves, and this month is neither before the month of the newest reserve nor in the future",
     // After a failover, the new server's clock may be an hour behind the one that wrote the month.
     broken: `
       with t as (

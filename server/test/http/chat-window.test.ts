@@ -64,7 +64,7 @@ describe('a row with a shorter window than its model', () => {
       const asked = service.fake.chats.length;
       const { message, param } = assertRefused(await say('cut', content, more), 'bad_messages');
       assert.equal(param, 'messages');
-      assert.match(message, /^messages may have more than 1000 tokens, .* fake\/cut accepts;/);
+      assert.match(message, /^messages may come to more than 1000 tokens, .* fake\/cut accepts;/);
       assert.deepEqual(await traces(service), earlier);
       assert.equal(service.fake.chats.length, asked);
     });

@@ -19,7 +19,7 @@ export interface Entry<E> {
   /** Whether the next piece belongs to this entry. */
   takes(delta: Delta): boolean;
   begin(): E[];
-  /** Adds a piece; first the piece that the entry began with. */
+  /** Adds a piece. The first call gets the piece for which the entry was begun. */
   add(delta: Delta): E[];
   end(isWhole: boolean): E[];
 }

@@ -140,7 +140,8 @@ function addReasoning(item: Json, at: string, turns: Turns): void {
   turns.details += details.length;
   if (turns.details > detailsMax)
     throw badMessages(at, `has reasoning of more than ${detailsMax} pieces in one call`);
-  // A signature of ours must not get to a foreign text, whose index may be the same.
+  // Details with the same index are merged. Foreign ones are left out, so that a signature from an
+  // item of ours is never added to a foreign text.
   const open = isOurs ? kept.filter((detail) => !turns.foreign.has(detail)) : [];
   const known = open.length;
   growDetails(open, details);

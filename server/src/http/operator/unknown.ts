@@ -63,7 +63,7 @@ const UnknownOutcome = named(
     deadline_at: nullable(time()),
     completed_at: nullable(time()),
     left_at: nullable(
-      time('When the start was left for the next route; the outcome is of this attempt only.'),
+      time('When this start was given up and the next route was tried; null if it was not.'),
     ),
     resolution: nullable(
       object({

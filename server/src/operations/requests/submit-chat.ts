@@ -163,7 +163,7 @@ function ceiling(
   const counted = boundPromptTokens({ ...chat.body, files }, model, context_tokens + 1);
   if (refuse_longer_prompts && counted > context_tokens) {
     const most = `${context_tokens} tokens, the most that ${id} accepts`;
-    throw badMessages('messages', `may have more than ${most}; send less text, or no file`, {
+    throw badMessages('messages', `may come to more than ${most}; send less text, or no file`, {
       reason: 'messages_too_long',
       limit: context_tokens,
     });

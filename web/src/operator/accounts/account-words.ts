@@ -63,13 +63,13 @@ addWords('operator_account', {
     unoperator_title: 'Revoke operator access of its owners?',
     unoperator_text: 'Its owners will see only their own account.',
     unoperator_set: 'Its owners are no longer operators.',
-    stop_keys: 'Stop keys by API',
-    stop_keys_title: 'Stop keys by API for this account?',
+    stop_keys: 'Stop key management by API',
+    stop_keys_title: 'Stop key management by API for this account?',
     stop_keys_text:
       'Its keys that manage keys are refused from the next call, and its people cannot make such keys. All other keys still work.',
     keys_stopped: 'Stopped. Its keys that manage keys are now refused.',
-    allow_keys: 'Allow keys by API',
-    allow_keys_title: 'Allow keys by API for this account?',
+    allow_keys: 'Allow key management by API',
+    allow_keys_title: 'Allow key management by API for this account?',
     allow_keys_text:
       'Its keys that manage keys work again from the next call. First revoke the keys that must not work again.',
     keys_allowed: 'Allowed. Its keys that manage keys work again.',

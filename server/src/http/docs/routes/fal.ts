@@ -49,7 +49,7 @@ export const falRun: RouteDocs = {
     },
     422: {
       codes: ['invalid_input', 'unpriceable', 'request_not_ready'],
-      description: 'The input is refused: by its schema, its price or the model.',
+      description: 'The input does not fit the schema, it has no price, or the model refuses it.',
       headers: ['FalRequestId?'],
     },
     499: {
