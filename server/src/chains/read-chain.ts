@@ -66,7 +66,7 @@ const checkedMax = 200;
 /** How much later a second endpoint may call blocks final: a little over two epochs of Ethereum. */
 const waitedForMs = 15 * 60_000;
 
-/** The endpoints of a chain. The first one reads, and all have to know a final transfer. */
+/** The endpoints of a chain. The first one is read, and all must confirm a final transfer. */
 export type ChainEndpoints = readonly [ChainEndpoint, ...ChainEndpoint[]];
 
 /** Loads the addresses to look for. */

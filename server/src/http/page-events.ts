@@ -108,7 +108,7 @@ class AccountWatcher implements PageEvents {
   #wantsAll = false;
   /** A check has failed, so the changes that it would have sent are unknown. */
   #lost = false;
-  /** The index in the open requests from which the last slow check took its share. */
+  /** Where the last slow check began in the list of open requests; each checks only a part. */
   #turn = 0;
   #next: NodeJS.Timeout | undefined;
   #checking = false;

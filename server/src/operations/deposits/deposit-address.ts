@@ -53,7 +53,7 @@ export async function accountAddresses(
 
 /**
  * Like `accountAddresses`, for a person who is about to pay: the chains are read more often for a
- * while. A reply that only contains an address must not use this, because a program may ask for it
+ * while. Not for calls whose replies merely include addresses, because programs may make such calls
  * all the time.
  */
 export async function addressesForPayer(
