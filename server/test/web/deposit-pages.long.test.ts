@@ -60,7 +60,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
       const address = await page.locator('[data-address]').innerText();
       const asked = await service.call('GET', '/v1/deposit-addresses', { key: account.key });
       assert.equal(address, asked.body.data[0].address);
-      await page.getByText('Send only USDT on Play chain.').waitFor();
+      await page.getByText('Send only USDT, and only on Play chain.').waitFor();
       await assertClear(page, `deposit-${size}`);
 
       const paid = page.waitForResponse(/play-deposits$/);
