@@ -110,7 +110,8 @@ async function* readThrough(
 /** The file inside a base64 `data:` address. */
 export function dataFile(value: string, field: string): InputFile {
   const [, content_type, text] = /^data:([^;,]*);base64,([\s\S]*)$/i.exec(value) ?? [];
-  if (text === undefined) throw new InputRefused(`${field} must hold its data as base64.`);
+  if (text === undefined)
+    throw new InputRefused(`${field} is a data address, so its data must be base64.`);
   const bytes = Buffer.from(text, 'base64');
   const open = async () => once(bytes);
   return { content_type: content_type || 'application/octet-stream', size: bytes.length, open };

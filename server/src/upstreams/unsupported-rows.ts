@@ -34,7 +34,7 @@ export function unsupportedChat({ task }: Model): UnsupportedRow | null {
   if (task !== 'chat') return null;
   return {
     path: '/task',
-    message: 'it has no chat; upstreams of the adapters openai and anthropic have',
+    message: 'it has no chat; use an upstream of the adapter openai or anthropic',
   };
 }
 

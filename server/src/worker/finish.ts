@@ -309,7 +309,7 @@ function asUnusable(error: unknown): UnusableOutput | null {
   if (error instanceof FetchError && error.kind === 'blocked') {
     return new UnusableOutput(
       'output_unusable',
-      'The model returned an address that may not be fetched.',
+      'The model returned an address that must not be fetched.',
     );
   }
   return null;

@@ -144,7 +144,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   // guard: renamed-chain-is-not-read
   if (former !== null)
     throw new WrongSetting(
-      `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Give the file ${name} that name.`,
+      `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Rename ${name} to ${former} in its file.`,
     );
   const endpoints = await checkedEndpoints(live, deps);
   const load = () => addresses.watched(db, key);
@@ -266,8 +266,8 @@ async function rescanWanted(
   } catch (error) {
     const count = failures.due(`rescan of ${name}`);
     if (count !== null)
-      log.warn({ chain: name, err: error, count, ...piece }, 'blocks could not be read once more');
-    const told = `Blocks ${piece.from} to ${piece.to} could not be read once more: ${redact(messageOf(error))}. "farebox deposit rescan ${name} --cancel" gives them up.`;
+      log.warn({ chain: name, err: error, count, ...piece }, 'blocks could not be rescanned');
+    const told = `Blocks ${piece.from} to ${piece.to} could not be rescanned: ${redact(messageOf(error))}. "farebox deposit rescan ${name} --cancel" cancels the rescan.`;
     return { found: [], left: { from, to }, error: told };
   }
 }

@@ -75,7 +75,7 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     'fal.yaml',
     3,
     '/models/0/task',
-    /^d: fal: it has no chat; upstreams of the adapters openai and anthropic have\.$/,
+    /^d: fal: it has no chat; use an upstream of the adapter openai or anthropic\.$/,
   ],
   [
     'no-call.yaml',

@@ -79,13 +79,13 @@ describe('an unusable input is rejected in words, and leaves nothing behind', ()
     ],
     ['a torn picture', 'edit', { image_url: 'file_torn' }, /damaged image/],
     ['a torn film', 'video-edit', { video_url: 'file_torn_film' }, /damaged/],
-    ['a text', 'edit', { image_url: 'file_text' }, /not an image/],
-    ['an SVG', 'edit', { image_url: 'file_svg' }, /not an image/],
+    ['a text', 'edit', { image_url: 'file_text' }, /not a readable image/],
+    ['an SVG', 'edit', { image_url: 'file_svg' }, /not a readable image/],
     [
       'a playlist of other files',
       'video-edit',
       { video_url: 'file_list' },
-      /not an image, a video/,
+      /not a readable image, video/,
     ],
     ['an empty file', 'edit', { image_url: 'file_empty' }, /empty/],
     [

@@ -367,26 +367,26 @@ describe('an output that cannot be used', () => {
       'an address on the own machine',
       () => result([link('images', '/cat.png')]),
       'output_unusable',
-      /may not be fetched/,
+      /must not be fetched/,
     ],
     [
       "the address of the cloud's secrets",
       () =>
         result([{ field: 'images', source: { url: 'http://169.254.169.254/latest/meta-data' } }]),
       'output_unusable',
-      /may not be fetched/,
+      /must not be fetched/,
     ],
     [
       'a file of ours',
       () => result([{ field: 'images', source: { url: 'file:///etc/passwd' } }]),
       'output_unusable',
-      /may not be fetched/,
+      /must not be fetched/,
     ],
     [
       'what is no address',
       () => result([{ field: 'images', source: { url: 'not an address' } }]),
       'output_unusable',
-      /may not be fetched/,
+      /must not be fetched/,
     ],
   ];
   for (const [what, made, code, says] of cases) {

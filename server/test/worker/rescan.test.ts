@@ -80,7 +80,7 @@ describe('blocks that are read once more', () => {
     await rescan(1n, 9n);
     const failed = await read(forgetful);
     assert.deepEqual(await states(), ['credited']);
-    assert.match(failed.last_error!, /^Blocks 1 to 9 could not be read once more: .*pruned/);
+    assert.match(failed.last_error!, /^Blocks 1 to 9 could not be rescanned: .*pruned/);
     assert.deepEqual([failed.rescan_from, failed.rescan_to, failed.failures], [1n, 9n, 0]);
     assert.match(failed.last_error!, /"farebox deposit rescan play --cancel"/);
     await cancelRescan(database.db, chain.name);

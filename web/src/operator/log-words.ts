@@ -2,7 +2,7 @@ import { addWords } from '../words.ts';
 
 addWords('operator_log', {
   en: {
-    text: 'Every operator action on these pages, every command-line change to money, prices and states, and every change of a key by a key. Entries cannot be changed or removed.',
+    text: 'Every operator action on these pages, every command-line change to money, prices and states, and every change that a key made to another key. Entries cannot be changed or removed.',
     did: 'Action',
     to: 'To',
     by: 'By',
@@ -21,7 +21,7 @@ addWords('operator_log', {
       before: 'before:',
       price_ppm: 'prices',
       is_operator: 'operator access',
-      keys_by_api: 'keys by API',
+      keys_by_api: 'key management by API',
       credit_usd_micro: 'first credit',
       invited: 'invited',
       email: 'new address',
@@ -43,7 +43,7 @@ addWords('operator_log', {
       addresses: 'retired addresses',
       scopes: 'scopes',
       note: 'note',
-      overlap_hours: 'hours of the former secret',
+      overlap_hours: 'hours until the former secret ends',
       models: 'models',
       by_key_id: 'by key',
       name: 'name',
@@ -59,7 +59,7 @@ addWords('operator_log', {
       account_resume: 'Resumed',
       account_price: 'Changed the prices',
       account_operator: 'Granted or revoked operator access',
-      account_keys_by_api: 'Allowed or stopped keys by API',
+      account_keys_by_api: 'Allowed or stopped key management by API',
       account_invite: 'Invited somebody to the account',
       team_invite: 'Invited somebody to the team',
       team_withdraw: 'Withdrew a team invitation',

@@ -93,7 +93,7 @@ function failedState(status: string, error: unknown): JobState {
   const reason = reasonIn(error);
   const code =
     reason !== null && blamesInput.test(reason) ? 'upstream_rejected' : 'upstream_failed';
-  return { state: 'failed', code, message: reason ?? 'The model failed without a reason.' };
+  return { state: 'failed', code, message: reason ?? 'The model failed without giving a reason.' };
 }
 
 /** Null if there is no output. */

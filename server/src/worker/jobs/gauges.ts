@@ -63,12 +63,12 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
       {
         name: names.keys,
         labels: ['upstream', 'key', 'model'],
-        help: 'How long one of several keys of the upstream is paused, as a whole or for a model.',
+        help: 'How long a key will still be paused, as a whole or for one model, if its upstream has several keys.',
       },
       {
         name: names.left,
         labels,
-        help: 'Starts that were left for the next route and whose cost is still unknown.',
+        help: 'Starts after which the next route was called, and whose cost is still unknown.',
       },
     ],
     async () => {
@@ -131,7 +131,7 @@ function addInstallation({ registry }: Metrics, { installation }: Sources): void
   });
   addOwn(registry, {
     name: 'farebox_clock_skew_seconds',
-    help: "How far the database's clock is ahead of this machine's; 0 within 5 s.",
+    help: "How far the database's clock is ahead of this machine's; 0 if they differ by at most 5 s.",
     read: () => installation.skew() ?? 0,
   });
 }

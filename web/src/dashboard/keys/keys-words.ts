@@ -44,7 +44,7 @@ addWords('keys', {
     scope_keys: 'Only manage keys',
     scope_badge: 'Manages keys',
     manager_text:
-      'For a platform that gives each customer a key. It spends nothing itself, but its holder can create keys without a limit and spend the whole balance with them. Keep it on one server, with an expiry.',
+      'For a platform that gives each customer a key. It spends nothing itself, but its holder can create keys that have no limit, and spend the whole balance with them. Keep it on one server, with an expiry.',
     manager_more: 'Read about its rights',
     manager_row: 'Manages keys through the API and spends nothing itself',
     created_by: 'Created by “{{name}}”',

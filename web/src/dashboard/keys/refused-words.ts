@@ -16,7 +16,7 @@ addWords('refused', {
       bad_request: 'malformed call',
       bad_messages: 'malformed messages',
       bad_webhook_url: 'webhook address not allowed',
-      use_chat_completions: 'text model sent to the queue',
+      use_chat_completions: 'text model called through the queue',
     },
   },
   ru: {

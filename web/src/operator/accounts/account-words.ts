@@ -117,7 +117,7 @@ addWords('operator_account', {
     save_limits: 'Save limits',
     limits_title: 'Limits of {{name}}',
     limits_text:
-      'Limits apply from the next call. An empty field means the service’s default, or for money no limit. The customer can lower these limits but cannot raise or remove them. A limit that you change here is also the maximum for new keys.',
+      'Limits apply from the next call. An empty field means the service’s default; for money it means no limit. The customer can lower these limits but cannot raise or remove them. A limit that you change here is also the maximum for new keys.',
     new_keys: 'New keys of this account get at most: {{what}}.',
     a_month: '{{amount}} a month',
     a_minute: '{{n}} calls a minute',

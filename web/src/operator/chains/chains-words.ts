@@ -33,7 +33,7 @@ addWords('operator_chains', {
       key_differs:
         'The configured xpub differs from the stored one, so no address is shown. Restore the former xpub; after a change on purpose, run farebox deposit rotate. If none of you changed it, somebody else may have.',
       not_set_up: 'This chain was read before, but no endpoint is set for it now.',
-      rescan: 'Read again: blocks {{from}} to {{to}} are left.',
+      rescan: 'Still to be read again: blocks {{from}} to {{to}}.',
       rescan_late:
         'Each block is read a second time after an hour, to find deposits that were missed. The second reading has reached only block {{rescanned}}. The log says why it fails.',
       failures_one: '{{count}} read failed: {{said}}',

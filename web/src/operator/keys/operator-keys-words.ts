@@ -5,7 +5,7 @@ addWords('operator_keys', {
     text: 'Keys with which your own programs use the operator’s API: to create accounts, credit payments and read what was used.',
     new: 'New operator key',
     name: 'Name',
-    name_hint: 'The program that uses it. The operator log shows it.',
+    name_hint: 'The program that uses the key. The operator log shows this name.',
     scopes: 'Scopes',
     scopes_hint: 'Give no more than the program needs.',
     scope: { read: 'Read', accounts: 'Accounts', keys: 'Keys', money: 'Money' },

@@ -68,7 +68,7 @@ addWords('operator_catalog', {
     no_requests: 'No requests yet',
     rates: 'Rates',
     rates_text:
-      'List prices per unit, with the cost stated for each rate. If only one cost is stated, it belongs to the most expensive rate; cheaper rates may cost you less.',
+      'The list prices per unit, with the cost stated for each rate. If only one cost is stated, it belongs to the most expensive rate; cheaper rates may cost you less.',
     rate: 'Rate',
     any: 'Every size',
     extras: 'Extras',

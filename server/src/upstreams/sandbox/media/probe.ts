@@ -38,7 +38,7 @@ export function openMedia(path: string): Input {
 /** Throws `Refusal` if the file is damaged, or is not an image, video or audio. */
 export async function probe(path: string, field: string, file: string): Promise<Media> {
   const found = (await probeImage(path, field)) ?? (await probeTracks(path, field));
-  if (!found) throw new Refusal(`${field} is not an image, a video or audio that can be read.`);
+  if (!found) throw new Refusal(`${field} is not a readable image, video or audio file.`);
   const named = kindNamed(field);
   if (named && found.kind !== named && !(named === 'audio' && found.kind === 'video')) {
     throw new Refusal(`${field} must be ${words[named]}, but the file is ${words[found.kind]}.`);

@@ -35,9 +35,11 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const height = Math.round(asked.height / unit) * unit;
   const name = `${width} x ${height}`;
   if (Math.min(width, height) < sideMin || Math.max(width, height) > sideMax)
-    throw new Refusal(`Each side must have ${sideMin} to ${sideMax} pixels; asked: ${name}.`);
+    throw new Refusal(
+      `Each side must have ${sideMin} to ${sideMax} pixels; you asked for ${name}.`,
+    );
   if (width * height > rules.pixels)
-    throw new Refusal(`At most ${rules.pixels} pixels can be made; asked: ${name}.`);
+    throw new Refusal(`At most ${rules.pixels} pixels can be made; you asked for ${name}.`);
   return { width, height };
 }
 

@@ -71,7 +71,7 @@ function plainReply(model: string, asked: string, messages: Json[]): string {
   const closing = pick(random, [
     'No model was called, so the same question always gets this same answer.',
     'I am a stand-in that costs nothing to run, so that you can build before you spend.',
-    'A real model would answer here; everything else about this call is as it will be then.',
+    'A real model would answer here; nothing else about this call would differ.',
   ]);
   return `${opening} ${echo}${answered}\n\nThe conversation has ${seen}. ${closing}`;
 }
