@@ -45,7 +45,7 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Correct the message in `param`, such as `messages[0].content`.',
   },
   use_chat_completions: {
-    when: 'A text model was sent to the queue.',
+    when: 'A text model was called through the queue.',
     do: 'Send it to `POST /chat/completions`.',
   },
   unauthorized: {
@@ -70,7 +70,7 @@ export const advice: Record<ErrorCode, Advice> = {
       'by API; or metrics were asked for from another machine without their token.',
     do:
       'Use one of `details.models`, or a key that has `details.scope`. Keys of scope `keys` are changed ' +
-      'in the dashboard. For metrics and for keys by API ask the operator.',
+      'in the dashboard. For metrics and for key management by API ask the operator.',
   },
   not_found: {
     when: 'The address, model, request or output does not exist or belongs to another account.',

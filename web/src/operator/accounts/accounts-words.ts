@@ -40,7 +40,7 @@ addWords('operator_accounts', {
     nothing_text:
       'You can search by the start of a word in the name or address of an account or person; by the ID of an account, person, key, request or payment; by a payment reference; by a key as shown (fbx_ab…wxyz); or by the code, the last characters (FB-…WXYZ) or the note of a redeemed voucher.',
     price: 'Prices × {{factor}}',
-    no_keys_by_api: 'No keys by API',
+    no_keys_by_api: 'No key management by API',
     operator: 'Operator',
     state: { active: 'Active', suspended: 'Suspended' },
   },
