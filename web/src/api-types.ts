@@ -456,7 +456,7 @@ export interface Calls {
   'POST /api/operator/accounts': {
     body: {
       email: string;
-      /** Whether the reply has a link with which the address becomes the owner. */
+      /** True: the reply has a link with which the person at this address becomes the owner. */
       invite: boolean;
       credit_usd_micro?: string | null;
       reference?: string | null;
@@ -588,9 +588,9 @@ export interface Calls {
   };
   'POST /api/operator/chain-deposits/:deposit_id/credit': {
     body: {
-      /** The e-mail address or id of the account; needed if no account has the deposit, or nothing has confirmed it. */
+      /** The e-mail address or id of the account; needed unless the deposit has an `account_id` and its `why` is `review` or `dust`. */
       account?: string;
-      /** Credits it although another booking names its hash. */
+      /** Credits it even if another booking names its hash. */
       allows_booked?: boolean;
       /** For the operator's log. */
       reason?: string;
@@ -1282,7 +1282,7 @@ export type FoundAccount = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
-  /** Whether keys of the scope `keys` work in this account, and its people may make them. */
+  /** True: keys of the scope `keys` work in this account, and its people may make them. */
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1294,7 +1294,7 @@ export type FoundAccount = {
   /** Where the searched text was found; empty if no text was searched. */
   matched: Array<{
     by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
-    /** The match, if the account itself does not show it. */
+    /** The person, key, request or voucher that matched. Null: an account or a payment. */
     said: string | null;
   }>;
 };
@@ -1308,7 +1308,7 @@ export type AccountDetail = {
   is_operator: boolean;
   /** The factor, in millionths, by which every list price is multiplied for it. */
   price_ppm: number;
-  /** Whether keys of the scope `keys` work in this account, and its people may make them. */
+  /** True: keys of the scope `keys` work in this account, and its people may make them. */
   keys_by_api: boolean;
   available_usd_micro: string;
   reserved_usd_micro: string;
@@ -1511,7 +1511,7 @@ export type OperatorChain = {
   state: 'stopped' | 'refused' | 'behind' | 'retrying' | 'starting' | 'read' | 'not_set_up';
   /** Number of endpoints that are set up. */
   endpoints: number;
-  /** The chain of the trial, inside the process. */
+  /** True: the trial's own chain, simulated inside the process. */
   is_play: boolean;
   /** Its xpub is not the stored one, so no address is shown. */
   key_differs: boolean;
@@ -1524,9 +1524,9 @@ export type OperatorChain = {
   rescanned_height: number | null;
   /** The second reading fails, or is far behind. */
   rescan_late: boolean;
-  /** The next block that is read again for an operator. */
+  /** The next block to read again at the request of an operator. */
   rescan_from: number | null;
-  /** The last block that is read again for an operator. */
+  /** The last block to read again at the request of an operator. */
   rescan_to: number | null;
   /** The newest block at the last read. */
   head_height: number | null;

@@ -11,7 +11,7 @@ const none = 'GET /v1/openapi.json lists what is offered.';
 
 /** Calls of other services that stock tools try, by the beginning of their path. */
 const notOffered: [path: string, instead: string][] = [
-  ['/v1/messages/batches', 'use POST /v1/messages for each of them.'],
+  ['/v1/messages/batches', 'use POST /v1/messages for each request of the batch.'],
   ['/v1/completions', chat],
   ['/v1/images/variations', 'use POST /v1/images/edits.'],
   ['/v1/videos', queue],

@@ -27,7 +27,7 @@ export function periodOf(query: { from?: string; to?: string }, most: number) {
   const from =
     dayIn('from', query.from) ?? new Date(end - usualDays * dayMs).toISOString().slice(0, 10);
   if (end - Date.parse(from) > most * dayMs)
-    throw badField('from', `at most ${most} days before to, with these groups`, { maximum: most });
+    throw badField('from', `at most ${most} days before "to" with these groups`, { maximum: most });
   return { from, to };
 }
 

@@ -140,7 +140,7 @@ export const laws: Law[] = [
   },
   {
     name: 'bonuses_end_once',
-    says: 'each bonus with an end is a deposit of the source bonus to its account, with at most its amount left; at most one expiry ends it, of at most its amount and not before its end; each expiry ends a bonus',
+    says: "each bonus with an end has a deposit of the source bonus to the same account, and no more left than the deposit's amount; at most one expiry ends it, not before its end and of no more than the deposit's amount; each expiry ends a bonus",
     broken: `
       select coalesce(b.transfer_id, e.id) as bonus, b.left_usd_micro, t.amount_usd_micro,
         e.amount_usd_micro as expired
@@ -200,7 +200,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_months_recompute',
-    says: "the stored sums of a key's month equal those recomputed from the key's reserves, and this month is neither before the month of the newest reserve nor in the future",
+    says: "the stored sums of a key's month equal those recomputed from the key's reserves, and that month is neither before the month of the newest reserve nor in the future",
     // After a failover, the new server's clock may be an hour behind the one that wrote the month.
     broken: `
       with t as (
@@ -245,7 +245,7 @@ export const laws: Law[] = [
   },
   {
     name: 'requests_wake_in_time',
-    says: "no request's next step is later than its lease, deadline or the expiry of its outputs explains, and a final request that still has a notification to send or outputs to delete has a next step",
+    says: "no request's next step is later than its lease, its deadline or the expiry of its outputs can explain, and a final request that still has a notification to send or outputs to delete has a next step",
     // Two hours is more than the longest lease or pause. A job may take a day at most.
     broken: `
       select id, status, wake_at, deadline_at, expires_at, webhook_state from requests

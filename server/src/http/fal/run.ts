@@ -7,7 +7,7 @@ import * as queue from './queue.ts';
 
 const Fault = object({
   loc: list(either([text(), integer()])),
-  msg: text('The error at that place.'),
+  msg: text('The error at `loc`.'),
   type: text('The code of the error.'),
 });
 

@@ -42,7 +42,7 @@ export const accountFields = {
   is_operator: boolean('Its owners run the service.'),
   price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
   keys_by_api: boolean(
-    'Whether keys of the scope `keys` work in this account, and its people may make them.',
+    'True: keys of the scope `keys` work in this account, and its people may make them.',
   ),
   available_usd_micro: microUsd(),
   reserved_usd_micro: microUsd(),
@@ -58,7 +58,9 @@ export const FoundAccount = named(
     matched: listOf(
       object({
         by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
-        said: nullable(text('The match, if the account itself does not show it.')),
+        said: nullable(
+          text('The person, key, request or voucher that matched. Null: an account or a payment.'),
+        ),
       }),
       'Where the searched text was found; empty if no text was searched.',
     ),
@@ -94,7 +96,9 @@ export function view({ id: account_id, ...row }: FoundRow) {
 
 export const NewAccount = {
   email: email(),
-  invite: boolean('Whether the reply has a link with which the address becomes the owner.'),
+  invite: boolean(
+    'True: the reply has a link with which the person at this address becomes the owner.',
+  ),
 };
 export const MadeAccount = named(
   'MadeAccount',

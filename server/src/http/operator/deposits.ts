@@ -120,12 +120,12 @@ export const credit = action(
     body: form({
       account: optional(
         text(
-          'The e-mail address or id of the account; needed if no account has the deposit, or ' +
-            'nothing has confirmed it.',
+          'The e-mail address or id of the account; needed unless the deposit has an `account_id` ' +
+            'and its `why` is `review` or `dust`.',
           { maxLength: 254 },
         ),
       ),
-      allows_booked: optional(boolean('Credits it although another booking names its hash.')),
+      allows_booked: optional(boolean('Credits it even if another booking names its hash.')),
       reason: optional(reason()),
     }),
     reply: DecidedDeposit,

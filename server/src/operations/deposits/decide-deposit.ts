@@ -70,7 +70,7 @@ export function creditDeposit(
     // guard: credited-by-hand-is-asked
     if (!allows_booked && mentioned.has(tx_hash))
       throw new Refused(
-        'A booking by hand already names this transaction in its reference. Credit the deposit only if that was another payment, and say so.',
+        'A booking by hand already names this transaction in its reference. Credit the deposit only if that booking was for another payment.',
         { reason: 'deposit_booked' },
       );
     const transfer_id = newId();
@@ -155,7 +155,7 @@ function namingOf(
     ];
   if (why === 'token')
     return [
-      'The chain file does not credit this token. If one token is worth one US dollar to you, name the account; otherwise book what it is worth by hand.',
+      'The chain file does not credit this token. If one token is worth one US dollar to you, name the account; otherwise book its value by hand.',
       { reason: 'deposit_token' },
     ];
   return [

@@ -170,7 +170,7 @@ function beyondAccount(
   }
   if (held.kept_bytes + BigInt(bytesOf(row)) > limits.bytes_a_day) {
     return new ApiError('rate_limited', {
-      message: `The inputs that an account submits in one day (UTC) may have ${limits.bytes_a_day} bytes, and this one does not fit. Upload large files and send their file_id instead, or continue tomorrow.`,
+      message: `The inputs that an account submits in one day (UTC) may have at most ${limits.bytes_a_day} bytes together, and this input does not fit. Upload large files and send their file_id instead, or continue tomorrow.`,
       details: { account_bytes_a_day: limits.bytes_a_day, used_bytes: Number(held.kept_bytes) },
       headers: { 'retry-after': '3600' },
     });

@@ -20,9 +20,9 @@ export const upload: RouteDocs = {
     'audio, PDF or plain text. A file is kept for 7 days; only the account that uploaded it ' +
     'can use it. Limits, unless the operator changes them: one file has at most 100 MiB ' +
     '(413), an account has at most 32 uploads open at once (429, ' +
-    '`details.open_uploads_limit`), and its files may have at most 10 GiB together, and at most ' +
-    'as much as is still free for all others (413, with `details.max_bytes_in_all`, ' +
-    '`used_bytes` and `first_expires_at`). An upload that sends ' +
+    '`details.open_uploads_limit`), and its files together have at most 10 GiB, and never more than ' +
+    'the space that then stays free for all other accounts (413, with ' +
+    '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends ' +
     'fewer than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot ' +
     'upload (402). While the disk is nearly full, the reply is 503.',
   body: { description: 'The bytes of the file.', content: bytes },
@@ -49,7 +49,7 @@ export const readFile: RouteDocs = {
   summary: 'Download an uploaded file',
   description:
     'The bytes as uploaded, for keys of the account that uploaded them. Upstreams that ' +
-    'work on a file get a link signed for an hour.',
+    'work on a file get a signed link that works for an hour.',
   headers: rangeHeaders,
   replies: {
     200: { description: 'The whole file.', headers: storedHeaders, content: bytes },

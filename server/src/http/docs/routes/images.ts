@@ -20,9 +20,9 @@ const exampleResponse = {
 
 const common = [
   'The call submits a request like [POST /queue/{model_id}](#submit), with the same price, limits and ' +
-    'records, and waits for its end, at most 290 seconds. If the request then still runs, the ' +
-    'answer is 409 `request_not_ready` with its addresses in `details`: it goes on and is charged ' +
-    'when it completes. The same call with the same `Idempotency-Key` waits again.',
+    'records, and waits for its end, at most 290 seconds. If the request still runs after ' +
+    'that, the answer is 409 `request_not_ready` with its addresses in `details`; the request goes ' +
+    'on and is charged when it completes. The same call with the same `Idempotency-Key` waits again.',
   "`size`, `n`, `quality`, `output_format` and `background` become the model's own inputs. If " +
     'the model cannot take one of them, the reply is 400 and names the field. Other fields are ' +
     'inputs of the model, as in the queue. Images are not streamed.',

@@ -35,7 +35,9 @@ export const createOwnKey: RouteDocs = {
     '`Idempotency-Key`, because a secret cannot be repeated: if the reply is lost, find the key ' +
     'in the list by its name, revoke it and create another one.',
   body: {
-    description: 'Its name and limits. A limit that is null or left out does not exist.',
+    description:
+      "Its name and limits. Where a limit is null or left out, the operator's or the service's own " +
+      'limit applies, if there is one.',
     examples: one({
       name: 'Customer 42',
       monthly_limit_usd_micro: '25000000',

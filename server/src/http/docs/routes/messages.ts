@@ -37,7 +37,7 @@ const description = [
     'SDK. The call is translated to `POST /chat/completions`, with the same price, limits, ' +
     '`Idempotency-Key` and charges. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
   'Content: texts; images as base64, URL or a `file_id` of `POST /files`; PDF for models that take ' +
-    'files; tool calls and their results; reasoning, which goes back to its model with its ' +
+    'files; tool calls and their results; reasoning, which the model gets back with its ' +
     'signature. A last message of the assistant goes to the model as it is: whether it is ' +
     'continued depends on the model.',
   'The reasoning effort is `output_config.effort`, where `xhigh` and `max` count as `high`. ' +
@@ -120,8 +120,8 @@ export const countTokens: RouteDocs = {
   summary: 'Estimate the tokens of a prompt',
   description:
     'The body of `POST /messages`, checked in the same way; `max_tokens` may be missing. Nothing is ' +
-    'reserved or charged. The model is not asked: Farebox counts as it does for a reply without ' +
-    'usage, a token for four bytes of text and 85 for an image. A PDF counts nothing.',
+    'reserved or charged. The model is not asked: Farebox estimates the tokens in the same way as for ' +
+    'a reply without usage, one for four bytes of text, 85 for an image and none for a PDF.',
   body: { description: 'At most 10 MiB of JSON.', examples: one(prompt) },
   replies: {
     200: {

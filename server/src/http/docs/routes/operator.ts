@@ -190,8 +190,8 @@ export const adjust: RouteDocs = {
   tag,
   summary: 'Correct a balance',
   description:
-    'Books a correction. A negative one takes at most what is available; with `allows_debt`, such ' +
-    'as for a chargeback, the rest becomes a debt that the next deposit pays first. The same `reference` is ' +
+    'Books a correction. A negative one that exceeds the available balance is refused; with ' +
+    '`allows_debt`, such as for a chargeback, the rest becomes a debt that the next deposit pays first. The same `reference` is ' +
     'booked once: a repeat of the same correction gets 200 with the same `transfer_id`, and any ' +
     'other booking under it 409 `idempotency_conflict`.',
   body: {
@@ -257,7 +257,9 @@ export const createKey: RouteDocs = {
   description:
     "The account's people can lower the limits given here, but neither raise nor remove them.",
   body: {
-    description: 'Its name and limits. A limit that is null or left out does not exist.',
+    description:
+      "Its name and limits. Where a limit is null or left out, only the service's own limit " +
+      'applies, if there is one.',
     examples: one({ name: 'web', monthly_limit_usd_micro: '100000000', rpm: 300 }),
   },
   replies: {

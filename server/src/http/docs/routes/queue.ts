@@ -112,7 +112,7 @@ function notification(): WebhookDocs {
     summary: 'The request is final',
     description:
       'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at ' +
-      'most 10 seconds, no redirects. If the service stops while sending, it is sent again ' +
+      'most 10 seconds, no redirects. If the service stops while sending, the POST is sent again ' +
       'under the same `webhook-id`. Verify the signature, then fetch `response_url` with ' +
       'your key. The signature follows Standard Webhooks, so any of its libraries verifies ' +
       "it; the Webhooks page of the dashboard shows the account's secret. The HMAC key is " +

@@ -63,8 +63,8 @@ const exampleEvent = {
 
 const description = [
   "The request and reply of OpenAI's Responses, for clients that use it by default, such as Codex. " +
-    'The call is a chat call in another form: the same models, prices, limits, repeats with an ' +
-    '`Idempotency-Key` and charges as [POST /chat/completions](#chat).',
+    'The call is a chat call in another form: the same models, prices, limits, charges and ' +
+    'repeats with an `Idempotency-Key` as [POST /chat/completions](#chat).',
   'Nothing is stored, so each call sends the whole conversation in `input`. ' +
     '`previous_response_id`, `conversation`, `prompt`, `background: true` and items of the type ' +
     '`item_reference` get 400; `store` may have any value. Send the items of a reply back as they ' +
@@ -75,7 +75,7 @@ const description = [
     'get 400 that names the type.',
   "A stream consists of OpenAI's events, from `response.created` to `response.completed`, " +
     '`response.incomplete` or `response.failed`. If the reply fails in the middle, ' +
-    '`response.failed` has the error of a chat stream in `response.error`. There is no `[DONE]`.',
+    '`response.failed` has in `response.error` the error that a chat stream would have. There is no `[DONE]`.',
 ].join('\n\n');
 
 export const createResponse: RouteDocs = {

@@ -9,8 +9,8 @@ export const usage: RouteDocs = {
   description:
     "The account's requests, charges and tokens by day, model, key and metadata, on the day (UTC) " +
     'on which the requests ended; sorted by these fields, in this order. A period has at most 31 ' +
-    'days. An account can make one such call at a time, and a process serves two. A call that ' +
-    'would take more than 10 s gets 400: ask for fewer days.',
+    'days. An account can make one such call at a time, and a process serves at most two at once. ' +
+    'A call that would take more than 10 s gets 400: ask for fewer days.',
   replies: {
     200: {
       description: 'One page.',
