@@ -116,7 +116,7 @@ function elsewhere({ scope }: OpenResponse): FareboxError {
   scope.abort();
   return new FareboxError(
     'connection_error',
-    'The server sent another part of the file. Try again.',
+    'The server sent the wrong part of the file. Try again.',
   );
 }
 

@@ -72,7 +72,7 @@ function unexpected(response: Response, how: string, cause?: unknown): FareboxEr
   const retryAfterSeconds = retryAfterOf(headers);
   return new FareboxError(
     'unexpected_reply',
-    `The address answered ${how}. Check baseUrl, which ends in /v1.`,
+    `The address answered ${how}. Check baseUrl: it should end in /v1.`,
     {
       status: status || null,
       callId: headers.get('x-request-id'),

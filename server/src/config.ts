@@ -85,7 +85,7 @@ const settings = {
   },
   FAREBOX_CHAINS: text(
     null,
-    'Folder of [chain files](deposits.md#chain-files). Default: the `chains` of Farebox.',
+    "Folder of [chain files](deposits.md#chain-files). Default: `chains` in Farebox's own folder.",
   ),
   FAREBOX_XPUB_EVM: secret(
     "Public key of a wallet, from which the [deposit addresses](deposits.md) of all EVM chains are derived: `xpub…` of the account `m/44'/60'/0'`.",
@@ -130,7 +130,10 @@ const settings = {
   },
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag('off', 'For tests: accept a database that may lose commits.'),
-  FAREBOX_CATALOG: text(null, 'Folder of catalog files. Default: the `catalog` of Farebox.'),
+  FAREBOX_CATALOG: text(
+    null,
+    "Folder of catalog files. Default: `catalog` in Farebox's own folder.",
+  ),
   FAREBOX_SECRET: secret(
     'Signs output links; at least 32 characters. Unset: generated and kept in the data folder.',
   ),
@@ -159,7 +162,7 @@ const settings = {
     0.1,
     86_400,
     '600',
-    'Time limit for fetching all outputs of a job once.',
+    'Time limit of one attempt to fetch all outputs of a job.',
   ),
   FAREBOX_POLL_SECONDS: number(
     0.05,
@@ -264,7 +267,7 @@ const settings = {
     1,
     1_000_000,
     '2000',
-    'Calls in progress in one process; beyond it 503. One account or person may have at most as many as are still free; beyond it 429. Half as many calls may still be sending their bodies.',
+    'Calls in progress in one process; beyond it 503. One account or person may have at most as many as are still free; beyond it 429. At most half as many calls as this setting allows can be sending their bodies at once.',
   ),
   FAREBOX_BODIES_MAX_BYTES: int(
     16 * 1024 * 1024,
@@ -439,7 +442,7 @@ const chainSettings: Record<string, Setting<string>> = {
     'One or two JSON-RPC addresses, with a blank between, of the [blockchain](deposits.md) whose file has this name: `FAREBOX_RPC_BSC` for `bsc.yaml`. Unset: the chain is not read.',
   ),
   'FAREBOX_RPC_<NAME>_KEY': secret(
-    'For a chain of the TRON family: sent to these addresses in the header `TRON-PRO-API-KEY`.',
+    'API key for a chain of the TRON family, sent to these addresses in the header `TRON-PRO-API-KEY`.',
   ),
 };
 

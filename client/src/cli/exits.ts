@@ -26,7 +26,7 @@ export const exitMeanings: [Exit, string][] = [
   ],
   [
     exits.open,
-    'The request is still running, or may be, although this command has ended; `fare resume` continues it. A deposit may still come.',
+    'The request is still running, or may be, although this command has ended; `fare resume` continues it. After `fare topup`: a deposit may still come.',
   ],
   [
     exits.unavailable,

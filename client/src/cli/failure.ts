@@ -152,16 +152,16 @@ function hintOf({ code, details }: FareboxError, tried?: string): string | null 
   return hints[code] ?? null;
 }
 
-/** `2.00 USDT or more on TRON (TRC20) to T… (only on this network …)` */
+/** `2.00 USDT or more on TRON (TRC20) to T… (only this token …)` */
 export function topUpText({ title, token, address, minimum_usd_micro }: TopUpAddress): string {
   const amount = `${formatUsd(minimum_usd_micro).slice(1)} ${token} or more`;
-  return `${amount} on ${title} to ${address} (only on this network, and no other token)`;
+  return `${amount} on ${title} to ${address} (only this token, and only on this network)`;
 }
 
 function topUpHint({ top_up = [] }: FareboxError['details'], page: string): string {
   if (top_up.length === 0) return `Top up at ${page}`;
   const ways = top_up.map((to) => `Send ${topUpText(to)}`).join('\n');
-  return `${ways}\n\`fare topup\` waits until it is credited. Other ways: ${page}`;
+  return `${ways}\n\`fare topup\` waits until the deposit is credited. Other ways: ${page}`;
 }
 
 function badKeyHint(isNew: boolean, pages: string): string {

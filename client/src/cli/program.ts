@@ -79,7 +79,7 @@ function addAccount(program: Command): void {
   const topup = verb(program, 'topup', 'show where to send USDT, wait until it is credited')
     .option('--chain <name>', 'the blockchain; default: the first one of the service')
     .option('--no-wait', 'show the address only')
-    .option('--since <time>', 'also count deposits that came after this time; default: now', moment)
+    .option('--since <time>', 'also count earlier deposits, from this time on', moment)
     .option('--timeout <seconds>', 'how long to wait; default: until one is credited', count)
     .action(run(async () => (await import('./topup.ts')).topup));
   remark(topup, {
@@ -183,7 +183,7 @@ function addRuns(program: Command): void {
     .action(run(async () => (await import('./jobs/run.ts')).runModel));
   remark(runs, {
     says: [
-      'The price is shown before anything is spent, and the charge is never higher. You are asked if the price is above `fare settings ask-above-usd`; in a script, pass --yes or --max-usd. Inputs that the model does not have are listed.',
+      'The price is shown before anything is spent, and the charge is never higher. You are asked if the price is above `fare settings ask-above-usd`; in a script, pass --yes or --max-usd. A warning names inputs that the model does not have.',
       'Local files in the input are uploaded. Outputs are saved in the current folder, named after the prompt; existing files are replaced only with --force.',
       'Ctrl-C cancels a request that is still in the queue. A running request goes on without this command; `fare resume` waits for it and saves its outputs, even after this computer was switched off.',
       'The paths of the saved files, or the text output, are printed to stdout.',
@@ -299,7 +299,7 @@ function addRest(program: Command): void {
     .option('--secret-stdin', 'read the secret from stdin instead of FAREBOX_WEBHOOK_SECRET')
     .option(
       '--forward-to <url>',
-      'do not listen: follow the requests of the account and post each that ends to this address',
+      'do not listen: follow the requests of the account, and post to this address when one ends',
     )
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {

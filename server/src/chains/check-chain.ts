@@ -160,7 +160,7 @@ async function compare(
   );
   if (one!.hash !== two!.hash)
     return wrong(
-      `the endpoints have different blocks ${height}, so no deposit would be credited. Find out which of them is of another chain, and replace it.`,
+      `the endpoints disagree about block ${height}, so no deposit would be credited. Find out which of them is of another chain, and replace it.`,
     );
   if (one!.places !== two!.places)
     return wrong(

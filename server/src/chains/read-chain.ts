@@ -261,7 +261,9 @@ async function checkedOf(
       ...others.map((each) => each.placeOrNull(transfer)),
     ]);
     if (log_position === null)
-      throw new BadAnswer(`the endpoint does not confirm its own transfer ${transfer.tx_hash}`);
+      throw new BadAnswer(
+        `the endpoint has found the transfer ${transfer.tx_hash}, but does not confirm it`,
+      );
     const { at } = await demandBlock(first.call, transfer.block_height);
     // guard: both-endpoints-asked (off: false)
     const isDoubted = places.some((place) => place !== log_position);

@@ -193,7 +193,7 @@ function demandFit(
 ): void {
   if (!asked.tokens.includes(token)) throw new BadAnswer(`a log of another contract, ${token}`);
   if (block_height < asked.low || block_height > asked.high)
-    throw new BadAnswer(`a log of block ${block_height}, asked ${asked.low} to ${asked.high}`);
+    throw new BadAnswer(`a log of block ${block_height}, asked for ${asked.low} to ${asked.high}`);
   if (!asked.watched.has(to_address)) throw new BadAnswer('a log to an address not asked for');
 }
 

@@ -119,7 +119,7 @@ function addAccounts(program: Command, run: Run): void {
   verb(
     account,
     'keys-by-api',
-    'set whether keys of the account may manage its keys, from the next call on',
+    'set whether the account may manage its keys by API, from the next call on',
   )
     .argument('<email>')
     .addArgument(new Argument('<on|off>', 'new accounts have on').choices(['on', 'off']))
@@ -214,7 +214,7 @@ function addKeys(program: Command, run: Run): void {
   verb(
     key,
     'limit',
-    'change the limits of a key and of keys that its people make later; "none" removes a limit',
+    'change the limits of a key and of keys that its account makes later; "none" removes a limit',
   )
     .argument('<key-id>')
     .option('--limit-usd <amount>', 'monthly spend limit, or none')
@@ -288,14 +288,14 @@ function addUpstreams(program: Command, run: Run): void {
 
 function addChains(program: Command, run: Run): void {
   const chain = program.command('chain').description('blockchains that are read for deposits');
-  verb(chain, 'list', 'list chains: how far each is read, and why one is not').action(
+  verb(chain, 'list', 'list chains: how far each is read, or why it is not').action(
     run(async () => (await import('./chains/chain.ts')).list),
   );
   verb(chain, 'check', 'ask the endpoints of a chain whether they fit its file; no database needed')
     .argument('<name>')
     .addHelpText('after', example('chain check bsc', 'exit 1 if something is wrong'))
     .action(run(async () => (await import('./chains/chain-check.ts')).check));
-  verb(chain, 'resume', 'read a stopped chain on, or read blocks again')
+  verb(chain, 'resume', 'go on reading a stopped chain, or read blocks again')
     .argument('<name>')
     .option('--from <height>', 'read again from this block on; a deposit is credited once', count)
     .addHelpText('after', example('chain resume bsc --from 71230000', 'after a missed deposit'))
@@ -314,7 +314,7 @@ function addDeposits(program: Command, run: Run): void {
   verb(deposit, 'addresses', 'list deposit addresses with their paths and credited amounts')
     .option(
       '--since <time>',
-      'only addresses with deposits since this time, and amounts since then',
+      'only addresses with deposits since this time; amounts count from then on',
     )
     .option('--account <email>', 'of one account')
     .addHelpText(
@@ -329,7 +329,7 @@ function addDeposits(program: Command, run: Run): void {
     .option('--account <email>', 'of one account')
     .option('--before <deposit-id>', 'only older ones')
     .option('--limit <n>', 'how many', count, 50)
-    .addHelpText('after', example('deposit list --state held', 'those that wait for you'))
+    .addHelpText('after', example('deposit list --state held', 'deposits that wait for you'))
     .action(run(async () => (await import('./chains/deposit.ts')).list));
   for (const [name, says] of [
     ['credit', 'credit a held or ignored deposit, once; it is never undone'],
@@ -401,7 +401,7 @@ function addRequests(program: Command, run: Run): void {
     .action(run(async () => (await import('./request.ts')).refund));
   verb(request, 'resolve', 'note the outcome of a request whose outcome is unknown')
     .argument('<request-id>')
-    .option('--attempt <n>', 'number of the attempt, if it was left for the next route', count)
+    .option('--attempt <n>', 'number of an attempt that was given up for the next route', count)
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
     .option('--cost-usd <amount>', 'its cost at the upstream, if it ran')
     .option('--note <text>', 'how you found out')
@@ -415,7 +415,9 @@ function addRequests(program: Command, run: Run): void {
 function addUnknown(program: Command, run: Run): void {
   const unknown = program
     .command('unknown')
-    .description('unknown outcomes of requests, and of starts left for the next route');
+    .description(
+      'unknown outcomes of requests, and of starts that were given up for the next route',
+    );
   verb(unknown, 'list', 'count unknown outcomes by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')
     .option('--since <time>', 'only outcomes since this time')
@@ -426,11 +428,11 @@ function addUnknown(program: Command, run: Run): void {
   verb(
     unknown,
     'resolve',
-    'note the outcome of all requests of an upstream that ended since a time',
+    'note the same outcome for all unknown outcomes of an upstream since a time',
   )
     .requiredOption('--upstream <name>', 'of this upstream')
-    .requiredOption('--since <time>', 'that ended since this time, such as 2027-01-31T12:00:00Z')
-    .option('--until <time>', 'and before this time')
+    .requiredOption('--since <time>', 'only outcomes since this time, such as 2027-01-31T12:00:00Z')
+    .option('--until <time>', 'only outcomes before this time')
     .option('--model <id>', 'of one model')
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
     .option('--cost-usd <amount>', 'cost of each that ran')
@@ -482,7 +484,7 @@ function addBooks(program: Command, run: Run): void {
   verb(
     program,
     'resume-after-restore',
-    'let a database that was restored from a backup start jobs and send notifications again',
+    'after a restore from a backup: let the database start jobs and send notifications again',
   )
     .option('--dry-run', 'only show what it would do')
     .option('--release-open', 'end unfinished requests and release their reservations')

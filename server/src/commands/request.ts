@@ -93,7 +93,7 @@ export async function resolve(
   const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
   if (done === null && of.attempt > 0)
     throw new Refused(
-      `Attempt ${of.attempt} of request ${of.request_id} was not left for another route.`,
+      `Attempt ${of.attempt} of request ${of.request_id} was not given up for another route.`,
     );
   if (done === null) throw notThere(requestId);
   const { outcome, cost: cost_usd_micro } = finding;
@@ -219,5 +219,5 @@ function keyWords({ key }: requestLists.AttemptRow): string {
 function leftWords({ left_at, cost_usd_micro: cost }: requestLists.AttemptRow): string {
   if (left_at === null) return '';
   const words = cost === null ? 'at an unknown cost' : `at ${formatUsd(cost)} USD`;
-  return `, left for the next route, ${words}`;
+  return `, given up for the next route, ${words}`;
 }

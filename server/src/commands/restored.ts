@@ -29,7 +29,9 @@ export async function resumeRestored(
   const lines = held
     ? [
         `This database is a restored copy: ${reasons[why!]}.${since}`,
-        ...(release ? [`${resumed ? 'This ends' : 'With --release-open it ends'} ${ends}.`] : []),
+        ...(release
+          ? [`${resumed ? 'This ends' : 'With --release-open, resuming ends'} ${ends}.`]
+          : []),
         resumed ? 'It is resumed. Next steps:' : 'Next steps once it is resumed:',
         ...workLines(unfinished),
         ...(resumed || release

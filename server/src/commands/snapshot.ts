@@ -86,11 +86,13 @@ export async function importSnapshot(
     `The database has the state of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
     ...(released > 0
-      ? [`Open requests that were ended and their reservations given back: ${released}.`]
+      ? [`Open requests that were ended, with their reservations given back: ${released}.`]
       : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that took the snapshot'),
     ...(held
-      ? ['It starts no jobs and sends nothing until you run: farebox resume-after-restore']
+      ? [
+          'This service starts no jobs and sends nothing until you run: farebox resume-after-restore',
+        ]
       : []),
     ...secret.says,
     ...whileTrial(ofTrial),

@@ -262,7 +262,7 @@ describe('an endpoint', () => {
     ],
     'that invents a payment without a receipt': [
       { forge: (method, answer) => (method === 'eth_getTransactionReceipt' ? null : answer) },
-      /does not confirm its own transfer/,
+      /has found the transfer 0x.*, but does not confirm it/,
     ],
   };
   for (const [outcome, [faults, error]] of Object.entries(refusals))

@@ -200,7 +200,7 @@ describe('the deposit address is shown', () => {
   test('when the balance does not cover a request', async () => {
     const { home, address } = await customer();
     const ran = await home.run(['run', 'fake/image', '--prompt', 'a cat', '--yes']);
-    refused(ran, 4, /`fare topup` waits until it is credited/);
+    refused(ran, 4, /`fare topup` waits until the deposit is credited/);
     assert.ok(
       ran.stderr.includes(`Send 1.00 USDT or more on Play chain to ${address} (only `),
       ran.all,

@@ -207,7 +207,7 @@ test('blocks are read once more by name of the chain', async (t) => {
   assertSaid(await run('play'), /Give the first block, or --cancel/);
   assertSaid(await run('play', '120', '--cancel'), /Give the first block, or --cancel/);
   const { scanned_height } = (await chains.list(db))[0]!;
-  assert.match((await run('play', '--cancel')).stdout, /^No blocks of play are read once more/);
+  assert.match((await run('play', '--cancel')).stdout, /^No rescan of play is under way now/);
   const [row] = await chains.list(db);
   assert.deepEqual(
     [row!.rescan_from, row!.rescan_to, row!.scanned_height],

@@ -72,7 +72,7 @@ test('request resolve books the cost of an unknown outcome, and of no other requ
     assertSaid(await place.run(['request', 'resolve', id, ...words]), says);
   assertSaid(
     await resolve(id, '--attempt', '1'),
-    /Attempt 1 of request .* was not left for another route/,
+    /Attempt 1 of request .* was not given up for another route/,
   );
   const done = await resolve(id, '--note', 'their invoice', '--json');
   assert.deepEqual([done.code, done.json.cost_usd_micro], [0, '4000']);

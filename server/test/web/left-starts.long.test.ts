@@ -266,7 +266,7 @@ test('the command line lists them, resolves one, and all of an upstream with the
   assert.match(again.stderr, /already booked/);
   assert.match(
     (await place.run(['request', 'show', one])).stdout,
-    /left for the next route, at 0\.0021 USD/,
+    /given up for the next route, at 0\.0021 USD/,
   );
 
   const balance = await service.balance(customer);

@@ -37,7 +37,7 @@ export const requestSchema = z.object({
   status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
   message: z.string().describe('The outcome, and what to do next.'),
   quoted_usd: z.string().describe('The highest possible charge.'),
-  charged_usd: z.string().nullable().describe('Null until it has ended.'),
+  charged_usd: z.string().nullable().describe('Null until the request has ended.'),
   quoted_usd_micro: z.string(),
   charged_usd_micro: z.string().nullable(),
   progress: z.number().optional(),

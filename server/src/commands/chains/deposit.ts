@@ -114,6 +114,6 @@ export async function rescan(
   const said =
     'from' in done
       ? `Blocks ${done.from} to ${done.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`
-      : `No blocks of ${chain} are read once more.`;
+      : `No rescan of ${chain} is under way now.`;
   print(context, done, said);
 }

@@ -5,4 +5,4 @@
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 export const unseenWords =
-  'without invisible characters and characters that change the direction of writing';
+  'without invisible characters or characters that change the direction of writing';

@@ -113,7 +113,7 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
   if (priced.length > 0 && rules.unit_price_usd_micro === undefined && unpriced.length > 0) {
     const message =
       `${unpriced.join(', ')} in resolutions has no price; ` +
-      'add it to usd_by_resolution, or usd.';
+      'add it to usd_by_resolution, or set usd.';
     faults.push({ path: '/price/usd_by_resolution', message });
   }
   if (priced.length > 0 && rules.unit_price_usd_micro !== undefined && unpriced.length === 0) {

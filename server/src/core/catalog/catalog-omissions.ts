@@ -29,8 +29,8 @@ export function defaultFaults(model: Model): Fault[] {
     const value = propertyOf(input_schema, field)?.default;
     if (value === undefined || fits(value)) return;
     const message =
-      `the default of ${field} in input_schema must be ${allowed}, ` +
-      'since a request without the field is priced like that.';
+      `the default of ${field} in input_schema must be ${allowed}; ` +
+      'otherwise a request without the field asks for something other than what is priced.';
     faults.push({ path: `/input_schema/properties/${field}/default`, message });
   };
   if (rules.unit === 'sec') {

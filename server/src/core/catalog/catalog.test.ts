@@ -461,19 +461,19 @@ describe('what is wrong with a file', () => {
       'a default of more than is reserved',
       schemaWith({ num_images: { default: 4 } }),
       '/models/0/input_schema/properties/num_images/default',
-      /must be 1,/,
+      /must be 1;/,
     ],
     [
       'a default resolution that is not offered',
       { price: byResolution, ...schemaWith({ resolution: { default: '4k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, or left out, since a request without the field is priced like that/,
+      /must be 2k, or left out; otherwise a request without the field asks for something other/,
     ],
     [
       'a default resolution that is made for less than is reserved',
       { price: byResolution, ...schemaWith({ resolution: { default: '1k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, or left out, since a request without the field is priced like that/,
+      /must be 2k, or left out; otherwise a request without the field asks for something other/,
     ],
     [
       'a default resolution that is not offered, where all cost the same',

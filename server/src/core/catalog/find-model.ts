@@ -38,8 +38,8 @@ export function demandModel(
   const listed = others.length === 0 ? first : `${first} and ${others.length} more`;
   throw new ApiError('forbidden', {
     message:
-      `This key may use ${listed}, but not ${model_id}. Use another key, or allow this one ` +
-      'the model in the dashboard.',
+      `This key may use ${listed}, but not ${model_id}. Use another key, or allow ` +
+      'the model for this one in the dashboard.',
     param,
     details: { models },
   });
