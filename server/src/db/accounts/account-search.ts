@@ -17,7 +17,7 @@ export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   matched: Match[];
 }
 
-/** `said` is the text that matched, if the account's row does not show it. */
+/** `said`: the text that matched; null if the account's row shows it, or for a payment. */
 export interface Match {
   by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
   said: string | null;

@@ -111,8 +111,8 @@ function queueSteps(baseUrl: string, model: Model): string {
     curl -s ${baseUrl}/estimate ${auth} \\
       ${jsonType} -d ${body}
 
-2. Submit. The body is the model input. Choose a new Idempotency-Key for every job. Repeat it
-   only with the same call: the job then runs and costs once. 202 means reserved and queued.
+2. Submit. The body is the model input. Choose a new Idempotency-Key for every job. If you
+   repeat the same call with it, the job still runs and costs once. 202 means reserved and queued.
 
     curl -s ${baseUrl}/queue/${model.id} ${auth} \\
       ${jsonType} -H "Idempotency-Key: job-$(date +%s)" -d ${input}
