@@ -7,7 +7,7 @@ export type Model = {
   /** Use it exactly as written here, with its slashes. */
   id: string;
   object: 'model';
-  /** When the row was added, unix seconds. */
+  /** When the model was added to the catalog, in unix seconds. */
   created: number;
   /** The owner of the model. */
   owned_by: string;
@@ -52,13 +52,13 @@ export type Model = {
   step?: number;
   /** If present, the requested quantity is charged, even if less was delivered. */
   charged?: 'asked';
-  /** Most tokens of the field `prompt`; missing if unlimited. */
+  /** Maximum number of tokens of the field `prompt`; missing if unlimited. */
   max_prompt_tokens?: number;
-  /** Text models: most prompt tokens. */
+  /** Text models: maximum number of prompt tokens. */
   context_tokens?: number;
-  /** Text models. True: a prompt is refused if the upper bound of its tokens, which is also reserved, exceeds `context_tokens`. Otherwise missing. */
+  /** Text models; true or missing. True: a prompt is refused if the upper bound of its tokens, which is also reserved, exceeds `context_tokens`. */
   refuse_longer_prompts?: true;
-  /** Text models: most completion tokens. */
+  /** Text models: maximum number of completion tokens. */
   max_output_tokens?: number;
   /** Text models: tokens that are reserved for one image in the prompt. */
   image_tokens?: number;
@@ -111,11 +111,11 @@ export type Balance = {
     /** When the month (UTC) ends and the spending counts from 0 again. */
     resets_at: string;
   };
-  /** Bonuses that end, the first one to end first; they are spent before other money. */
+  /** Bonuses that expire, sorted by `expires_at`; they are spent before other money. */
   bonuses: Array<{
     /** The unspent part, which the balance includes. */
     left_usd_micro: bigint;
-    /** The unspent part goes back then, except what is reserved. */
+    /** When the unspent part leaves the balance, except what is reserved. */
     expires_at: string;
   }>;
   /** Where to send USDT; empty if the operator takes no deposits from chains. */
@@ -203,7 +203,7 @@ export type Deposit = {
   seen_at: string;
   /** When it was added to the balance. */
   credited_at: string | null;
-  /** Its transfer on the statement. */
+  /** The id of its transfer on the statement. */
   transfer_id: string | null;
 };
 
@@ -258,7 +258,7 @@ export type QuoteLine = {
 export type UnknownInput = {
   /** The name of the field as it was sent. */
   field: string;
-  /** The field that was likely meant; null if none is similar. For `metadata` the header `x-metadata`. */
+  /** The field that was likely meant; null if none is similar. For `metadata`, it is the header `x-metadata`. */
   did_you_mean: string | null;
 };
 
@@ -268,7 +268,7 @@ export type ChatInput = {
   model: string;
   /** The conversation, oldest first. */
   messages: Array<ChatMessage>;
-  /** Most completion tokens. Default: 4096. Never more than the model's own maximum. */
+  /** Maximum number of completion tokens. Default: 4096. Never more than the model's own maximum. */
   max_tokens?: number | null;
   /** The same as `max_tokens`. */
   max_completion_tokens?: number | null;
@@ -847,7 +847,7 @@ export type UploadedFile = {
   sha256: string;
   /** When it was stored. */
   created_at: string;
-  /** When it is deleted, 7 days later. */
+  /** When it is deleted: 7 days after it was stored. */
   expires_at: string;
 };
 
@@ -859,7 +859,7 @@ export type ResponseRequest = {
   input: string | Array<ResponseItem>;
   /** The first system message. */
   instructions?: string | null;
-  /** Most tokens to write. Default: 32768. Never more than the model's own maximum. */
+  /** Maximum number of tokens to write. Default: 32768. Never more than the model's own maximum. */
   max_output_tokens?: number | null;
   /** Answer as server-sent events. */
   stream?: boolean | null;
@@ -956,7 +956,7 @@ export type ImageGeneration = {
   n?: number;
   /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that has only aspect ratios gets the nearest one, and the smallest `resolution` with at least as many pixels. */
   size?: string;
-  /** The form of the images; both if left out. */
+  /** The form of the images; both forms if left out. */
   response_format?: 'url' | 'b64_json';
   /** `auto`, `standard` or a value of the model. */
   quality?: string;
@@ -964,7 +964,7 @@ export type ImageGeneration = {
   output_format?: string;
   /** `auto` or a value of the model. */
   background?: string;
-  /** Pairs of texts that are kept with the request, in a form as JSON. */
+  /** Pairs of texts that are kept with the request; in a form, write them as JSON. */
   metadata?: Record<string, string>;
   /** Ignored. */
   user?: string;
@@ -991,7 +991,7 @@ export type ImagesResponse = {
     /** The charge. */
     cost_usd_micro: bigint;
   };
-  /** The request, for the calls below /requests. */
+  /** The id of the request, for the calls below /requests. */
   request_id: string;
   /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, but mostly have no effect. */
   unknown_inputs?: Array<UnknownInput>;
@@ -1006,7 +1006,7 @@ export type ImageEdit = {
   n?: number;
   /** `auto`, or `WIDTHxHEIGHT` in pixels. A model that has only aspect ratios gets the nearest one, and the smallest `resolution` with at least as many pixels. */
   size?: string;
-  /** The form of the images; both if left out. */
+  /** The form of the images; both forms if left out. */
   response_format?: 'url' | 'b64_json';
   /** `auto`, `standard` or a value of the model. */
   quality?: string;
@@ -1014,7 +1014,7 @@ export type ImageEdit = {
   output_format?: string;
   /** `auto` or a value of the model. */
   background?: string;
-  /** Pairs of texts that are kept with the request, in a form as JSON. */
+  /** Pairs of texts that are kept with the request; in a form, write them as JSON. */
   metadata?: Record<string, string>;
   /** Ignored. */
   user?: string;

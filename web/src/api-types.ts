@@ -271,7 +271,7 @@ export interface Calls {
   'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
   'GET /api/accounts/:account_id/v1/usage': {
     query: {
-      /** One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most 2 names, which have no comma. */
+      /** One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most 2 names, none with a comma. */
       by: string;
       /** Only requests of this model. */
       model_id?: string;
@@ -947,7 +947,7 @@ export type SpendDay = {
   day: string;
   /** The kind of output. */
   kind: Kind;
-  /** Null: all models that cost less than the named ones. */
+  /** Null: all other models, on which less was spent. */
   model_id: string | null;
   charged_usd_micro: string;
   requests: number;
@@ -971,7 +971,7 @@ export type Movement = {
   reason: string | null;
   /** Whether `/receipts/{transfer_id}` exists. */
   has_receipt: boolean;
-  /** The receipt's number, once it was issued. An export issues those of all its rows. */
+  /** The receipt's number, once it was issued. An export issues the receipts of all its rows. */
   receipt: string | null;
   transaction: ChainTransaction | null;
   created_at: string;

@@ -27,7 +27,7 @@ export const chatInputSchema: Record<string, unknown> = {
     max_tokens: {
       type: 'integer',
       minimum: 1,
-      description: 'Most completion tokens. Default: 4096.',
+      description: 'Maximum number of completion tokens. Default: 4096.',
     },
     stream: { type: 'boolean', default: false, description: 'Answer as server-sent events.' },
   },

@@ -44,7 +44,7 @@ describe('a chain file is refused with a sentence', () => {
     ],
     'one contract twice, in other letters': [
       { tokens: [usdt, { ...usdt, address: usdt.address.toLowerCase() }] },
-      /^tokens names one contract twice\.$/,
+      /^tokens has two entries with the same contract\.$/,
     ],
     'nothing to credit': [
       { tokens: [{ ...usdt, credit: false }] },

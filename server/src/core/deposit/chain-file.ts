@@ -47,7 +47,7 @@ export function parseChainFile(content: unknown): { chain: Chain | null; faults:
     return { ...token, address: address ?? '' };
   });
   if (new Set(tokens.map(({ address }) => address)).size < tokens.length)
-    faults.push({ path: '/tokens', message: 'tokens names one contract twice.' });
+    faults.push({ path: '/tokens', message: 'tokens has two entries with the same contract.' });
   if (creditedTokens({ tokens }).length === 0)
     faults.push({
       path: '/tokens',

@@ -56,7 +56,7 @@ function refuseSameName(tools: ReadTool[]): void {
     if (other && (namespace ?? other.namespace) !== null)
       throw badRequest(
         `${at}.name`,
-        `${at}.name and ${other.at}.name are both ${name} for the model, with their namespaces. Rename one of the two.`,
+        `${at}.name and ${other.at}.name are both ${name} once their namespaces are added. Rename one of the two.`,
       );
     first.set(name, tool);
   }

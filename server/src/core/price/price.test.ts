@@ -599,7 +599,7 @@ describe('what has no price', () => {
       'mp',
       { width: 10, height: 10, image_size: '20x20' },
       'image_size',
-      /one of/,
+      /differs from width and height/,
     ],
     [
       'more pixels than the ceiling',

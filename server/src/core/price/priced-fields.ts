@@ -117,7 +117,7 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
   if (strict && named && sides && (named.width !== sides.width || named.height !== sides.height)) {
     throw unpriceable(
       'image_size',
-      'and width with height give different sizes; send only one of the two',
+      'differs from width and height; send either image_size, or width and height',
     );
   }
   return named ?? sides;

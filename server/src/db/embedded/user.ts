@@ -29,7 +29,7 @@ export function unprivilegedUser(): User {
   const row = rows.find((one) => one[0] === 'postgres') ?? rows.find((one) => one[0] === 'nobody');
   if (!row) {
     throw new Error(
-      'PostgreSQL does not run as root and there is no user postgres or nobody: ' +
+      'PostgreSQL does not run as root, and neither the user postgres nor the user nobody exists: ' +
         'start as an ordinary user, or set DATABASE_URL',
     );
   }

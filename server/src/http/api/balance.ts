@@ -41,9 +41,9 @@ const Balance = named(
     bonuses: list(
       object({
         left_usd_micro: microUsd('The unspent part, which the balance includes.'),
-        expires_at: time('The unspent part goes back then, except what is reserved.'),
+        expires_at: time('When the unspent part leaves the balance, except what is reserved.'),
       }),
-      'Bonuses that end, the first one to end first; they are spent before other money.',
+      'Bonuses that expire, sorted by `expires_at`; they are spent before other money.',
     ),
     top_up: TopUp,
   }),

@@ -124,7 +124,7 @@ const Deposit = named(
     explorer_url: nullable(text('A page that shows the transaction.')),
     seen_at: time('When it was noticed.'),
     credited_at: nullable(time('When it was added to the balance.')),
-    transfer_id: nullable(id('Its transfer on the statement.')),
+    transfer_id: nullable(id('The id of its transfer on the statement.')),
   }),
 );
 

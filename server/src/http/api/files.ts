@@ -27,7 +27,7 @@ const UploadedFile = named(
     size: integer('Bytes.'),
     sha256: text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
     created_at: time('When it was stored.'),
-    expires_at: time('When it is deleted, 7 days later.'),
+    expires_at: time('When it is deleted: 7 days after it was stored.'),
   }),
 );
 
@@ -242,7 +242,7 @@ function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number):
   const expires_at = first_expires_at?.toISOString() ?? null;
   const then = expires_at === null ? '' : ` The first of them expires on ${expires_at}.`;
   return new ApiError('payload_too_large', {
-    message: `The files of an account may have ${maxBytes} bytes together; yours have ${bytes}, so this one does not fit.${then}`,
+    message: `The files of an account are limited to ${maxBytes} bytes together; yours have ${bytes}, so this one does not fit.${then}`,
     details: {
       max_bytes_in_all: maxBytes,
       used_bytes: Number(bytes),

@@ -81,7 +81,7 @@ export const Model = named(
   object({
     id: text('Use it exactly as written here, with its slashes.'),
     object: choice(['model']),
-    created: integer('When the row was added, unix seconds.'),
+    created: integer('When the model was added to the catalog, in unix seconds.'),
     owned_by: text('The owner of the model.'),
     name: text('For people.'),
     description: text('A description for people; may be empty.'),
@@ -115,16 +115,16 @@ export const Model = named(
       ),
     ),
     max_prompt_tokens: optional(
-      integer('Most tokens of the field `prompt`; missing if unlimited.'),
+      integer('Maximum number of tokens of the field `prompt`; missing if unlimited.'),
     ),
-    context_tokens: optional(integer('Text models: most prompt tokens.')),
+    context_tokens: optional(integer('Text models: maximum number of prompt tokens.')),
     refuse_longer_prompts: optional(
       onlyTrue(
-        'Text models. True: a prompt is refused if the upper bound of its tokens, which is also ' +
-          'reserved, exceeds `context_tokens`. Otherwise missing.',
+        'Text models; true or missing. True: a prompt is refused if the upper bound of its ' +
+          'tokens, which is also reserved, exceeds `context_tokens`.',
       ),
     ),
-    max_output_tokens: optional(integer('Text models: most completion tokens.')),
+    max_output_tokens: optional(integer('Text models: maximum number of completion tokens.')),
     image_tokens: optional(
       integer('Text models: tokens that are reserved for one image in the prompt.'),
     ),
@@ -210,7 +210,7 @@ const UnknownInput = named(
     field: text('The name of the field as it was sent.'),
     did_you_mean: nullable(
       text(
-        'The field that was likely meant; null if none is similar. For `metadata` the header ' +
+        'The field that was likely meant; null if none is similar. For `metadata`, it is the header ' +
           '`x-metadata`.',
       ),
     ),

@@ -57,7 +57,7 @@ const groupsRule = `one or more of ${groups.join(', ')} and metadata.NAME, with 
 const UsageQuery = form({
   by: text(
     'One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most ' +
-      `${namesMax} names, which have no comma.`,
+      `${namesMax} names, none with a comma.`,
     { maxLength: 500, example: 'day,model', rule: groupsRule },
   ),
   model_id: optional(text('Only requests of this model.', { minLength: 1, maxLength: 300 })),

@@ -110,7 +110,7 @@ const SpendDay = named(
   object({
     day: text(),
     kind: KindName,
-    model_id: nullable(text('Null: all models that cost less than the named ones.')),
+    model_id: nullable(text('Null: all other models, on which less was spent.')),
     charged_usd_micro: microUsd(),
     requests: integer(),
   }),

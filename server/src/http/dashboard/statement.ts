@@ -72,7 +72,9 @@ const Movement = named(
     reason: nullable(text()),
     has_receipt: boolean('Whether `/receipts/{transfer_id}` exists.'),
     receipt: nullable(
-      text("The receipt's number, once it was issued. An export issues those of all its rows."),
+      text(
+        "The receipt's number, once it was issued. An export issues the receipts of all its rows.",
+      ),
     ),
     transaction: nullable(ChainTransaction),
     created_at: time(),

@@ -36,7 +36,7 @@ export const advice: Record<ErrorCode, Advice> = {
     when: '`webhook_url` is not a public http or https address, or differs between query and body.',
     do:
       'Give one address that the internet reaches, in the query or in the body. ' +
-      'The demo account of a trial may also give one of its own computer.',
+      'The demo account of a trial may also give an address on the machine of the service.',
   },
   bad_messages: {
     when:
@@ -51,7 +51,7 @@ export const advice: Record<ErrorCode, Advice> = {
   unauthorized: {
     when:
       'The key is missing, misspelt, revoked, expired or replaced, or its account is suspended; ' +
-      "an operator key was used outside `/operator`, or an account's key below it; or the " +
+      "an operator key was used outside `/operator`, or an account's key within it; or the " +
       'signature of an output link is wrong.',
     do: 'Send a valid `Authorization: Key <API_KEY>`. For an output, fetch `response_url` again.',
   },
@@ -70,11 +70,11 @@ export const advice: Record<ErrorCode, Advice> = {
       'by API; or metrics were asked for from another machine without their token.',
     do:
       'Use one of `details.models`, or a key that has `details.scope`. Keys of scope `keys` are changed ' +
-      'in the dashboard. For metrics and for key management by API ask the operator.',
+      'in the dashboard. For metrics and for key management by API, ask the operator.',
   },
   not_found: {
     when: 'The address, model, request or output does not exist or belongs to another account.',
-    do: 'Check the id, and that the key belongs to the account that made it.',
+    do: 'Check the id, and use a key of the account that it belongs to.',
   },
   method_not_allowed: {
     when: 'The address exists, but does not take this method.',
@@ -120,7 +120,7 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key or its account has reached a limit: calls a minute, open jobs, open chat calls, ' +
-      'open uploads, sums of usage, or its share of what all accounts use together (`details.held`).',
+      'open uploads, open usage calls, or its share of what all accounts use together (`details.held`).',
     do:
       'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit`, ' +
       '`open_uploads_limit` or `usage_sums_limit`, wait until one has ended.',

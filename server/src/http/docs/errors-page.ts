@@ -38,10 +38,10 @@ const head = [
   '- `param` names the field, parameter or header at fault, or is null. `details` has numbers or allowed values.',
   '- `request_id` is the `x-request-id` of the call: quote it when you ask for help.',
   '',
-  'Headers that come with errors: `Retry-After` (whole seconds) on 429 and 503, `x-should-retry: ' +
-    'false` on 402,',
-  "409, the 502 of a failed request of OpenAI's Images and a 503 that may have been charged, " +
-    '`Allow` on 405, `WWW-Authenticate` on 401.',
+  'Headers that come with errors: `Retry-After` (whole seconds) on 429, 503, and a 409 whose first ' +
+    'call is still running; `x-should-retry: false` on 402,',
+  "409, the 502 of a failed request of OpenAI's Images, and a 503 that may have been charged; " +
+    '`Allow` on 405; `WWW-Authenticate` on 401.',
   '',
   'A call that is not valid HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
     '(headers above 16 KiB).',

@@ -61,7 +61,7 @@ function sampleCost(model: Model): bigint {
 const jsonType = "-H 'Content-Type: application/json'";
 
 function intro({ baseUrl, site }: GuideSettings): string {
-  const readable = site === null ? '' : ` ${site}/docs/api.md is the form to read.`;
+  const readable = site === null ? '' : ` ${site}/docs/api.md is easier to read.`;
   return `# Farebox
 
 > A prepaid gateway to text, image and video models: one API key, one USDT balance, and a price
@@ -216,8 +216,8 @@ waits and retries by itself. This service serves it. Both read FAREBOX_API_KEY a
 function falClient(baseUrl: string, model: Model): string {
   return `## Code written for fal
 
-@fal-ai/client works here with your key as its credentials and this in its config. subscribe, run,
-queue.* and storage.upload are supported:
+subscribe, run, queue.* and storage.upload of @fal-ai/client work here. Give it your key as its
+credentials, and add this to its config:
 
     requestMiddleware: async (request) => ({
       ...request,

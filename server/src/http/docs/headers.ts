@@ -58,7 +58,7 @@ export const headers = {
   FalRequestId: h('x-fal-request-id', 'The id of the request.', str(), exampleId),
   PreferenceApplied: h(
     'Preference-Applied',
-    'The request was completed in the time of `Prefer: wait`, and the body is its output.',
+    'The request was completed within the time of `Prefer: wait`, and the body is its output.',
     { type: 'string', enum: ['wait'] },
     'wait',
   ),

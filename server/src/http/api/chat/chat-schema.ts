@@ -97,9 +97,12 @@ export const ChatRequest = named(
         maxItems: 10_000,
       }),
       max_tokens: optionalOrNull(
-        integer("Most completion tokens. Default: 4096. Never more than the model's own maximum.", {
-          minimum: 1,
-        }),
+        integer(
+          "Maximum number of completion tokens. Default: 4096. Never more than the model's own maximum.",
+          {
+            minimum: 1,
+          },
+        ),
       ),
       max_completion_tokens: optionalOrNull(integer('The same as `max_tokens`.', { minimum: 1 })),
       n: optionalOrNull(integer('Only 1.', { minimum: 1, maximum: 1 })),

@@ -65,8 +65,8 @@ const prompt = {
       },
       {
         description:
-          'Without `output_config.effort`, up to 4096 tokens mean low effort, up to 16384 medium, ' +
-          'more high. With `disabled` the model gets no effort, not even `output_config.effort`.',
+          'Without `output_config.effort`, a budget of up to 4096 tokens means low effort, up to ' +
+          '16384 medium, and a larger one high. With `disabled` the model gets no effort, not even `output_config.effort`.',
       },
     ),
   ),
@@ -88,9 +88,12 @@ export const MessageRequest = named(
   openObject(
     {
       ...prompt,
-      max_tokens: integer("Most completion tokens. Never more than the model's own maximum.", {
-        minimum: 1,
-      }),
+      max_tokens: integer(
+        "Maximum number of completion tokens. Never more than the model's own maximum.",
+        {
+          minimum: 1,
+        },
+      ),
       stream: optionalOrNull(boolean('Answer as server-sent events.')),
       stop_sequences: optionalOrNull(list(text(), 'Texts that end the reply.')),
       temperature: optionalOrNull(number()),
@@ -114,7 +117,7 @@ export const TokenCount = named(
 const MessageUsage = named(
   'MessageUsage',
   openObject({
-    input_tokens: integer('Tokens read, without those of the cache.'),
+    input_tokens: integer('Prompt tokens, without those read from the cache or written to it.'),
     cache_creation_input_tokens: integer("Tokens written to the model's cache."),
     cache_read_input_tokens: integer("Tokens read from the model's cache."),
     output_tokens: integer('Tokens written.'),

@@ -56,9 +56,12 @@ export const ResponseRequest = named(
       ),
       instructions: optionalOrNull(text('The first system message.')),
       max_output_tokens: optionalOrNull(
-        integer("Most tokens to write. Default: 32768. Never more than the model's own maximum.", {
-          minimum: 1,
-        }),
+        integer(
+          "Maximum number of tokens to write. Default: 32768. Never more than the model's own maximum.",
+          {
+            minimum: 1,
+          },
+        ),
       ),
       stream: optionalOrNull(boolean('Answer as server-sent events.')),
       temperature: optionalOrNull(number()),

@@ -30,13 +30,13 @@ const shared = {
     ),
   ),
   response_format: optional(
-    choice(['url', 'b64_json'], 'The form of the images; both if left out.'),
+    choice(['url', 'b64_json'], 'The form of the images; both forms if left out.'),
   ),
   quality: optional(text('`auto`, `standard` or a value of the model.')),
   output_format: optional(text('A value of the model, such as `png`, `jpeg` or `webp`.')),
   background: optional(text('`auto` or a value of the model.')),
   metadata: optional(
-    record(text(), 'Pairs of texts that are kept with the request, in a form as JSON.'),
+    record(text(), 'Pairs of texts that are kept with the request; in a form, write them as JSON.'),
   ),
   user: optional(text('Ignored.')),
 };
@@ -88,7 +88,7 @@ export const ImagesResponse = named(
       input_tokens_details: object({ text_tokens: integer(), image_tokens: integer() }),
       cost_usd_micro: microUsd('The charge.'),
     }),
-    request_id: text('The request, for the calls below /requests.', { format: 'uuid' }),
+    request_id: text('The id of the request, for the calls below /requests.', { format: 'uuid' }),
     unknown_inputs: optional(unknownInputs),
   }),
 );

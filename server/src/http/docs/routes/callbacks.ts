@@ -8,8 +8,8 @@ export const callback: RouteDocs = {
   summary: "Receive an upstream's callback",
   description:
     'For upstreams only. Each job is started with its own signed callback URL, and the ' +
-    'upstream signs its call in its own way. The call triggers the next poll of the job, and may ' +
-    'name the job if the answer to its start was lost. Repeated and late calls are harmless.',
+    'upstream signs its call in its own way. The call triggers the next poll of the job, and can ' +
+    'supply the id of the job if the reply to its start was lost. Repeated and late calls are harmless.',
   body: {
     description: "The upstream's message, in its own format.",
     content: {

@@ -9,8 +9,8 @@ export const falRun: RouteDocs = {
   tag: 'Queue',
   summary: "Run a model through fal's address",
   description: [
-    'Submits a request like [POST /queue/{model_id}](#submit) and is answered with its output, as ' +
-      "fal's `run` is. If the request still runs after 120 seconds, the reply is 400 " +
+    'Submits a request like [POST /queue/{model_id}](#submit) and replies with its output, as ' +
+      "fal's `run` does. If the request still runs after 120 seconds, the reply is 400 " +
       '`request_not_ready` with its addresses in `details`; the request goes on and is charged ' +
       'when it completes. Without a free slot for waiting calls, nothing is submitted.',
     "Error replies have fal's statuses and, beside `error`, fal's fields `message` and `detail`.",
