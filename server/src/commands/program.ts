@@ -401,7 +401,7 @@ function addRequests(program: Command, run: Run): void {
     .action(run(async () => (await import('./request.ts')).refund));
   verb(request, 'resolve', 'note the outcome of a request whose outcome is unknown')
     .argument('<request-id>')
-    .option('--attempt <n>', 'number of an attempt that was given up for the next route', count)
+    .option('--attempt <n>', 'number of an attempt after which the next upstream was tried', count)
     .requiredOption('--outcome <outcome>', 'ran or did_not_run')
     .option('--cost-usd <amount>', 'its cost at the upstream, if it ran')
     .option('--note <text>', 'how you found out')
@@ -416,7 +416,7 @@ function addUnknown(program: Command, run: Run): void {
   const unknown = program
     .command('unknown')
     .description(
-      'unknown outcomes of requests, and of starts that were given up for the next route',
+      'unknown outcomes of requests, and of attempts after which the next upstream was tried',
     );
   verb(unknown, 'list', 'count unknown outcomes by upstream, and list the newest')
     .option('--upstream <name>', 'of one upstream')

@@ -113,7 +113,7 @@ export async function refund(
     refundCharge(db, { request_id, amount, ...options }),
   );
   if (booked === null) throw notThere(requestId);
-  const done = booked.replayed ? 'was already booked; nothing was changed' : 'booked';
+  const done = booked.replayed ? 'was already booked; nothing was changed' : 'is booked';
   const refunded = formatUsd(booked.refunded_usd_micro);
   const available = formatUsd(booked.available_usd_micro);
   print(

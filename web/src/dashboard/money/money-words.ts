@@ -65,7 +65,7 @@ addWords('money', {
     },
     debt_in:
       'The operator lent this for the correction that follows; the next top-up pays it first.',
-    debt_out: 'Paid back out of the money that came in.',
+    debt_out: 'Repays the debt from the money that came in.',
     only: 'Show only',
     charged_of: '{{amount}} charged, {{rest}} released',
     charged_all: '{{amount}} charged, the whole reservation',

@@ -7,9 +7,9 @@ export const usage: RouteDocs = {
   tag: 'Requests',
   summary: 'Sum up usage',
   description:
-    "The account's requests, charges and tokens by day, model, key and metadata, on the day (UTC) " +
-    'on which the requests ended; sorted by these fields, in this order. A period has at most 31 ' +
-    'days. An account can make one such call at a time, and a process serves at most two at once. ' +
+    "The account's requests, charges and tokens by day, model, key and metadata, sorted by these " +
+    'fields in this order. A request counts on the day (UTC) on which it ended. A period has at ' +
+    'most 31 days. An account can make one such call at a time, and a process serves at most two at once. ' +
     'A call that would take more than 10 s gets 400: ask for fewer days.',
   replies: {
     200: {
