@@ -20,7 +20,7 @@ interface Contender {
 }
 
 const question: Question = {
-  asks: 'how long until the first token of a streamed chat, beside the upstream alone, and what of it are look-ups and commits?',
+  asks: 'how long until the first token of a streamed chat, beside the upstream alone and a bare proxy with one look-up and one commit?',
   async measure(bench, effort) {
     const upstream = await localUpstream();
     const lines: Contender[] = [
@@ -34,6 +34,7 @@ const question: Question = {
     try {
       lines.push(await farebox('farebox', bench, upstream.url));
       if (effort.beside) lines.push(await farebox('beside', effort.beside, upstream.url));
+      lines.push(await bareProxy(bench, upstream.url));
       for (const line of lines) await firstTokens(line, 1, warmupSeconds);
       const rows: Row[] = [];
       for (const connections of [1, 16]) rows.push(...(await compared(lines, connections, effort)));
@@ -50,6 +51,11 @@ async function farebox(what: string, bench: Bench, url: string): Promise<Contend
   const { port, stop } = await bench.start({ role: 'service' });
   const [key] = await bench.keys(1);
   return { what, port, request: callOf(key!), stop };
+}
+
+async function bareProxy(bench: Bench, url: string): Promise<Contender> {
+  const { port, stop } = await bench.start({ role: 'bare-proxy', env: { BENCH_UPSTREAM: url } });
+  return { what: 'bare proxy: a look-up, a commit, a hop', port, request: callOf('x'), stop };
 }
 
 function callOf(key: string): Buffer {

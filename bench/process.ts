@@ -3,15 +3,24 @@ import { startApp } from '../server/src/app.ts';
 import { openServiceDatabase } from '../server/src/database.ts';
 import { readConfig } from '../server/src/config.ts';
 import { createLog } from '../server/src/lib/log.ts';
+import { startBareProxy } from './bare-proxy.ts';
 import { createInstant, createWaiting } from './instant.ts';
 import type { ProcessOptions } from './service.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 import { fromJson } from '../server/src/lib/json.ts';
 
-/** One measured process: the service with an instant upstream, or a bare server of the same framework. */
+/**
+ * One measured process: the service with an instant upstream, a bare server of the same framework,
+ * or a bare proxy.
+ */
 const options = fromJson<ProcessOptions>(process.argv[2]!);
-const port = options.role === 'empty' ? await empty() : await service();
-process.send!({ port });
+const { DATABASE_URL = '', BENCH_UPSTREAM = '' } = process.env;
+const roles = {
+  empty,
+  service,
+  'bare-proxy': () => startBareProxy(DATABASE_URL, BENCH_UPSTREAM),
+};
+process.send!({ port: await roles[options.role]() });
 
 async function empty(): Promise<number> {
   const app = fastify();

@@ -26,7 +26,7 @@ export interface Bench {
 }
 
 export interface ProcessOptions {
-  role: 'empty' | 'service';
+  role: 'empty' | 'service' | 'bare-proxy';
   http?: boolean;
   worker?: boolean;
   /** Maximum number of calls in one batch; 1 gives each call its own transaction. */
