@@ -163,7 +163,7 @@ export async function noteSent(db: Connection, { id, attempt }: Fence, status: n
     where id = ${id} and attempt = ${attempt}`);
 }
 
-/** Sets the time of the next attempt. After `give_up_at` there is no next attempt. */
+/** Sets the time of the next attempt. After `give_up_at` the delivery is given up. */
 export async function noteFailure(
   db: Connection,
   { id, attempt }: Fence,

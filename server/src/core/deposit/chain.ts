@@ -29,7 +29,7 @@ export interface Chain {
   /** The first block that is read; null: the newest one at the first start. */
   start_height: number | null;
   minimum_usd_micro: bigint;
-  /** Beginnings of URLs, which a hash or an address completes; null: there is no explorer. */
+  /** URLs up to the hash or address that is appended; null: the chain has no explorer. */
   explorer: { tx: string; address: string } | null;
   tokens: Token[];
 }

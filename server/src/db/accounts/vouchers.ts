@@ -100,7 +100,7 @@ export async function find(db: Connection, codeHash: Buffer): Promise<KnownVouch
   return row ?? null;
 }
 
-/** Voids an open voucher. Null if there is no such voucher; `voided`: this call has voided it. */
+/** Voids an open voucher. `voided`: whether this call did it. Null: the voucher is unknown. */
 export async function cancel(
   db: Connection,
   id: string,
