@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
@@ -259,6 +260,18 @@ describe("the receiver's answer is recorded, and the notification is not sent ag
     (status: number, headers = {}) =>
     (res: ServerResponse) =>
       void res.writeHead(status, headers).end('x');
+  const ok = 'HTTP/1.1 200 OK\r\nconnection: close\r\n';
+  /** Replies that break off after their head, byte by byte. */
+  const unfinished: [name: string, reply: string, end?: (socket: Socket) => void][] = [
+    ['no body', `${ok}transfer-encoding: chunked\r\n\r\n`],
+    ['a body that trickles', `${ok}content-length: 100\r\n\r\nx`],
+    ['a body cut short', `${ok}content-length: 100\r\n\r\n12345`, (socket) => socket.end()],
+    ['a reset', `${ok}content-length: 100\r\n\r\n`, (socket) => socket.resetAndDestroy()],
+    ['a broken chunk', `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    ['a body that never ends', `${ok}\r\n${'x'.repeat(1_000_000)}`],
+    ['gzip that is none', `${ok}content-encoding: gzip\r\ncontent-length: 1\r\n\r\nx`],
+    ['a huge announced body', `${ok}content-length: 99999999999\r\n\r\nx`],
+  ];
   const cases: Receiver[] = [
     ...(isLong ? [200, 201, 299] : [200, 299]).map((status): Receiver => ({
       name: `${status}`,
@@ -289,9 +302,23 @@ describe("the receiver's answer is recorded, and the notification is not sent ag
       error: /^answered 308$/,
     },
     { name: 'silence', answer: () => {}, state: 'failed', status: null, error: /in time/ },
+    ...unfinished.map(([name, reply, end]): Receiver => ({
+      name: `200 and ${name}`,
+      answer: ({ socket }) => void socket!.write(reply, () => end?.(socket!)),
+      state: 'delivered',
+      status: 200,
+      error: null,
+    })),
     {
-      name: 'a head and no end',
+      name: '500 and no end',
       answer: (res) => res.writeHead(500).flushHeaders(),
+      state: 'failed',
+      status: 500,
+      error: /^answered 500$/,
+    },
+    {
+      name: 'a hint and no answer',
+      answer: (res) => res.writeEarlyHints({ link: '</x>; rel=preload' }),
       state: 'failed',
       status: null,
       error: /in time/,

@@ -2,9 +2,6 @@ import { signWebhook } from '../../core/request/webhook.ts';
 import { isSuccess, type Fetch } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 
-/** Maximum number of bytes of the receiver's reply that are read; the reply is not used. */
-const replyMaxBytes = 64 * 1024;
-
 export interface SentNotification {
   /** Null: there was no answer. */
   status: number | null;
@@ -26,10 +23,15 @@ export async function sendNotification(
     'user-agent': 'Farebox-Webhook/1',
     ...signWebhook(secrets, id, Math.floor(Date.now() / 1000), body),
   };
-  const call = { url, method: 'POST', headers, body, timeoutMs, maxBytes: replyMaxBytes } as const;
+  const limits = { timeoutMs, idleTimeoutMs: timeoutMs, maxBytes: Infinity };
+  const call = { url, method: 'POST', headers, body, ...limits, ...(signal && { signal }) };
   const started = performance.now();
-  const told = await fetch.request({ ...call, ...(signal && { signal }) }).then(
-    ({ status }) => ({ status, error: isSuccess(status) ? null : `answered ${status}` }),
+  const told = await fetch.stream(call).then(
+    ({ status, close }) => {
+      // The status line decides, so the rest of the reply is neither awaited nor judged.
+      close();
+      return { status, error: isSuccess(status) ? null : `answered ${status}` };
+    },
     (error: unknown) => ({ status: null, error: messageOf(error) }),
   );
   const duration_ms = Math.round(performance.now() - started);
