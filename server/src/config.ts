@@ -119,7 +119,7 @@ const settings = {
     0,
     10,
     '0',
-    'Number of your own proxies in front of Farebox that append to X-Forwarded-For.',
+    'Number of your own proxies in front of Farebox that append to X-Forwarded-For, as `IP` or `IP:port`.',
   ),
   FAREBOX_DATA_DIR: text('./data', 'The [data folder](operating.md#the-data-folder).'),
   DATABASE_URL: {

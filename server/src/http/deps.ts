@@ -121,6 +121,8 @@ export interface HttpSettings {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The caller's address behind the operator's proxies. Fastify's own `ip` is a proxy's. */
+    readonly address: string;
     /** Moves the call into the share of this account or person. */
     belongsTo: (owner: string) => void;
     /** Gives the call's slot to another call, because this one only waits from now on. */

@@ -9,6 +9,7 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
@@ -23,7 +24,6 @@ import type { Call } from './routes.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
 import type { WebRoute } from './session/routes.ts';
-import { networkOf } from './session/throttle.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { idHeaders } from './speaks-messages.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
@@ -70,10 +70,6 @@ export function createServer(
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,
-    // Without a trusted proxy the address is the socket's, and no header has to be read.
-    trustProxy:
-      deps.settings.trustedProxies > 0 &&
-      ((_address: string, hop: number) => hop < deps.settings.trustedProxies),
   });
   // Bodies stay streams: each route reads its own within its own limits.
   app.removeAllContentTypeParsers();
@@ -82,6 +78,15 @@ export function createServer(
   );
   app.decorateRequest('yieldSlot').decorateRequest('caller').decorateRequest('operator');
   app.decorateRequest('made');
+  const { trustedProxies } = deps.settings;
+  app.decorateRequest('address', {
+    getter() {
+      const { socket, headers } = this.raw;
+      // Node joins the lines of a repeated header by commas.
+      const forwarded = String(headers['x-forwarded-for'] ?? '');
+      return callerAddress(socket.remoteAddress, forwarded, trustedProxies);
+    },
+  });
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
@@ -169,7 +174,7 @@ function takeCallSlot(
 ): Pick<KeyedRequest, 'belongsTo' | 'yieldSlot'> | 'strangers' | 'in_flight' {
   const { counts } = deps.metrics;
   let budget = stranger ? deps.strangers : isOutside(url) ? null : deps.calls;
-  let owner = networkOf(req.ip);
+  let owner = networkOf(req.address);
   if (budget?.take(owner, 1) === false) return stranger ? 'strangers' : 'in_flight';
   const counted = stranger ? 0 : 1;
   counts.inFlight += counted;

@@ -90,6 +90,20 @@ describe('guessing is limited', () => {
     assert.deepEqual(all, [...Array(10).fill(400), 429]);
   });
 
+  test('by the address alone, if the proxy writes the port of each connection too', async () => {
+    const guesser = stranger(service);
+    const guess = (from: string) =>
+      signInAs(guesser, `guess${from}@example.com`.replace(/[^\w@.]/g, ''), 'x', {
+        'x-forwarded-for': from,
+      });
+    const wrong = await statuses(11, (i) => guess(`203.0.113.110:${50_000 + i}`));
+    assert.deepEqual(wrong, [...Array(10).fill(401), 429]);
+    const others = ['198.51.100.77:40001', '[2001:db8:99::1]:443', '203.0.113.111', '"[::7]:80"'];
+    for (const from of others) assert.equal((await guess(from)).status, 401, from);
+    const spellings = ['203.0.113.110', '::ffff:203.0.113.110', '"[::ffff:cb00:716e]:9"'];
+    for (const from of spellings) assert.equal((await guess(from)).status, 429, from);
+  });
+
   test('at links of invitations', async () => {
     const guesser = stranger(service);
     const all = await statuses(61, () => guesser.call('POST', '/api/invitation', { token: 'x' }));

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { parseVoucherCode } from '../../core/account/voucher.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
+import { networkOf } from '../../lib/caller-address.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import { boolean, form, id, microUsd, nullable, object, text } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
@@ -54,7 +55,7 @@ export const redeem = endpoint(
     }
     const { account_id } = visit;
     await throttle(deps, 'voucher of account', account_id, triesOfAccount);
-    await throttle(deps, 'voucher from address', visit.ip, triesOfAddress);
+    await throttle(deps, 'voucher from address', networkOf(visit.address), triesOfAddress);
     return redeemVoucher(deps.db, { account_id, code });
   },
 );

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
+import { networkOf } from '../../lib/caller-address.ts';
 import { verifyPassword } from '../../lib/password.ts';
 import { emailOf } from '../../operations/accounts/account.ts';
 import { askForEmail, confirmEmail } from '../../operations/accounts/email.ts';
@@ -10,7 +11,7 @@ import { freshAge, passwordMax } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { guessesOfPerson, letters, linkToken } from './entry.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
-import { mayTry, networkOf, throttle } from './throttle.ts';
+import { mayTry, throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 /** Changing the e-mail address that a person signs in with. */
@@ -65,7 +66,7 @@ export const ask = endpoint(
 export const confirm = openEndpoint(
   { body: form({ token: linkToken }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {
-    await throttle(deps, 'e-mail link', networkOf(visit.ip), readsOfAddress);
+    await throttle(deps, 'e-mail link', networkOf(visit.address), readsOfAddress);
     const { email, before } = await confirmEmail(deps.db, body.token);
     deps.web.post?.(emailChangedLetter(before, email));
     return { email };

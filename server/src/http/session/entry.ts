@@ -4,6 +4,7 @@ import type { Reason } from '../../core/reasons.ts';
 import { signDevice, verifyDevice } from '../../core/request/signature.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as people from '../../db/accounts/people.ts';
+import { networkOf } from '../../lib/caller-address.ts';
 import { newId } from '../../lib/id.ts';
 import {
   acceptInvitation,
@@ -32,7 +33,7 @@ import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
-import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
+import { mayTry, throttle, type Throttle } from './throttle.ts';
 import { findSession, type WebDeps } from './visit.ts';
 
 /** Calls of visitors before and right after they sign in. */
@@ -115,7 +116,7 @@ export async function auth(
     const device = knownDevice(req, email, deps);
     if (device === null) {
       // The network's limit comes first: calls that it refuses do not use up the address's tries.
-      await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
+      await throttle(deps, `${path} from`, networkOf(req.address), tries.network);
       await throttle(deps, path, email, tries.email);
     } else {
       // In a known browser, tries that strangers make with the address do not count.
@@ -168,7 +169,7 @@ export const signUp = openEndpoint(
     reply: object({ status: choice(['check_mail', 'sign_in']) }),
   },
   async ({ visit, body }, deps) => {
-    await throttle(deps, 'sign-up', networkOf(visit.ip), signUpsOfAddress);
+    await throttle(deps, 'sign-up', networkOf(visit.address), signUpsOfAddress);
     const { signUp: mode, hasMail } = deps.web;
     const { token = null } = body;
     if (mode === 'closed')
@@ -220,7 +221,7 @@ export const invitation = openEndpoint(
     ),
   },
   async ({ visit, body }, deps) => {
-    await throttle(deps, 'invitation', networkOf(visit.ip), readsOfAddress);
+    await throttle(deps, 'invitation', networkOf(visit.address), readsOfAddress);
     const found = await invitations.findOpen(deps.db, hashToken(body.token));
     if (found) return found;
     throw new ApiError('not_found', {

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isIPv4 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
@@ -35,12 +33,4 @@ export async function throttle(
 export function mayTry(db: Database, what: string, who: string, limit: Throttle): Promise<boolean> {
   const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;
   return people.countTry(db, { id: newId(), key, ...limit });
-}
-
-/** The network of an address: for IPv6 its /64, since one customer usually has a whole /64. */
-export function networkOf(ip: string): string {
-  // Saves time and memory: this runs at every call, and `ipaddr` takes a kilobyte for an address.
-  if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip;
-  const address = ipaddr.process(ip);
-  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
 }

@@ -171,6 +171,6 @@ export function fetchHeaders(req: FastifyRequest): Headers {
   for (const [name, value] of Object.entries(req.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
-  headers.set(addressHeader, req.ip);
+  headers.set(addressHeader, req.address);
   return headers;
 }
