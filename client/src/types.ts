@@ -849,6 +849,15 @@ export type UploadedFile = {
   created_at: string;
   /** When it is deleted: 7 days after it was stored. */
   expires_at: string;
+  /** The `file_id`. This and the next fields: only if the body was a form. */
+  id?: string;
+  object?: 'file';
+  /** The `size`. */
+  bytes?: number;
+  /** As it was sent. It is not kept. */
+  filename?: string;
+  /** As it was sent, else `user_data`. It has no effect. */
+  purpose?: string;
 };
 
 /** `max_tool_calls` is only repeated in the reply. `prompt_cache_key` and `safety_identifier` go to the models that take them. `previous_response_id`, `conversation`, `prompt` and `background: true` get 400. `x-ignored-fields` names what has no effect. */

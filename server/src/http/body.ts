@@ -66,26 +66,36 @@ export async function readForm(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<{ parts: FormPart[]; release: () => void }> {
-  const boundary = formBoundary(req.headers['content-type'] ?? '');
-  if (boundary === null)
-    throw new ApiError('bad_request', {
-      message: 'The Content-Type must name the boundary of the form.',
-      param: 'content-type',
-    });
+  const boundary = boundaryOf(req);
   demandPlain(req);
   const held = holder(req, reply, deps);
   const body = await readBody(req, { maxBytes: formMaxBytes }, held.take, deps);
   try {
     return { parts: parseForm(body, boundary), release: held.release };
   } catch (error) {
-    if (!(error instanceof MultipartError)) throw error;
-    throw new ApiError('bad_request', { message: error.message, cause: error });
+    throw formError(error);
   }
 }
 
+/** The error of a broken form as a refusal; any other error as it is. */
+export function formError(error: unknown): unknown {
+  if (!(error instanceof MultipartError)) return error;
+  return new ApiError('bad_request', { message: error.message, cause: error });
+}
+
+/** The boundary of a form. Throws `bad_request`. */
+export function boundaryOf({ headers }: FastifyRequest): string {
+  const boundary = formBoundary(headers['content-type'] ?? '');
+  if (boundary !== null) return boundary;
+  throw new ApiError('bad_request', {
+    message: 'The Content-Type must name the boundary of the form.',
+    param: 'content-type',
+  });
+}
+
 /** True if the Content-Type says that the body is a form. */
-export function isForm(req: KeyedRequest): boolean {
-  return /^multipart\/form-data\b/i.test(req.headers['content-type'] ?? '');
+export function isForm({ headers }: FastifyRequest): boolean {
+  return /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
 }
 
 function demandJson(req: KeyedRequest, { types = 'application/json' }: JsonLimit): void {

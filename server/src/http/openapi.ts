@@ -132,7 +132,7 @@ function requestBody({ description, examples, content, form }: BodyDocs, schema?
   return {
     description,
     required: true,
-    content: content ?? { ...json(schema!, examples), ...asForm },
+    content: { ...(content ?? json(schema!, examples)), ...asForm },
   };
 }
 

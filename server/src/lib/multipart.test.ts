@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { formBoundary, MultipartError, parseForm } from './multipart.ts';
+import { formParts, shortBytes } from './form-stream.ts';
+import { formBoundary, MultipartError, parseForm, type FormPart } from './multipart.ts';
 
 const form = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1');
 const named = (name: string) => `Content-Disposition: form-data; name="${name}"`;
@@ -99,16 +100,55 @@ describe('a form', () => {
     });
 
   test('of any bytes is read or refused, and never takes long', () => {
-    const piece = fc.constantFrom('--b', '--', '\r\n', '\r\n\r\n', named('a'), 'x', '"', ';', '\\');
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-        const body = Buffer.from(pieces.join(''), 'latin1');
-        try {
-          for (const { bytes } of parseForm(body, 'b')) assert.ok(bytes.length < body.length);
-        } catch (error) {
-          assert.ok(error instanceof MultipartError, String(error));
-        }
+      fc.property(anyBody, (body) => {
+        const read = verdictOf(() => parseForm(body, 'b'));
+        for (const { bytes } of read ?? []) assert.ok(bytes.length < body.length);
       }),
     );
   });
+
+  test('on its way gives the same parts, however it is cut', () =>
+    fc.assert(
+      fc.asyncProperty(anyBody, fc.integer({ min: 1, max: 9 }), async (body, size) => {
+        const whole = verdictOf(() => parseForm(body, 'b'));
+        assert.deepEqual(await partsOf(body, size), whole);
+      }),
+    ));
+
+  for (const [name, body] of broken)
+    test(`on its way is refused with ${name}`, async () => {
+      assert.equal(await partsOf(body, 5), null);
+    });
 });
+
+const piece = fc.constantFrom('--b', '--', '\r\n', '\r\n\r\n', named('a'), 'x', '"', ';', '\\');
+const anyBody = fc
+  .array(piece, { maxLength: 30 })
+  .map((pieces) => Buffer.from(pieces.join(''), 'latin1'));
+
+/** The parts; null if the form is refused. */
+function verdictOf(read: () => FormPart[]): FormPart[] | null {
+  try {
+    return read();
+  } catch (error) {
+    assert.ok(error instanceof MultipartError, String(error));
+    return null;
+  }
+}
+
+async function partsOf(body: Buffer, size: number): Promise<FormPart[] | null> {
+  const parts: FormPart[] = [];
+  try {
+    for await (const part of formParts(cut(body, size), 'b'))
+      parts.push({ ...part, bytes: await shortBytes(part.bytes, 1_000, () => new Error('long')) });
+    return parts;
+  } catch (error) {
+    assert.ok(error instanceof MultipartError, String(error));
+    return null;
+  }
+}
+
+async function* cut(body: Buffer, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
+}

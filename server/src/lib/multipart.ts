@@ -17,8 +17,8 @@ export class MultipartError extends Error {
   }
 }
 
-const partsMax = 100;
-const headMaxBytes = 8 * 1024;
+export const partsMax = 100;
+export const headMaxBytes = 8 * 1024;
 
 /** The boundary in a `Content-Type`; null if the body is not a form. */
 export function formBoundary(contentType: string): string | null {
@@ -47,8 +47,7 @@ export function parseForm(body: Buffer, boundary: string): FormPart[] {
     if (headEnd === -1 || headEnd - begin > headMaxBytes) throw broken();
     const end = body.indexOf(mark, headEnd + 4);
     if (end === -1) throw broken();
-    if (parts.length === partsMax)
-      throw new MultipartError(`The form has more than ${partsMax} parts.`);
+    if (parts.length === partsMax) throw broken(`The form has more than ${partsMax} parts.`);
     const head = body.toString('utf8', begin + 2, headEnd);
     parts.push({ ...readHead(head), bytes: body.subarray(headEnd + 4, end) });
     at = end + mark.length;
@@ -56,7 +55,8 @@ export function parseForm(body: Buffer, boundary: string): FormPart[] {
   return parts;
 }
 
-function readHead(head: string): Omit<FormPart, 'bytes'> {
+/** Name, file name and type of a part, from its headers. Throws `MultipartError`. */
+export function readHead(head: string): Omit<FormPart, 'bytes'> {
   let disposition = '';
   let content_type: string | null = null;
   for (const line of head.split('\r\n')) {
@@ -69,7 +69,18 @@ function readHead(head: string): Omit<FormPart, 'bytes'> {
   const name = parameter(disposition, 'name');
   if (!/^form-data\s*;/i.test(disposition) || name === null || name === '')
     throw new MultipartError('A part of the form has no name.');
-  return { name, file_name: parameter(disposition, 'filename'), content_type };
+  const file_name = extended(disposition) ?? parameter(disposition, 'filename');
+  return { name, file_name, content_type };
+}
+
+/** `filename*=UTF-8''…`: percent-encoded, and meant in place of `filename` if it can be read. */
+function extended(disposition: string): string | null {
+  const [, text] = /;\s*filename\*\s*=\s*utf-8'[^';]*'([^\s;]*)/i.exec(disposition) ?? [];
+  try {
+    return text === undefined ? null : decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A quoted or plain parameter. Browsers write a quotation mark inside a value as %22. */
@@ -79,8 +90,9 @@ function parameter(disposition: string, name: string): string | null {
   return quoted?.replaceAll('%22', '"').replaceAll(/\\(.)/g, '$1') ?? plain ?? null;
 }
 
-function broken(): MultipartError {
-  return new MultipartError(
-    'The body is not a complete form: its parts must be between the boundary of the Content-Type.',
-  );
+const incomplete =
+  'The body is not a complete form: its parts must be between the boundary of the Content-Type.';
+
+export function broken(message = incomplete): MultipartError {
+  return new MultipartError(message);
 }

@@ -1,17 +1,29 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { extensionOf, usualType } from '../../core/request/content-type.ts';
+import { extensionOf, isKnownType, usualType } from '../../core/request/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
 import * as files from '../../db/accounts/files.ts';
 import { newId } from '../../lib/id.ts';
+import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, sniff, sniffBytes } from '../../storage/media.ts';
+import { boundaryOf, isForm } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
-import { integer, named, object, text, time, type Static } from '../schemas/schema.ts';
+import {
+  choice,
+  integer,
+  named,
+  object,
+  optional,
+  text,
+  time,
+  type Static,
+} from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from './endpoint.ts';
+import { besideMaxBytes, fileInForm, type FormFile } from './form-file.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
@@ -28,10 +40,21 @@ const UploadedFile = named(
     sha256: text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
     created_at: time('When it was stored.'),
     expires_at: time('When it is deleted: 7 days after it was stored.'),
+    id: optional(text('The `file_id`. This and the next fields: only if the body was a form.')),
+    object: optional(choice(['file'])),
+    bytes: optional(integer('The `size`.')),
+    filename: optional(text('As it was sent. It is not kept.')),
+    purpose: optional(text('As it was sent, else `user_data`. It has no effect.')),
   }),
 );
 
-/** POST /files: the raw bytes are the body. */
+/** The form of OpenAI's clients. Other fields are ignored. */
+export const uploadForm = object({
+  file: text('The bytes of the file.', { format: 'binary' }),
+  purpose: optional(text('Any text, such as `user_data`.')),
+});
+
+/** POST /files: the body is the raw bytes, or a form with the file. */
 export const upload = keyedEndpoint({ reply: UploadedFile }, ({ req, reply }, deps) => {
   const { account_id } = req.caller;
   const id = newId();
@@ -85,40 +108,60 @@ async function take(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<StoredFile> {
-  const {
-    'content-type': declared,
-    'content-encoding': encoding,
-    'content-length': length,
-  } = req.headers;
-  assertHeaders(declared, encoding);
+  const declared = assertHeaders(req);
+  const boundary = isForm(req) ? boundaryOf(req) : null;
   const maxBytes = deps.settings.uploadMaxBytes;
-  if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+  const length = Number(req.headers['content-length'] ?? 0);
+  if (length > maxBytes + (boundary === null ? 0 : besideMaxBytes)) throw tooLarge(maxBytes);
   const { body } = req;
   if (!(body instanceof Readable)) throw emptyBody();
   assertSpace(deps);
   // If the call gives no length, the length is checked again once all bytes have come.
-  const max_bytes = await assertRoom(file.account_id, Number(length ?? 0) || 1, deps);
+  const max_bytes = await assertRoom(file.account_id, length || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroying a refused body would block its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
   const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
-  const { head, stream } = await headAnd(coming, sniffBytes);
+  const form = boundary === null ? null : await fileInForm(coming, boundary, 'file');
+  const { head, stream } = await headAnd(form?.bytes ?? coming, sniffBytes);
   if (head.length === 0) throw emptyBody();
-  const content_type = await sniff(head);
-  if (content_type === null || !accepted.test(content_type)) {
+  const content_type = await typeOf(head, form === null ? declared : knownType(form));
+  const stored = await keep(file, content_type, stream, max_bytes, deps);
+  reply.code(201);
+  return form === null ? stored : { ...stored, ...askedIn(form, stored, reply) };
+}
+
+/** The fields of OpenAI's own reply. */
+function askedIn(
+  { filename, texts }: FormFile,
+  { file_id, size }: StoredFile,
+  reply: FastifyReply,
+) {
+  const names = [...texts.keys()].map((name) => name.replace(/\[.*/, ''));
+  const ignored = namesInHeader([...new Set(names)].filter((name) => name !== 'purpose'));
+  if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
+  const purpose = texts.get('purpose') || 'user_data';
+  return { id: file_id, object: 'file', bytes: size, filename, purpose } as const;
+}
+
+/** Clients guess the type of a form's file from its name, so it counts only if we know it. */
+function knownType({ content_type }: FormFile): string | null {
+  return content_type !== null && isKnownType(usualType(content_type)) ? content_type : null;
+}
+
+/** The type found in the first bytes. The declared type must agree, if there is one. */
+async function typeOf(head: Uint8Array, declared: string | null): Promise<string> {
+  const found = await sniff(head);
+  if (found === null || !accepted.test(found)) {
     // Text that is not clean UTF-8 matches no type.
-    throw content_type === null && usualType(declared) === 'text/plain'
+    throw found === null && declared !== null && usualType(declared) === 'text/plain'
       ? unsupported('Plain text must be in UTF-8, without control characters.')
       : unsupported(`The type of these bytes is not accepted. Accepted are: ${acceptedWords}.`);
   }
-  if (!agrees(declared, content_type)) {
-    throw unsupported(
-      `The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${content_type}.`,
-    );
+  if (declared !== null && !agrees(declared, found)) {
+    throw unsupported(`The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${found}.`);
   }
-  const stored = await keep(file, content_type, stream, max_bytes, deps);
-  reply.code(201);
-  return stored;
+  return found;
 }
 
 /** Stores the bytes, if the account's files take no more than `max_bytes` together. */
@@ -148,17 +191,18 @@ export async function keep(
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }
 
-/** Checks the headers before any byte of the body has come. */
-function assertHeaders(
-  declared: string | undefined,
-  encoding: string | undefined,
-): asserts declared is string {
+/** Checks the headers before any byte of the body has come. Returns the Content-Type. */
+function assertHeaders({ headers }: FastifyRequest): string {
+  const { 'content-type': declared, 'content-encoding': encoding } = headers;
   if (declared === undefined)
     throw unsupported(`Send the Content-Type of the file. Accepted are: ${acceptedWords}.`);
-  if (/^multipart\//i.test(declared))
-    throw unsupported('Send the raw bytes of the file, not a form: curl --data-binary @file.');
+  if (/^multipart\/(?!form-data\b)/i.test(declared))
+    throw unsupported(
+      'Send the raw bytes of the file, or multipart/form-data with the field file.',
+    );
   if (encoding !== undefined && encoding !== 'identity')
     throw unsupported('Send the bytes without Content-Encoding.', 'content-encoding');
+  return declared;
 }
 
 async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {

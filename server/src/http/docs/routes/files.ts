@@ -1,3 +1,4 @@
+import { uploadForm } from '../../api/files.ts';
 import { rangeHeaders, storedHeaders } from './outputs.ts';
 import { exampleFileId } from '../request-examples.ts';
 import { one, type Content, type RouteDocs } from '../route-docs.ts';
@@ -17,7 +18,9 @@ export const upload: RouteDocs = {
   summary: 'Upload a file',
   description:
     'The body is the raw bytes, with their `Content-Type`: images (except SVG), video, ' +
-    'audio, PDF or plain text. A file is kept for 7 days; only the account that uploaded it ' +
+    'audio, PDF or plain text. It may also be a form with the file in the field `file`, as ' +
+    "OpenAI's clients send it: then the reply also has `id`, `object`, `bytes`, `filename` and " +
+    '`purpose`, and `x-ignored-fields` names the other fields. A file is kept for 7 days; only the account that uploaded it ' +
     'can use it. Limits, unless the operator changes them: one file has at most 100 MiB ' +
     '(413), an account has at most 32 uploads open at once (429, ' +
     '`details.open_uploads_limit`), and its files together have at most 10 GiB, and never more than ' +
@@ -25,10 +28,11 @@ export const upload: RouteDocs = {
     '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends ' +
     'fewer than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot ' +
     'upload (402). While the disk is nearly full, the reply is 503.',
-  body: { description: 'The bytes of the file.', content: bytes },
+  body: { description: 'The bytes of the file.', content: bytes, form: uploadForm },
   replies: {
     201: {
       description: 'Stored.',
+      headers: ['Ignored?'],
       examples: one({
         file_id: exampleFileId,
         content_type: 'image/png',
