@@ -22,6 +22,7 @@ import { usualTimes, type Times } from './http/times.ts';
 import { createStreamGrants } from './http/stream-grants.ts';
 import { createRequestEvents } from './http/request-events.ts';
 import { createBudget } from './lib/budget.ts';
+import { FairQueue } from './lib/fair-queue.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/outbound/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import { throttled } from './lib/log-throttle.ts';
@@ -310,7 +311,7 @@ function httpDeps(
     lookup: given.lookup,
     origin: () => webOrigin(config, services.links),
     chats: new Set(),
-    ...budgets(config),
+    ...budgets(config, given.times),
     settings: {
       rpm: config.FAREBOX_RPM,
       openJobs: config.FAREBOX_OPEN_JOBS,
@@ -339,7 +340,7 @@ function httpDeps(
 }
 
 /** Limits that callers share in this process. */
-function budgets(config: Config) {
+function budgets(config: Config, { shareWaitMs }: Times) {
   const calls = config.FAREBOX_IN_FLIGHT_MAX;
   const bytes = config.FAREBOX_BODIES_MAX_BYTES;
   return {
@@ -351,6 +352,9 @@ function budgets(config: Config) {
     usageSums: createBudget(2, 1),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
+    // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest
+    // an account gets at most half of the time.
+    parsing: new FairQueue({ places: 1, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
     streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
     strangers: createBudget(Math.ceil(calls / 8), null),
     bodies: createBudget(bytes, bytes / 4),

@@ -5,6 +5,7 @@
 export const reasons = [
   'access_over',
   'account_had',
+  'account_share',
   'account_suspended',
   'account_unknown',
   'address_not_public',

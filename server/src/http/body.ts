@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { isObject, parseJson } from '../lib/json.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
 import type { HttpDeps, KeyedRequest } from './deps.ts';
-import { takeShare } from './overload.ts';
+import { inShare, takeShare } from './overload.ts';
 
 /** Reads JSON bodies and forms within limits of size, time, memory and shape. */
 
@@ -13,6 +13,8 @@ export const chatMaxBytes = 10 * 1024 * 1024;
 /** Limit of a form with images. Callers upload larger images first. */
 export const formMaxBytes = 20 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
+/** A larger body waits for its account's turn before it is parsed, because that takes CPU time. */
+const turnFromBytes = 64 * 1024;
 
 /**
  * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
@@ -51,13 +53,23 @@ export async function readHeldObject(
   // The body's bytes and the values made from them stay in memory until the call is over.
   const held = holder(req, reply, deps);
   const bytes = await readBody(req, limit, held.take, deps);
-  const body = parseJson(bytes, shape);
+  const body = await parseInTurn(bytes, req, deps);
   if (!isObject(body))
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
   const take = (more: number) => {
     if (!held.take(more)) throw tooMuchHeld(req.caller.account_id, more, deps);
   };
   return { body, size: bytes.length, take, release: held.release };
+}
+
+async function parseInTurn(
+  bytes: Buffer,
+  { caller }: KeyedRequest,
+  { parsing, metrics }: HttpDeps,
+): Promise<unknown> {
+  const parse = () => parseJson(bytes, shape);
+  if (bytes.length < turnFromBytes) return parse();
+  return inShare(parsing, caller.account_id, 'large bodies', parse, { metrics });
 }
 
 /** A form with files. Its bytes count as held until the call is over, or until `release`. */

@@ -6,6 +6,7 @@ import type { Spender } from '../db/accounts/callers.ts';
 import type { OperatorCaller } from '../db/operator-keys.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 import type { Budget } from '../lib/budget.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Lookup } from '../lib/outbound/fetch.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
@@ -71,6 +72,8 @@ export interface HttpDeps {
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
   reading: Budget;
+  /** Large bodies that are parsed, one after the other, by account. */
+  parsing: FairQueue;
   /** Open event streams and waiting calls, by account. */
   streams: Budget;
   /** Calls with a body that the web pages can make without a session, by network. */

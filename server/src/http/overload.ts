@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
+import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Refusals of calls beyond the limits of this process. */
@@ -25,6 +26,33 @@ export function takeShare(
     details: { held },
     headers: { 'retry-after': '1' },
   });
+}
+
+/**
+ * Runs `work` in the account's or person's share of the places; it may wait for one while the
+ * caller is there. Throws `rate_limited` if its own other calls have used the share, and
+ * `capacity_unavailable` if others hold all places.
+ */
+export async function inShare<T>(
+  queue: FairQueue,
+  owner: string,
+  what: string,
+  work: () => T | Promise<T>,
+  { metrics, signal }: Pick<HttpDeps, 'metrics'> & { signal?: AbortSignal },
+): Promise<T> {
+  try {
+    return await queue.run(owner, work, signal);
+  } catch (error) {
+    if (!(error instanceof NoPlace)) throw error;
+    metrics.overload.inc({ reason: error.own ? 'share' : 'in_flight' });
+    if (!error.own)
+      throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
+    throw new ApiError('rate_limited', {
+      message: `Your other calls have used your share of this server for ${what}. Nothing was charged; make fewer of them at once, and retry with backoff.`,
+      reason: 'account_share',
+      headers: { 'retry-after': '2' },
+    });
+  }
 }
 
 const everyMs = 5_000;

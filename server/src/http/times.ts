@@ -25,6 +25,8 @@ export interface Times {
   stallLeastBytes: number;
   /** How long a repeated chat call waits for the first call with its Idempotency-Key. */
   repeatWaitMs: number;
+  /** How long a call waits for its account's share of work that accounts do in turns. */
+  shareWaitMs: number;
   /** A sum of usage that takes longer is refused. */
   usageSumMs: number;
   /** How often watched requests and accounts are checked, in case hints were lost. */
@@ -60,6 +62,7 @@ export const usualTimes: Times = {
   stallMs: 60_000,
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
+  shareWaitMs: 10_000,
   usageSumMs: 10_000,
   checkMs: 2_000,
   streamGrantsMs: 4_000,

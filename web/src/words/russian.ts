@@ -161,6 +161,8 @@ export const sentences: Record<string, string | string[]> = {
   // Reasons: the account and its people.
   access_over: 'Вы вышли или больше не состоите в этом аккаунте.',
   account_had: 'Вы уже состоите в аккаунте.',
+  account_share:
+    'Другие вызовы аккаунта заняли его долю этого сервера. Ничего не списано; делайте меньше таких вызовов сразу и повторите позже.',
   account_suspended: 'Аккаунт приостановлен. Обратитесь к оператору.',
   account_unknown: 'Такого аккаунта нет.',
   email_invalid: '«{email}» не адрес электронной почты.',

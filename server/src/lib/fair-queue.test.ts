@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { FairQueue, NoPlace, type FairQueueOptions } from './fair-queue.ts';
+
+/** A queue whose works begin and end by name, and what happened to them in this order. */
+function trial(options: Partial<FairQueueOptions>) {
+  const queue = new FairQueue({ places: 2, perOwner: 1, waitMs: 10_000, ...options });
+  const seen: string[] = [];
+  const ends = new Map<string, () => void>();
+  const work = (name: string) => () => {
+    seen.push(name);
+    return new Promise<void>((resolve) => ends.set(name, resolve));
+  };
+  return {
+    seen,
+    /** The first letter is the owner. */
+    ask: (name: string, signal?: AbortSignal) =>
+      queue.run(name[0]!, work(name), signal).catch((error: unknown) => {
+        seen.push(`${name} ${error instanceof NoPlace ? `own=${error.own}` : String(error)}`);
+      }),
+    end: async (name: string) => {
+      ends.get(name)!();
+      await turn();
+      await turn();
+    },
+  };
+}
+
+function clock(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  return (ms: number) => {
+    t.mock.timers.tick(ms);
+    return turn();
+  };
+}
+
+test('owners take turns, however much one of them asks for', async () => {
+  const { ask, end, seen } = trial({ places: 1 });
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void ask(name);
+  for (const name of ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']) await end(name);
+  assert.deepEqual(seen, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+});
+
+test('a free place stays free for others when an owner holds its share', async () => {
+  const { ask, end, seen } = trial({});
+  void ask('a1');
+  void ask('a2');
+  assert.deepEqual(seen, ['a1']);
+  void ask('b1');
+  assert.deepEqual(seen, ['a1', 'b1']);
+  await end('a1');
+  assert.deepEqual(seen, ['a1', 'b1', 'a2']);
+});
+
+test('who waits too long is told whether its own work was in the way', async (t) => {
+  const pass = clock(t);
+  const { ask, end, seen } = trial({});
+  void ask('a1');
+  void ask('b1');
+  void ask('a2');
+  void ask('c1');
+  await pass(9_999);
+  assert.deepEqual(seen, ['a1', 'b1']);
+  await pass(1);
+  assert.deepEqual(seen, ['a1', 'b1', 'a2 own=true', 'c1 own=false']);
+  await end('a1');
+  assert.equal(seen.length, 4, 'who has left gets no place');
+});
+
+test('an owner that had a place while it waited was in its own way', async (t) => {
+  const pass = clock(t);
+  const { ask, end, seen } = trial({ places: 1 });
+  for (const name of ['b1', 'a1', 'a2', 'b2']) void ask(name);
+  for (const name of ['b1', 'a1']) await end(name);
+  await pass(10_000);
+  assert.deepEqual(seen, ['b1', 'a1', 'b2', 'a2 own=true']);
+});
+
+test('work whose signal fires leaves the line, and no place is lost', async () => {
+  const { ask, end, seen } = trial({ places: 1 });
+  const leaver = new AbortController();
+  void ask('a1');
+  void ask('b1', leaver.signal);
+  void ask('c1');
+  leaver.abort('left');
+  await turn();
+  await ask('d1', leaver.signal);
+  await end('a1');
+  assert.deepEqual(seen, ['a1', 'b1 left', 'd1 left', 'c1']);
+});
+
+test('no more of one owner waits than allowed', async () => {
+  const { ask, end, seen } = trial({ places: 1, waitingMax: 1 });
+  for (const name of ['a1', 'a2', 'a3', 'b1']) void ask(name);
+  await turn();
+  assert.deepEqual(seen, ['a1', 'a3 own=true']);
+  for (const name of ['a1', 'b1', 'a2']) await end(name);
+  assert.deepEqual(seen, ['a1', 'a3 own=true', 'b1', 'a2']);
+});
+
+test('an owner rests in proportion to its work, and others have the place meanwhile', async (t) => {
+  const pass = clock(t);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { ask, end, seen } = trial({ places: 1, rest: 2 });
+  void ask('a1');
+  void ask('a2');
+  void ask('b1');
+  now = 50;
+  await end('a1');
+  await end('b1');
+  await pass(99);
+  assert.deepEqual(seen, ['a1', 'b1']);
+  await pass(1);
+  assert.deepEqual(seen, ['a1', 'b1', 'a2']);
+});
+
+test('failed work gives its place back, and its error goes to its caller', async () => {
+  const queue = new FairQueue({ places: 1, perOwner: 1, waitMs: 10_000 });
+  const failed = queue.run('a', () => {
+    throw new Error('no');
+  });
+  await assert.rejects(failed, /^Error: no$/);
+  assert.equal(await queue.run('a', () => 1), 1);
+});
+
+test('works that never wait leave turns of the event loop to others', async () => {
+  const queue = new FairQueue({ places: 1, perOwner: 1, waitMs: 10_000 });
+  const seen: string[] = [];
+  const all = ['a', 'b', 'a'].map((owner) => queue.run(owner, () => seen.push(owner)));
+  setImmediate(() => seen.push('other'));
+  await Promise.all(all);
+  assert.deepEqual(seen, ['a', 'other', 'b', 'a']);
+});

@@ -1,0 +1,136 @@
+export interface FairQueueOptions {
+  /** Works that run at the same time. */
+  places: number;
+  /** Places that one owner holds at most. */
+  perOwner: number;
+  waitMs: number;
+  /** Works of one owner that wait, to limit the memory. Beyond it `NoPlace` comes at once. */
+  waitingMax?: number;
+  /**
+   * An owner's share stays taken after the work for this many times as long as the work took, while
+   * others have the place. So with 1, an owner gets at most half of a place's time.
+   */
+  rest?: number;
+}
+
+/** Work waited too long for a place, or too much work of its owner waits already. */
+export class NoPlace extends Error {
+  /** True if other work of the owner was in the way; false if others held all places. */
+  readonly own: boolean;
+  constructor(own: boolean) {
+    super(own ? 'the owner has used its share' : 'others hold all places');
+    this.name = 'NoPlace';
+    this.own = own;
+  }
+}
+
+interface Owner {
+  name: string;
+  /** Places that it has, or rests from. */
+  held: number;
+  /** Works that have begun. */
+  begun: number;
+  /** Begins the works that wait, oldest first. */
+  waiting: Set<() => void>;
+}
+
+/** Places for work, which owners take in turns. Work that finds none free waits. */
+export class FairQueue {
+  readonly #options: Required<FairQueueOptions>;
+  /** Those that hold or wait. An owner moves to the end when it gets or leaves a place. */
+  readonly #owners = new Map<string, Owner>();
+  #free: number;
+
+  constructor(options: FairQueueOptions) {
+    this.#options = { waitingMax: 1_000, rest: 0, ...options };
+    this.#free = options.places;
+  }
+
+  /**
+   * Runs `work` as soon as its owner gets a place. Rejects with `NoPlace` after `waitMs`, and with
+   * the signal's reason if the signal fires before the work has begun.
+   */
+  async run<T>(name: string, work: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const owner = this.#owners.get(name) ?? { name, held: 0, begun: 0, waiting: new Set() };
+    if (this.#free > 0 && owner.held < this.#options.perOwner) this.#take(owner);
+    else await this.#turn(owner, signal);
+    const since = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#giveBack(owner, (performance.now() - since) * this.#options.rest);
+    }
+  }
+
+  #take(owner: Owner): void {
+    this.#free -= 1;
+    owner.held += 1;
+    owner.begun += 1;
+    this.#toEnd(owner);
+  }
+
+  #toEnd(owner: Owner): void {
+    this.#owners.delete(owner.name);
+    this.#owners.set(owner.name, owner);
+  }
+
+  #giveBack(owner: Owner, restMs: number): void {
+    const rested = () => {
+      owner.held -= 1;
+      this.#forget(owner);
+      this.#next();
+    };
+    // In another turn of the event loop, because work without waiting would otherwise block it.
+    setImmediate(() => {
+      this.#free += 1;
+      this.#toEnd(owner);
+      if (restMs < 1) return rested();
+      setTimeout(rested, restMs).unref();
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    for (const owner of this.#owners.values()) {
+      if (this.#free === 0) return;
+      const [begin] = owner.waiting;
+      if (!begin || owner.held >= this.#options.perOwner) continue;
+      owner.waiting.delete(begin);
+      this.#take(owner);
+      begin();
+    }
+  }
+
+  /** Waits until this owner has taken a place. */
+  async #turn(owner: Owner, signal?: AbortSignal): Promise<void> {
+    const { waitMs, waitingMax } = this.#options;
+    if (owner.waiting.size >= waitingMax) throw new NoPlace(true);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { begun } = owner;
+    const leave = (reason: unknown) => {
+      owner.waiting.delete(resolve);
+      this.#forget(owner);
+      reject(reason);
+    };
+    const timer = setTimeout(
+      () => leave(new NoPlace(owner.held > 0 || owner.begun > begun)),
+      waitMs,
+    );
+    const stop = () => leave(signal!.reason);
+    signal?.addEventListener('abort', stop);
+    owner.waiting.add(resolve);
+    this.#owners.set(owner.name, owner);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Otherwise the map would keep every owner for ever. */
+  #forget(owner: Owner): void {
+    if (owner.held === 0 && owner.waiting.size === 0) this.#owners.delete(owner.name);
+  }
+}

@@ -1,0 +1,63 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+
+/** The CPU time that large bodies take: one account cannot take it from the others. */
+
+let service: Service;
+let greedy: TestAccount;
+let other: TestAccount;
+before(async () => {
+  service = await startService({ times: { shareWaitMs: 100 } });
+  greedy = await service.account({ usd: 0 });
+  other = await service.account({ usd: 0 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const messages = [{ role: 'user', content: 'hello' }];
+const values = Array.from({ length: 90_000 }, (_, i) => i);
+const hello = { model: 'fake/chat', messages, max_tokens: 1 };
+
+/** Doors that read large bodies, with one that is answered or refused. */
+const doors: [path: string, body: object, status: number][] = [
+  ['/v1/messages/count_tokens', { model: 'fake/chat', messages, metadata: { values } }, 200],
+  ['/v1/messages/count_tokens', { messages, values }, 400],
+  ['/v1/messages', { ...hello, metadata: { values } }, 402],
+  ['/v1/chat/completions', { ...hello, values }, 402],
+  ['/v1/responses', { model: 'fake/chat', input: 'hello', values }, 402],
+  ['/v1/estimate', { model_id: 'fake/image', input: { prompt: 'x', values } }, 200],
+  ['/v1/queue/fake/image', { prompt: 'x', values }, 402],
+  ['/v1/images/generations', { model: 'fake/image', prompt: 'x', values }, 402],
+  ['/fal/fal.run/fake/image', { prompt: 'x', values }, 402],
+];
+
+describe('large bodies of one account', () => {
+  for (const [path, body, status] of doors) {
+    test(`to ${path} that end with ${status} wait for their share, those of others do not`, async () => {
+      const earlier = await traces(service);
+      const post = ({ key }: TestAccount, sent: object) =>
+        service.call('POST', path, { key, body: sent });
+      const [many, one] = await Promise.all([
+        Promise.all(Array.from({ length: 12 }, () => post(greedy, body))),
+        post(other, body),
+      ]);
+      assert.equal(one.status, status, one.text);
+      const refused = many.filter((reply) => reply.status === 429);
+      const rest = many.filter((reply) => reply.status !== 429);
+      assert.ok(refused.length > 0, 'those beyond the share are refused');
+      for (const reply of refused) {
+        assertRefused(reply, 'rate_limited');
+        assert.equal(reply.body.error.details.reason, 'account_share');
+        assert.match(reply.headers.get('retry-after')!, /^[1-9]\d*$/);
+      }
+      for (const reply of rest) assert.equal(reply.status, status, reply.text);
+      const later = await traces(service);
+      assert.deepEqual([later.reserved, later.charged], [earlier.reserved, earlier.charged]);
+    });
+  }
+});
