@@ -11,7 +11,7 @@ import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { Refused } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
-import { idHeaders, speaksMessages } from './speaks-messages.ts';
+import { speaksMessages, unstored, usualHeaders } from './speaks-messages.ts';
 
 /** The body of an error reply; `messagesError` and `falRefusal` adapt it for other clients. */
 export function errorBody(error: ApiError, requestId: string) {
@@ -49,7 +49,7 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
   // An invalid target is refused before any hook has set the headers.
   return reply
     .code(fal?.status ?? error.status)
-    .headers({ ...idHeaders(req.id, path), ...errorHeaders(error) })
+    .headers({ ...usualHeaders(req.id, path), ...unstored, ...errorHeaders(error) })
     .send(
       speaksMessages(path) ? messagesError(body.error, error.status) : { ...fal?.body, ...body },
     );

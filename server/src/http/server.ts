@@ -25,7 +25,7 @@ import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
 import type { WebRoute } from './session/routes.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
-import { idHeaders } from './speaks-messages.ts';
+import { unstored, usualHeaders } from './speaks-messages.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
 /** Longer than load balancers keep an idle connection, so that they close it before we do. */
@@ -96,7 +96,7 @@ export function createServer(
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page instead of JSON, and caches must not mix the two answers.
-    reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
+    reply.headers({ vary: 'accept', ...unstored });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
   });
@@ -134,7 +134,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onRequest', (req, reply, done) => {
     // Read once, because Fastify builds a new object at each access.
     const { url, config } = req.routeOptions;
-    reply.headers(idHeaders(req.id, url ?? req.url));
+    reply.headers(usualHeaders(req.id, url ?? req.url));
     // Keeping the connection open for another call would delay the stop.
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
@@ -287,6 +287,7 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
+      reply.headers(unstored);
       const judged = authenticate(req, reply, deps, route.scope);
       route.ahead?.(req, deps);
       const { caller, grant } = await judged;
@@ -307,6 +308,7 @@ function operatorHandlerOf(
 ): Pick<RouteOptions, 'handler' | 'onRequest'> {
   return {
     onRequest: async (req, reply) => {
+      reply.headers(unstored);
       const operator = await authenticateOperator(req, reply, scope, deps);
       req.belongsTo(operator.operator_key_id);
       Object.assign(req, { operator });
@@ -347,7 +349,7 @@ function refuseRaw(socket: Socket, status: number, text: string): void {
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${id}`,
+    ...Object.entries({ ...usualHeaders(id, ''), ...unstored }).map((pair) => pair.join(': ')),
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -6,7 +6,14 @@ export function speaksMessages(path: string): boolean {
   return /^(\/+v1)*\/+messages(?=[/?]|$)/.test(path);
 }
 
-/** The id of the call at this path. Anthropic's clients read it under a name of their own. */
-export function idHeaders(id: string, path: string): Record<string, string> {
-  return speaksMessages(path) ? { 'x-request-id': id, 'request-id': id } : { 'x-request-id': id };
+/**
+ * Headers of every reply at this path: the id of the call, which Anthropic's clients read under a
+ * name of their own, and that browsers must not guess the type of the body.
+ */
+export function usualHeaders(id: string, path: string): Record<string, string> {
+  const usual = { 'x-request-id': id, 'x-content-type-options': 'nosniff' };
+  return speaksMessages(path) ? { ...usual, 'request-id': id } : usual;
 }
+
+/** No cache keeps an error, or what a key may see. */
+export const unstored = { 'cache-control': 'no-store' } as const;

@@ -279,6 +279,7 @@ async function enter(
   { method, path, call }: Awaited<ReturnType<typeof callOf>>,
   column: Column,
   expected: number,
+  isForAll = false,
 ): Promise<void> {
   const about = `${method} ${path} with ${column}`;
   const mark = path.includes('?') ? '&' : '?';
@@ -289,6 +290,8 @@ async function enter(
   const reply = await (isLate ? working(answer) : answer);
   assert.equal(reply.status, expected, `${about}: ${reply.text.slice(0, 200)}`);
   if (expected >= 400) assertRefused(reply, codes[expected]!, { about });
+  assert.equal(reply.headers.get('x-content-type-options'), 'nosniff', about);
+  if (!isForAll) assert.match(reply.headers.get('cache-control') ?? '', /no-store|private/, about);
 }
 
 describe('the matrix of routes and callers', () => {
@@ -303,7 +306,7 @@ describe('the matrix of routes and callers', () => {
       const cells = columns.map((column, i) => ({ column, status: statuses[i]! }));
       const tried = cells.filter(({ column }) => isLong || isTried(column));
       for (const { column, status } of tried.filter((cell) => cell.status < 400))
-        await enter(await callOf(route), column, status);
+        await enter(await callOf(route), column, status, statuses[0]! < 400);
       const call = await callOf(route);
       const earlier = await traces(service);
       for (const { column, status } of tried.filter((cell) => cell.status >= 400))

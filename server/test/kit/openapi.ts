@@ -175,6 +175,8 @@ const ofHttp = [
   // Sent to browsers on every call, as api.md says.
   'access-control-allow-origin',
   'access-control-expose-headers',
+  'cache-control',
+  'x-content-type-options',
 ];
 ofHttp.push('transfer-encoding');
 

@@ -27,6 +27,7 @@ export function assertRefused(
 /** Like `assertRefused` for any code of the catalogue. Returns the code. */
 export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/, about);
+  assert.equal(reply.headers.get('cache-control'), 'no-store', about);
   const { message: told, detail, ...own } = ours(reply.body);
   // Fal's client reads these two fields; our own refusals do not have them.
   assert.equal(told === undefined, detail === undefined, about);
