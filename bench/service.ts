@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { migrate } from '../server/src/db/migrate.ts';
+import { schemaOfSession } from '../server/src/db/schema.ts';
 import { openDatabase, rawSql, type Database } from '../server/src/lib/sql/sql.ts';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
 import { deposit } from '../server/src/operations/accounts/deposit.ts';
@@ -61,6 +62,7 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
     max: 4,
     statementTimeoutMs: 120_000,
     applicationName: 'bench',
+    session: schemaOfSession,
   });
   await migrate(db);
   const running = new Set<ChildProcess>();

@@ -9,6 +9,7 @@ import {
   unsafeSettings,
   verifySchema,
 } from './db/migrate.ts';
+import { schemaOfSession } from './db/schema.ts';
 import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
@@ -52,6 +53,7 @@ export async function openServiceDatabase(
     max: config.FAREBOX_DATABASE_POOL,
     statementTimeoutMs,
     applicationName: name,
+    session: schemaOfSession,
     onError: throttled((told) => log.warn(told, 'a database connection was lost')),
     watch: outage,
   });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Database } from '../lib/sql/sql.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
+import { migrationNames, migrationsFolder } from './schema.ts';
 
-const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service uses the same one. */
 const lockKey = 770_219_001;
 /** Maximum number of tables listed when another program's database is refused. */
@@ -89,6 +89,10 @@ export async function migrate(db: Database): Promise<string[]> {
     const missing = wanted.slice(rows.length);
     for (const migration of missing) {
       await session.query('begin');
+      // Transactions of an older process end before the migration counts what they wrote, and
+      // later ones see its number and are refused. Each one locks a balance or writes a request.
+      if (migration.number > 1)
+        await session.query('lock table balances, requests in exclusive mode');
       await session.query(migration.text);
       await session.query('insert into migrations (number, name, sha256) values ($1, $2, $3)', [
         migration.number,
@@ -174,11 +178,10 @@ function verify(wanted: Migration[], applied: AppliedMigration[]): void {
   }
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+function readMigrations(): Promise<Migration[]> {
   return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(join(folder, name), 'utf8');
+    migrationNames.map(async (name) => {
+      const text = await readFile(join(migrationsFolder, name), 'utf8');
       return {
         number: Number(name.slice(0, 4)),
         name,

@@ -161,10 +161,14 @@ export const guards = {
   },
   /** Each trigger is followed by the source of its function. */
   trigger: {
-    operator_log: appendOnly('operator_log'),
+    accounts: ofVersion('accounts'),
+    keys: ofVersion('keys'),
+    operator_log: { ...appendOnly('operator_log'), ...ofVersion('operator_log') },
     receipts: appendOnly('receipts'),
+    requests: ofVersion('requests', 'INSERT OR DELETE OR UPDATE'),
     resolutions: appendOnly('resolutions'),
-    transfers: appendOnly('transfers'),
+    transfers: { ...appendOnly('transfers'), ...ofVersion('transfers', 'INSERT') },
+    vouchers: ofVersion('vouchers'),
   },
 };
 
@@ -175,6 +179,23 @@ function appendOnly(table: string) {
   const when = `BEFORE DELETE OR UPDATE OR TRUNCATE ON ${table} FOR EACH STATEMENT`;
   return {
     [name]: `CREATE TRIGGER ${name} ${when} EXECUTE FUNCTION refuse_change() AS ${refuses}`,
+  };
+}
+
+/** Refuses writes of a process that was made for an older schema. */
+function ofVersion(table: string, writes = 'INSERT OR UPDATE') {
+  const name = `${table}_version`;
+  const refuses = [
+    'declare needed integer := (select coalesce(max(number), 0) from migrations);',
+    "made_for integer := nullif(current_setting('farebox.schema', true), '');",
+    'begin if made_for >= needed then return null; end if;',
+    "raise exception 'the database is at migration %, and this session is made for %', needed,",
+    "coalesce(made_for::text, 'an older one') using errcode = 'read_only_sql_transaction',",
+    "hint = format('A session by hand needs: set farebox.schema = ''%s''', needed); end",
+  ].join(' ');
+  const when = `BEFORE ${writes} ON ${table} FOR EACH STATEMENT`;
+  return {
+    [name]: `CREATE TRIGGER ${name} ${when} EXECUTE FUNCTION refuse_older_version() AS ${refuses}`,
   };
 }
 

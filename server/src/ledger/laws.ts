@@ -336,7 +336,7 @@ export const laws: Law[] = [
   },
   {
     name: 'guards_stand',
-    says: "the constraints, unique indexes and append-only triggers that protect the books and the operator's log are present, enabled and unchanged, there is no other trigger or rule, and none of their tables is unlogged (a crash would empty it)",
+    says: "the constraints, unique indexes and triggers that protect the books and the operator's log are present, enabled and unchanged, there is no other trigger or rule, and none of their tables is unlogged (a crash would empty it)",
     broken: missingGuards,
   },
 ];

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
 import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { availableTo, payer, type Payer } from '../chains/scene.ts';
 import { playWorld, type PlayWorld } from '../chains/play-kit.ts';
@@ -51,7 +52,12 @@ export async function chaosOfDeposits(options: Options): Promise<DepositsReport>
   const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  const settings = { max: 4, statementTimeoutMs: 30_000, applicationName: 'chaos harness' };
+  const settings = {
+    max: 4,
+    statementTimeoutMs: 30_000,
+    applicationName: 'chaos harness',
+    session: schemaOfSession,
+  };
   const db = openDatabase({ connection: url, ...settings });
   const world = playWorld(200, chain);
   const endpoints = [await serveRpc(world.play.rpc), await serveRpc(world.play.rpc)];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
 import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
@@ -92,6 +93,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     max: 4,
     statementTimeoutMs: 30_000,
     applicationName: 'chaos harness',
+    session: schemaOfSession,
   });
   const upstream = await startPaidUpstream(options.seed);
   upstream.faults = options.upstreamFaults;

@@ -48,6 +48,7 @@ describe('migrating', () => {
 describe('a migration', () => {
   const folder = join(import.meta.dirname, '../../migrations');
   const apply = async (wanted: (name: string) => boolean) => {
+    await db.run(rawSql('create table if not exists migrations (number integer)'));
     for (const name of readdirSync(folder).toSorted().filter(wanted))
       await db.run(rawSql(readFileSync(join(folder, name), 'utf8')));
   };

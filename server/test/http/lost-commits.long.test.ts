@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { openEvents } from '../kit/events.ts';
@@ -59,6 +60,7 @@ before(async () => {
     max: 4,
     statementTimeoutMs: 5_000,
     applicationName: 'line',
+    session: schemaOfSession,
   });
   ({ app, base } = await service.another({}, { db }));
   account = await service.account();

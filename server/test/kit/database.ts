@@ -7,6 +7,7 @@ import pg from 'pg';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { socketOf } from '../../src/lib/sql/silence.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { atEnd } from './at-end.ts';
 
@@ -114,7 +115,13 @@ async function stateOf(db: Database): Promise<State> {
 }
 
 function open(connection: string): Database {
-  return openDatabase({ connection, max: 6, statementTimeoutMs: 30_000, applicationName: 'test' });
+  return openDatabase({
+    connection,
+    max: 6,
+    statementTimeoutMs: 30_000,
+    applicationName: 'test',
+    session: schemaOfSession,
+  });
 }
 
 interface Server {

@@ -8,6 +8,7 @@ import { usualTimes, type Times } from '../../src/http/times.ts';
 import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { proveBooks } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
@@ -238,7 +239,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   /** Starts another process of the fleet. */
   function enlist(http: boolean): Promise<{ app: App; base: string }> {
     const connection = database.url;
-    const name = { max: 6, statementTimeoutMs: 30_000, applicationName: 'test fleet' };
+    const name = {
+      max: 6,
+      statementTimeoutMs: 30_000,
+      applicationName: 'test fleet',
+      session: schemaOfSession,
+    };
     const db = openDatabase({ connection, ...name });
     pools.push(db);
     // The fleet has one public address.

@@ -115,6 +115,11 @@ const done: [law: string, what: string, sql: string][] = [
   ['guards_stand', 'the same of receipts', 'drop trigger receipts_append_only on receipts'],
   [
     'guards_stand',
+    'the trigger that refuses older versions, disabled',
+    'alter table requests disable trigger requests_version',
+  ],
+  [
+    'guards_stand',
     'the same of what became of unknown outcomes, disabled',
     'alter table resolutions disable trigger resolutions_append_only',
   ],
@@ -301,8 +306,8 @@ describe('the audit sees', () => {
              and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
          union all select 'trigger', tgrelid::regclass::text, tgname,
            pg_get_triggerdef(t.oid) || ' AS ' || prosrc from pg_trigger t join pg_proc p on p.oid = tgfoid
-           where tgrelid = any($1::regclass[]) and not tgisinternal`,
-        [tables],
+           where tgrelid = any($2::regclass[]) and not tgisinternal`,
+        [tables, [...new Set([...tables, ...Object.keys(guards.trigger)])]],
       ),
     );
     const kept = Object.entries(guards).flatMap(([guard, on_tables]) =>

@@ -59,6 +59,8 @@ export interface DatabaseOptions {
   /** A statement that runs longer is cancelled by the server. */
   statementTimeoutMs: number;
   applicationName: string;
+  /** A statement that each new connection runs first. */
+  session?: string;
   onError?: (error: Error) => void;
   /**
    * `answered` is called after each statement or transaction that succeeded, `failed` if the server
@@ -198,7 +200,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
   };
   const pool = new pg.Pool(config);
-  const limited = sessionSettings(options.statementTimeoutMs);
+  const { session, statementTimeoutMs } = options;
+  const limited = sessionSettings(session, statementTimeoutMs);
   const onError = options.onError ?? (() => {});
   // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
@@ -229,7 +232,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const client = new pg.Client({ ...rest, query_timeout: 0 });
       client.on('error', onError);
       await client.connect();
-      await client.query(sessionSettings(options.statementTimeoutMs, 0));
+      await client.query(sessionSettings(session, statementTimeoutMs, 0));
       return client;
     },
     checkout: () => pool.connect(),
@@ -242,10 +245,10 @@ export function openDatabase(options: DatabaseOptions): Database {
  * Sent after connecting, because a PgBouncer with default settings refuses a connection that states
  * these settings at its start.
  */
-function sessionSettings(idleMs: number, statementMs = idleMs): string {
+function sessionSettings(own: string | undefined, idleMs: number, statementMs = idleMs): string {
   // One plan suits lists of any length, and planning again costs more than most statements.
   return `set plan_cache_mode = force_generic_plan; set statement_timeout = ${statementMs};
-    set idle_in_transaction_session_timeout = ${idleMs}`;
+    set idle_in_transaction_session_timeout = ${idleMs}; ${own ?? ''}`;
 }
 
 /**

@@ -1,0 +1,19 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The schema that this version of the service is made for. */
+
+export const migrationsFolder = join(import.meta.dirname, '../../migrations');
+
+/** Names of the migrations, in order. */
+export const migrationNames: readonly string[] = readdirSync(migrationsFolder)
+  .filter((name) => name.endsWith('.sql'))
+  .toSorted();
+
+export const schemaNumber = migrationNames.length;
+
+/**
+ * Run by each new connection: the database refuses writes of a session that is made for another
+ * schema.
+ */
+export const schemaOfSession = `set farebox.schema = '${schemaNumber}'`;
