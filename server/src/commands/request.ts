@@ -4,6 +4,8 @@ import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';
+import { anyRequest } from '../db/requests/request-pages.ts';
+import { scanMax } from '../http/form.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
@@ -36,7 +38,8 @@ export async function list(context: Context, options: ListOptions): Promise<void
   const rows = await withDatabase(context, async (db) => {
     const named = options.account;
     const account_id = named === undefined ? null : (await needAccount(db, named)).id;
-    return requestLists.listAll(db, { account_id, status, model_id, limit });
+    const filter = { ...anyRequest, account_id, status, model_id };
+    return requestLists.newest(db, filter, { limit, look: scanMax });
   });
   const cells = rows.map((row) => [
     row.id,

@@ -165,12 +165,39 @@ export const guards = {
     keys: ofVersion('keys'),
     operator_log: { ...appendOnly('operator_log'), ...ofVersion('operator_log') },
     receipts: appendOnly('receipts'),
+    request_inputs: pairTriggers(),
     requests: ofVersion('requests', 'INSERT OR DELETE OR UPDATE'),
     resolutions: appendOnly('resolutions'),
     transfers: { ...appendOnly('transfers'), ...ofVersion('transfers', 'INSERT') },
     vouchers: ofVersion('vouchers'),
   },
 };
+
+/** The pairs of metadata by which requests are found. */
+function pairTriggers() {
+  const keeps = `begin
+    if tg_op = 'UPDATE' then
+      delete from metadata_pairs p using jsonb_each_text(old.metadata) pair (name, value)
+        where p.account_id = old.account_id and p.name = pair.name and p.value = pair.value
+          and p.request_id = old.request_id;
+    end if;
+    insert into metadata_pairs
+      select new.account_id, name, value, new.request_id
+      from jsonb_each_text(new.metadata) pair (name, value) where value is not null
+      on conflict do nothing;
+    return null;
+  end`.replaceAll(/\s+/g, ' ');
+  const trigger = (name: string, event: string, when: string) =>
+    `CREATE TRIGGER ${name} AFTER ${event} ON request_inputs FOR EACH ROW WHEN ((${when})) EXECUTE FUNCTION keep_metadata_pairs() AS ${keeps}`;
+  return {
+    metadata_kept: trigger('metadata_kept', 'INSERT', 'new.metadata IS NOT NULL'),
+    metadata_changed: trigger(
+      'metadata_changed',
+      'UPDATE OF metadata',
+      'new.metadata IS DISTINCT FROM old.metadata',
+    ),
+  };
+}
 
 function appendOnly(table: string) {
   const name = `${table}_append_only`;

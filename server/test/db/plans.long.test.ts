@@ -43,6 +43,7 @@ import {
 } from '../../src/ledger/statement.ts';
 import { transfersBelow, transfersReach } from '../../src/ledger/transfers.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
+import { firstId } from '../../src/lib/id.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -90,16 +91,16 @@ after(() => database.close());
 const madeAt = (n: number) => n * 65_536 + 3;
 
 const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
-const filter = {
-  status: null,
-  model_id: null,
-  key_id: null,
-  metadata: null,
-  from_ms: null,
-  to_ms: null,
-  below_id: null,
-  limit: 21,
-};
+/** A page of the API's list. */
+const listed = (
+  c: Connection,
+  { below_id = null, ...more }: Partial<lines.PageFilter & lines.PageBounds>,
+) =>
+  requestLists.list(
+    c,
+    { ...lines.anyRequest, ...more },
+    { below_id, limit: 21, look: more.look ?? 1_000 },
+  );
 
 const pageFilter = (account_id: string) => ({
   account_id,
@@ -161,6 +162,7 @@ const growing = new Set([
   'key_windows',
   'requests',
   'request_inputs',
+  'metadata_pairs',
   'request_results',
   'attempts',
   'outputs',
@@ -313,12 +315,11 @@ const asked: Record<string, Ask> = {
   'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
   'who still looks': (c) =>
     people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
-  'list requests': (c) => requestLists.list(c, { ...filter, account_id: sample.account }),
+  'list requests': (c) => listed(c, { account_id: sample.account }),
   'list requests, the next page': (c) =>
-    requestLists.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
+    listed(c, { account_id: sample.account, below_id: sample.request }),
   'list requests of one model and state': (c) =>
-    requestLists.list(c, {
-      ...filter,
+    listed(c, {
       account_id: sample.account,
       status: 'FAILED',
       model_id: 'm',
@@ -468,7 +469,7 @@ describe('no whole table is read to', () => {
 
 describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
-    'the first requests': (c) => requestLists.list(c, { ...filter, account_id: sample.big }),
+    'the first requests': (c) => listed(c, { account_id: sample.big }),
     'the first page of requests': (c) =>
       lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
     'a page of requests long ago': (c) =>
@@ -484,18 +485,17 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
         look: 1_000,
       }),
     'requests from the middle': (c) =>
-      requestLists.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
+      listed(c, { account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
-      requestLists.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
+      listed(c, { account_id: sample.big, from_ms: madeAt(19_990) }),
     'requests before a moment long ago': (c) =>
-      requestLists.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
+      listed(c, { account_id: sample.big, to_ms: madeAt(4_002) }),
     'failed requests among many others': (c) =>
-      requestLists.list(c, { ...filter, account_id: sample.big, status: 'FAILED' }),
+      listed(c, { account_id: sample.big, status: 'FAILED' }),
     'cancelled requests, of which there are none': (c) =>
-      requestLists.list(c, { ...filter, account_id: sample.big, status: 'CANCELLED' }),
+      listed(c, { account_id: sample.big, status: 'CANCELLED' }),
     'queued requests, from the middle': (c) =>
-      requestLists.list(c, {
-        ...filter,
+      listed(c, {
         account_id: sample.big,
         status: 'IN_QUEUE',
         below_id: sample.middle,
@@ -519,6 +519,8 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
         below_seq: 20_000n,
         limit: 21,
       }),
+    'failed notifications, of which there are none': (c) =>
+      deliveries.list(c, { account_id: sample.big, failed: true, below_id: null, limit: 21 }),
     'an event that is due, among many': (c) => operatorEvents.claimNext(c, 60),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
   };
@@ -532,21 +534,67 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
   }
 });
 
-// These statements are not prepared, so PostgreSQL plans them for their values.
-describe('requests are found by metadata, which reads few others', () => {
-  const asked: Record<string, string>[] = [
-    { customer: 'c300' },
-    { env: 'prod' },
-    { customer: 'none' },
-  ];
-  for (const metadata of asked)
-    test(JSON.stringify(metadata), async () => {
-      const [one] = await statementsOf((c) =>
-        requestLists.list(c, { ...filter, account_id: sample.big, metadata }),
-      );
-      const plan = await planFor(one!, 'analyze, ');
-      assert.ok(rowsRead(plan) <= 100, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
+describe('a search reads few blocks, however many requests the account has', () => {
+  // All its 5,000 requests have env=prod, ten have customer=c300, and none has the others.
+  const searches: Record<string, [most: number, Partial<lines.PageFilter>]> = {
+    'a pair of few': [300, { metadata: { customer: 'c300' } }],
+    'a pair of all': [300, { metadata: { env: 'prod' } }],
+    'a pair of none': [50, { metadata: { tenant: 'nobody' } }],
+    'two pairs, of all and of few': [400, { metadata: { env: 'prod', customer: 'c300' } }],
+    'two pairs, of all and of none': [50, { metadata: { env: 'prod', tenant: 'nobody' } }],
+    'a pair of few and another model': [200, { metadata: { customer: 'c300' }, model_id: 'rare' }],
+    'a pair of all and another model': [1_100, { metadata: { env: 'prod' }, model_id: 'rare' }],
+    'a pair of all and another key': [1_100, { metadata: { env: 'prod' }, key_id: uuid }],
+    'a pair of all in a period long ago': [
+      300,
+      { metadata: { env: 'prod' }, from_ms: madeAt(3_000), to_ms: madeAt(4_002) },
+    ],
+    'a pair of all that failed, in a period': [
+      600,
+      { metadata: { env: 'prod' }, status: 'FAILED', from_ms: madeAt(3_000), to_ms: madeAt(3_202) },
+    ],
+    'another model': [1_100, { model_id: 'rare' }],
+    'another key': [1_100, { key_id: uuid }],
+    'another model, failed': [50, { model_id: 'rare', status: 'FAILED' }],
+    'another model in a period': [
+      200,
+      { model_id: 'rare', from_ms: madeAt(3_000), to_ms: madeAt(3_202) },
+    ],
+  };
+  for (const [what, [most, more]] of Object.entries(searches))
+    test(what, async () => {
+      const asked = { ...lines.anyRequest, account_id: sample.big, ...more };
+      const bounds = { below_id: null, look: 1_000, limit: 21 };
+      const parts: Record<string, Ask> = {
+        list: (c) => requestLists.list(c, asked, bounds),
+        ids: (c) => lines.idsBelow(c, asked, bounds),
+        newer: (c) => lines.idsAbove(c, asked, { ...bounds, above_id: firstId }),
+        reach: (c) => lines.reach(c, asked, bounds),
+      };
+      for (const [part, ask] of Object.entries(parts)) {
+        const [one] = await statementsOf(ask);
+        const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
+        const plans = [
+          await planFor(one!, 'analyze, buffers, '),
+          await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, '),
+        ];
+        for (const plan of plans)
+          assert.ok(
+            blocks(plan) <= most,
+            `${part}: ${blocks(plan)} blocks: ${JSON.stringify(plan)}`,
+          );
+      }
     });
+
+  test("the operator's list, of a model that hardly any request has", async () => {
+    const asked = { ...lines.anyRequest, model_id: 'rare' };
+    const [one] = await statementsOf((c) =>
+      requestLists.newest(c, asked, { limit: 21, look: 1_000 }),
+    );
+    const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
+    const plan = await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, ');
+    assert.ok(blocks(plan) <= 1_100, `${blocks(plan)} blocks: ${JSON.stringify(plan)}`);
+  });
 });
 
 describe('usage reads the requests of its account and period, and few others', () => {
@@ -572,6 +620,8 @@ interface Node {
   'Actual Rows'?: number;
   'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
   Plans?: Node[];
 }
 
@@ -622,6 +672,11 @@ function rowsRead(node: Node): number {
   return Math.max(node['Relation Name'] ? rows : 0, ...(node.Plans ?? []).map(rowsRead));
 }
 
+/** Blocks that the statement read, from memory or disk. */
+function blocks(node: Node): number {
+  return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
+}
+
 function wholeTables(node: Node): string[] {
   const below = (node.Plans ?? []).flatMap(wholeTables);
   const table = node['Relation Name'];
@@ -665,7 +720,7 @@ async function fill(): Promise<void> {
     insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;
     insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)
       select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
-    insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
+    insert into webhook_deliveries (request_id, attempt, account_id, url, status, duration_ms) select request, 1, account, 'u', 200, 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
       select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
     insert into vouchers (id, code_hash, last4, amount_usd_micro, note, redeemed_at, redeemed_by)

@@ -1,14 +1,13 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 
-/**
- * The SQL condition that a request of the account has all these pairs. `id` and `account` are SQL.
- * Without pairs, callers leave the condition out, because it could not use the index of pairs.
- */
+/** The SQL conditions that a request of the account has all these pairs. */
 export function hasPairs(
   pairs: Metadata,
   { id, account }: { id: string; account: string },
   bind: (value: unknown) => string,
 ): string {
-  return `${id} in (select request_id from request_inputs where account_id = ${account}
-    and metadata is not null and metadata @> ${bind(JSON.stringify(pairs))}::jsonb)`;
+  const ofPair = ([name, value]: [string, string]) =>
+    `${id} in (select request_id from metadata_pairs where account_id = ${account}
+      and name = ${bind(name)} and value = ${bind(value)})`;
+  return Object.entries(pairs).map(ofPair).join(' and ');
 }

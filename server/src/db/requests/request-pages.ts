@@ -2,7 +2,6 @@ import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
 import { firstId, idsWritten, lastId } from '../../lib/id.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
-import { hasPairs } from './metadata.ts';
 import type { RequestRow } from './requests.ts';
 
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
@@ -65,6 +64,18 @@ export interface PageFilter {
   last_id: string | null;
 }
 
+/** The filter that every request matches. */
+export const anyRequest: PageFilter = {
+  account_id: null,
+  status: null,
+  model_id: null,
+  key_id: null,
+  from_ms: null,
+  to_ms: null,
+  first_id: null,
+  last_id: null,
+};
+
 export interface PageBounds {
   /** Only requests older than this one. */
   below_id: string | null;
@@ -73,15 +84,34 @@ export interface PageBounds {
   look: number;
 }
 
+/** A request found by metadata takes about ten times as many reads. */
+const pairedShare = 10;
+/** A search by several pairs reads the rarest; the requests of each are counted up to here. */
+const countMax = 200;
+
+/** The end of a page where its search begins, and its direction. */
+interface Way {
+  sort: 'asc' | 'desc';
+  /** Exclusive; null: from the first or the last request. */
+  from: string | null;
+}
+
+export const below = (from: string | null): Way => ({ sort: 'desc', from });
+
 /** No index contains `created_at`; bounds on the ids limit the search to a narrow period. */
-function stretch({ from_ms, to_ms, first_id, last_id }: PageFilter) {
+function stretch(
+  { from_ms, to_ms, first_id, last_id }: PageFilter,
+  { sort, from }: Way,
+  id: string,
+) {
   const written = idsWritten(from_ms, to_ms);
   const first = first_id ?? firstId;
   const last = last_id ?? lastId;
-  return {
-    first: written.first > first ? written.first : first,
-    last: written.last < last ? written.last : last,
-  };
+  const past = sort === 'desc' ? '<' : '>';
+  return (bind: (value: unknown) => string) =>
+    `${id} >= ${bind(written.first > first ? written.first : first)}::uuid
+      and ${id} <= ${bind(written.last < last ? written.last : last)}::uuid
+      and ${id} ${past} ${bind(from ?? (sort === 'desc' ? lastId : firstId))}::uuid`;
 }
 
 /** Changes the SQL text, because a search over all accounts needs another index. */
@@ -89,35 +119,98 @@ function ofAccount({ account_id }: PageFilter): Fragment {
   return account_id === null ? () => 'true' : (bind) => `account_id = ${bind(account_id)}`;
 }
 
-function paired({ account_id, metadata = null }: PageFilter): Fragment {
-  if (metadata === null) return () => 'true';
-  return (bind) => hasPairs(metadata, { id: 'id', account: bind(account_id) }, bind);
+/**
+ * A partial index has the few requests of an account that are not COMPLETED. PostgreSQL uses it
+ * only if the SQL text itself contains that condition.
+ */
+function inState({ account_id, status }: PageFilter): Fragment {
+  if (account_id === null || status === null || status === 'COMPLETED') return () => 'true';
+  return (bind) => `status = ${bind(status)} and status <> 'COMPLETED'`;
+}
+
+/** At most `look` requests, in order, whether they match or not. All of them are in one index. */
+function candidates(filter: PageFilter, way: Way, look: number): Fragment {
+  if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, look);
+  const bounds = stretch(filter, way, 'id');
+  return (bind) => `
+    select id, status, model_id, key_id, upstream, created_at from requests
+    where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)} and ${bounds(bind)}
+    order by id ${way.sort} limit ${bind(look)}::int`;
+}
+
+/** Requests of the account that have one of these pairs: the pair that the fewest have. */
+function pairedCandidates(
+  filter: PageFilter,
+  metadata: Metadata,
+  way: Way,
+  look: number,
+): Fragment {
+  const bounds = stretch(filter, way, 'request_id');
+  return (bind) => {
+    const account = `account_id = ${bind(filter.account_id)}::uuid`;
+    const pairs = `${bind(JSON.stringify(metadata))}::jsonb`;
+    return `
+    with rarest as materialized (
+      select name, value from jsonb_each_text(${pairs}) n (name, value)
+      order by (select count(*) from (
+        select from metadata_pairs p where ${account} and p.name = n.name and p.value = n.value
+          and ${bounds(bind)} limit ${countMax}) few)
+      limit 1
+    )
+    select request_id as id from metadata_pairs
+    where ${account} and name = (select name from rarest) and value = (select value from rarest)
+      and ${bounds(bind)}
+    order by request_id ${way.sort} limit ${bind(Math.ceil(look / pairedShare))}::int`;
+  };
+}
+
+/** The candidates with the fields that a filter compares. */
+function searched(filter: PageFilter, way: Way, look: number): Fragment {
+  const found = candidates(filter, way, look);
+  if (!filter.metadata) return found;
+  // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
+  return (bind) => `
+    select c.id, r.* from (${found(bind)}) c cross join lateral (
+      select status, model_id, key_id, upstream, created_at from requests
+      where id = c.id and ${ofAccount(filter)(bind)} limit 1
+    ) r order by c.id ${way.sort}`;
+}
+
+/** The other pairs: every candidate has one of them already. */
+function hasAll({ metadata }: PageFilter): Fragment {
+  if (!metadata || Object.keys(metadata).length === 1) return () => 'true';
+  return (bind) => `(select i.metadata @> ${bind(JSON.stringify(metadata))}::jsonb
+      from request_inputs i where i.request_id = r.id)`;
+}
+
+/** The ids of a page, in order. Reads at most `look` requests. */
+export function matching(
+  filter: PageFilter,
+  way: Way,
+  { limit, look }: Omit<PageBounds, 'below_id'>,
+): Fragment {
+  const { status, model_id, key_id, upstream = null, from_ms, to_ms } = filter;
+  const ms = `* interval '1 ms'`;
+  return (bind) => `
+    select id from (${searched(filter, way, look)(bind)}) r
+    where (${bind(status)}::text is null or status = ${bind(status)})
+      and (${bind(model_id)}::text is null or model_id = ${bind(model_id)})
+      and (${bind(key_id)}::uuid is null or key_id = ${bind(key_id)})
+      and (${bind(upstream)}::text is null or upstream = ${bind(upstream)})
+      and created_at >= coalesce('epoch'::timestamptz + ${bind(from_ms)}::float8 ${ms}, '-infinity')
+      and created_at < coalesce('epoch'::timestamptz + ${bind(to_ms)}::float8 ${ms}, 'infinity')
+      and ${hasAll(filter)(bind)}
+    order by id ${way.sort} limit ${bind(limit)}::int`;
 }
 
 /** Matching ids, newest first. */
 export async function idsBelow(
   db: Connection,
   filter: PageFilter,
-  { below_id, limit, look }: PageBounds,
+  { below_id, ...bounds }: PageBounds,
 ): Promise<string[]> {
-  const { first, last } = stretch(filter);
   const rows = await db.run<{ id: string }>(sql`
-    select id from (
-      select id, status, model_id, key_id, upstream, created_at from requests
-      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
-        and id < ${below_id ?? lastId}::uuid
-      order by id desc limit ${look}::int
-    ) r
-    where (${filter.status}::text is null or status = ${filter.status})
-      and (${filter.model_id}::text is null or model_id = ${filter.model_id})
-      and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
-      and ${paired(filter)}
-      and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
-      and created_at >= coalesce('epoch'::timestamptz
-        + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')
-      and created_at < coalesce('epoch'::timestamptz
-        + ${filter.to_ms}::float8 * interval '1 ms', 'infinity')
-    order by id desc limit ${limit}::int`);
+    select id from (${matching(filter, below(below_id), bounds)}) m order by id desc`);
   return rows.map(({ id }) => id);
 }
 
@@ -125,26 +218,11 @@ export async function idsBelow(
 export async function idsAbove(
   db: Connection,
   filter: PageFilter,
-  { above_id, limit, look }: { above_id: string; limit: number; look: number },
+  { above_id, ...bounds }: { above_id: string; limit: number; look: number },
 ): Promise<string[]> {
-  const { first, last } = stretch(filter);
+  const way: Way = { sort: 'asc', from: above_id };
   const rows = await db.run<{ id: string }>(sql`
-    select id from (
-      select id, status, model_id, key_id, upstream, created_at from requests
-      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
-        and id > ${above_id}::uuid
-      order by id limit ${look}::int
-    ) r
-    where (${filter.status}::text is null or status = ${filter.status})
-      and (${filter.model_id}::text is null or model_id = ${filter.model_id})
-      and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
-      and ${paired(filter)}
-      and (${filter.upstream ?? null}::text is null or upstream = ${filter.upstream ?? null})
-      and created_at >= coalesce('epoch'::timestamptz
-        + ${filter.from_ms}::float8 * interval '1 ms', '-infinity')
-      and created_at < coalesce('epoch'::timestamptz
-        + ${filter.to_ms}::float8 * interval '1 ms', 'infinity')
-    order by id limit ${limit}::int`);
+    select id from (${matching(filter, way, bounds)}) m order by id`);
   return rows.map(({ id }) => id);
 }
 
@@ -154,14 +232,38 @@ export async function reach(
   filter: PageFilter,
   { below_id, look }: Pick<PageBounds, 'below_id' | 'look'>,
 ): Promise<{ id: string; created_at: Date } | null> {
-  const { first, last } = stretch(filter);
+  const most = filter.metadata ? Math.ceil(look / pairedShare) : look;
   const [row] = await db.run<{ id: string; created_at: Date }>(sql`
     select id, created_at from requests where id = (
-      select id from requests
-      where ${ofAccount(filter)} and id >= ${first}::uuid and id <= ${last}::uuid
-        and id < ${below_id ?? lastId}::uuid
-      order by id desc offset ${look - 1}::int limit 1)`);
+      select id from (${candidates(filter, below(below_id), look)}) c
+      order by id desc offset ${most - 1}::int limit 1)`);
   return row ?? null;
+}
+
+export interface Page {
+  /** Newest first. */
+  ids: string[];
+  /** Further requests match. */
+  more: boolean;
+  /** The last request that was searched, if the search ended before the page was full. */
+  reached: { id: string; created_at: Date } | null;
+}
+
+/** A page of matching requests, and where the next one begins. */
+export async function pageBelow(
+  db: Connection,
+  filter: PageFilter,
+  { limit, ...bounds }: PageBounds,
+): Promise<Page> {
+  const ids = await idsBelow(db, filter, { ...bounds, limit: limit + 1 });
+  const more = ids.length > limit;
+  const reached = more ? null : await reach(db, filter, bounds);
+  return { ids: ids.slice(0, limit), more, reached };
+}
+
+/** The id below which the next page begins; null: there is none. */
+export function nextBelow({ ids, more, reached }: Page): string | null {
+  return (more ? ids.at(-1) : reached?.id) ?? null;
 }
 
 /** The open requests among the `newest` of each account. */

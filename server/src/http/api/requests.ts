@@ -14,13 +14,14 @@ import {
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
+import { anyRequest, reach } from '../../db/requests/request-pages.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom, scanMax } from '../form.ts';
 import type { At } from '../path.ts';
 import {
   choice,
@@ -276,7 +277,8 @@ export const list = keyedEndpoint(
     const { limit, status: state = null, model_id = null, key_id = null } = query;
     if (model_id === '')
       throw badField('model_id', 'the id of a model, as GET /v1/models lists it');
-    const rows = await requestLists.list(deps.db, {
+    const filter = {
+      ...anyRequest,
       account_id: req.caller.account_id,
       status: state,
       model_id,
@@ -284,10 +286,12 @@ export const list = keyedEndpoint(
       metadata: metadataAsked(objectOf(req.query)),
       from_ms: query.from === undefined ? null : Date.parse(query.from),
       to_ms: query.to === undefined ? null : Date.parse(query.to),
-      below_id: query.cursor ?? null,
-      limit: limit + 1,
-    });
-    return pageFrom(rows, query, (row) => listEntry(row, deps.links));
+    };
+    const bounds = { below_id: query.cursor ?? null, look: scanMax };
+    const rows = await requestLists.list(deps.db, filter, { ...bounds, limit: limit + 1 });
+    const page = pageFrom(rows, query, (row) => listEntry(row, deps.links));
+    if (page.next_cursor !== null) return page;
+    return { ...page, next_cursor: (await reach(deps.db, filter, bounds))?.id ?? null };
   },
 );
 

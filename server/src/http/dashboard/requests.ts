@@ -78,13 +78,9 @@ export const list = endpoint(
   },
 );
 
-interface Found {
-  ids: string[];
-  more: boolean;
+interface Found extends pages.Page {
   /** There is nothing newer. */
   isTop: boolean;
-  /** The last request that was searched, if there are more to search. */
-  reached: { id: string; created_at: Date } | null;
 }
 
 async function pageBelow(
@@ -93,11 +89,8 @@ async function pageBelow(
   limit: number,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<Found> {
-  const bounds = { below_id, limit: limit + 1, look: scanMax };
-  const ids = await pages.idsBelow(db, filter, bounds);
-  const more = ids.length > limit;
-  const reached = more ? null : await pages.reach(db, filter, bounds);
-  return { ids: ids.slice(0, limit), more, reached, isTop: below_id === null };
+  const page = await pages.pageBelow(db, filter, { below_id, limit, look: scanMax });
+  return { ...page, isTop: below_id === null };
 }
 
 async function pageAbove(

@@ -2,7 +2,12 @@ import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import { findInput, findFull, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
-import { idsBelow, reach, type PageFilter } from '../../db/requests/request-pages.ts';
+import {
+  anyRequest,
+  nextBelow,
+  pageBelow,
+  type PageFilter,
+} from '../../db/requests/request-pages.ts';
 import { attemptsOf } from '../../db/requests/request-lists.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -113,18 +118,6 @@ const OperatorRequest = named(
   }),
 );
 
-/** The filter that every request matches. */
-export const anyRequest: PageFilter = {
-  account_id: null,
-  status: null,
-  model_id: null,
-  key_id: null,
-  from_ms: null,
-  to_ms: null,
-  first_id: null,
-  last_id: null,
-};
-
 /** GET /accounts/:account_id/requests */
 export const list = endpoint(
   {
@@ -145,14 +138,9 @@ export async function pageOfRequests(
   filter: PageFilter,
   { cursor, limit }: { cursor?: string; limit: number },
 ) {
-  const below_id = cursor ?? null;
-  const bounds = { below_id, limit: limit + 1, look: scanMax };
-  const ids = await idsBelow(db, filter, bounds);
-  const shown = ids.slice(0, limit);
-  const more = ids.length > limit;
-  const next = more ? shown.at(-1) : (await reach(db, filter, bounds))?.id;
-  const rows = await withMargins(db, shown);
-  return { data: rows.map(view), next_cursor: next ?? null };
+  const page = await pageBelow(db, filter, { below_id: cursor ?? null, limit, look: scanMax });
+  const rows = await withMargins(db, page.ids);
+  return { data: rows.map(view), next_cursor: nextBelow(page) };
 }
 
 function view<Row extends MarginRow>(row: Row) {

@@ -14,7 +14,9 @@ export const listRequests: RouteDocs = {
   operationId: 'listRequests',
   tag: 'Requests',
   summary: 'List requests',
-  description: "The account's requests, chat calls included, newest first.",
+  description:
+    "The account's requests, chat calls included, newest first. A search that matches little may " +
+    'give a page with few entries and a `next_cursor`: go on until `next_cursor` is null.',
   query: { status: 'Only requests in this state.' },
   replies: {
     200: {

@@ -12,7 +12,8 @@ import {
   pageQuery,
   text,
 } from '../../schemas/schema.ts';
-import { anyRequest, pageOfRequests, RequestMargin } from '../requests.ts';
+import { pageOfRequests, RequestMargin } from '../requests.ts';
+import { anyRequest } from '../../../db/requests/request-pages.ts';
 import { read } from './endpoint.ts';
 
 const AnyRequest = named(
