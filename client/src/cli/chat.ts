@@ -12,7 +12,7 @@ import {
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { chargeHint, failureMessage } from './failure.ts';
-import { stdinText } from './jobs/input.ts';
+import { stdinText } from './text.ts';
 import { didYouMean, priceText } from './models.ts';
 import type { Context } from './verb.ts';
 import { readSettings } from './settings.ts';

@@ -4,7 +4,8 @@ import { exits, Stop, usage } from './exits.ts';
 import { stopOf } from './failure.ts';
 import type { Context } from './verb.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
-import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal/terminal.ts';
+import { canAsk, oneLine, print, printJson, remark, tell } from './terminal/terminal.ts';
+import { readStdin } from './text.ts';
 
 export async function login(
   { json, quiet }: Context,

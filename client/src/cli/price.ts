@@ -26,7 +26,7 @@ export async function price(
 ): Promise<void> {
   const client = keyed(context);
   const model = await findModel(context, id);
-  const input = await readInput(model, values, options);
+  const input = await readInput(model, values, options, context.quiet);
   if (model.kind === 'text') demandTokens(model, input);
   const estimate = await client.estimate(model.id, input);
   warnOfUnknown(estimate);

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
-import { bold, count, linesOf, moment, remark, run, several, usd, verb } from './verb.ts';
+import { bold, count, linesOf, moment, once, remark, run, several, usd, verb } from './verb.ts';
 
 /**
  * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
@@ -171,11 +171,11 @@ function addRuns(program: Command): void {
   const runs = withInput(
     verb(program, 'run', 'run a model: show the price, wait, save the outputs'),
   )
-    .option('-o, --out <path>', 'file or folder for the outputs; "-" writes one to stdout')
+    .option('-o, --out <path>', 'file or folder for the outputs; "-" writes one to stdout', once)
     .option('-f, --force', 'replace existing files')
     .option('-y, --yes', 'do not ask about the price')
     .option('--max-usd <amount>', 'spend at most this; lower prices need no confirmation', usd)
-    .option('--webhook <url>', 'notify this address when the request ends')
+    .option('--webhook <url>', 'notify this address when the request ends', once)
     .option('--metadata <name=value>', 'a pair of your own; may be repeated', several)
     .option('--no-wait', 'submit only, and print the id')
     .option('--no-save', 'wait, but do not save the outputs')
@@ -216,7 +216,7 @@ function addRuns(program: Command): void {
       '[message...]',
       'send this, print the reply and end; a final "-" adds the text from stdin; default: a conversation, or the message from a pipe',
     )
-    .option('-s, --system <text>', 'instructions for the model')
+    .option('-s, --system <text>', 'instructions for the model', once)
     .option('--max-tokens <n>', 'maximum length of a reply, in tokens', count)
     .action(run(async () => (await import('./chat.ts')).chat));
   remark(chat, {
@@ -355,11 +355,14 @@ const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']
 function withInput(command: Command): Command {
   return command
     .argument('<model>', 'its id, as `fare models` lists it')
-    .argument('[values...]', 'inputs as key=value; key=@path for a local file')
-    .option('--prompt <text>', 'what to make; "-" reads it from stdin')
+    .argument(
+      '[values...]',
+      'inputs as key=value; key=@path uploads a file into a media field, and is the text of the file elsewhere',
+    )
+    .option('--prompt <text>', 'what to make; "-" reads it from stdin', once)
     .option('--image <file>', 'an image: path, address or file id; may be repeated', several)
     .option('--video <file>', 'a video, given like --image', several)
     .option('--audio <file>', 'audio, given like --image', several)
     .option('--set <key=value>', 'one more input, like the values after the model', several)
-    .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
+    .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin', once);
 }

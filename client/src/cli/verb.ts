@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { usage } from './exits.ts';
 import { wrap } from './terminal/terminal.ts';
 
 /** The parts that verbs are declared with. */
@@ -43,6 +44,8 @@ export function run(load: () => Promise<Verb>) {
   return async (...args: unknown[]) => {
     const command = args.at(-1);
     if (!(command instanceof Command)) throw new TypeError('Commander gives the command last');
+    const odd = process.argv.slice(2).find((text) => text.includes('\uFFFD'));
+    if (odd !== undefined) throw usage(`${JSON.stringify(odd)} is not in UTF-8.`);
     const { json, quiet } = command.optsWithGlobals();
     // Commander fills a verb's parameters from the arguments and options that are declared above.
     const verbOf = (await load()) as (context: Context, ...args: unknown[]) => Promise<void>;
@@ -64,6 +67,12 @@ export function several(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
+/** Refuses an option that is repeated: the last one would win silently. */
+export function once(text: string, before: string | undefined): string {
+  if (before !== undefined) throw new InvalidArgumentError('It is given twice.');
+  return text;
+}
+
 export function count(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('It must be a whole number above 0.');
@@ -80,8 +89,9 @@ export function moment(text: string): Date {
   return new Date(text);
 }
 
-export function usd(text: string): string {
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
+/** An amount as prices are printed: `0.50` or `$0.50`. */
+export function usd(text: string, before: string | undefined): string {
+  if (!/^\$?\d{1,9}(\.\d{1,6})?$/.test(text))
     throw new InvalidArgumentError('It must be an amount in USD, such as 0.50.');
-  return text;
+  return once(text.replace('$', ''), before);
 }

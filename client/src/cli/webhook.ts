@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { FareboxError, formatUsd, verifyWebhook } from '../index.ts';
 import { usage } from './exits.ts';
-import { stdinText } from './jobs/input.ts';
+import { stdinText } from './text.ts';
 import type { Context } from './verb.ts';
 import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal/terminal.ts';
 import { objectOf } from '../unknown.ts';

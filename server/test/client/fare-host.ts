@@ -10,6 +10,7 @@ export interface Command {
   args: string[];
   env: Record<string, string | undefined>;
   dir: string;
+  /** The bytes as Latin-1. */
   stdin: string;
 }
 
@@ -40,7 +41,10 @@ async function run({ args, env, dir, stdin }: Command): Promise<Ended> {
   for (const [name, value] of Object.entries(env))
     if (value !== undefined) process.env[name] = value;
   process.argv = [...process.argv.slice(0, 2), ...args];
-  set('stdin', Readable.from(stdin === '' ? [] : [Buffer.from(stdin)], { objectMode: false }));
+  set(
+    'stdin',
+    Readable.from(stdin === '' ? [] : [Buffer.from(stdin, 'latin1')], { objectMode: false }),
+  );
   const [stdout, stderr] = [collected('stdout'), collected('stderr')];
   const code = await buildProgram()
     .parseAsync()

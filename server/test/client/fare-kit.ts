@@ -74,8 +74,8 @@ export interface Running {
 }
 
 export interface RunHow {
-  /** Text on stdin; null: stdin stays open. */
-  stdin?: string | null;
+  /** The bytes of stdin; null: it stays open. */
+  stdin?: string | Buffer | null;
   env?: Record<string, string | undefined>;
 }
 
@@ -133,7 +133,7 @@ export function homeOf(service: Service, key: string | null): Home {
     },
     run(args, how = {}) {
       if (isLong) return home.start(args, how).ended;
-      const stdin = how.stdin ?? '';
+      const stdin = Buffer.from(how.stdin ?? '').toString('latin1');
       return inHost({ args, env: { ...env, ...how.env }, dir, stdin });
     },
   };
@@ -145,12 +145,16 @@ const idle: ChildProcess[] = [];
 
 async function inHost(command: Command): Promise<Ran> {
   const host = idle.pop() ?? newHost();
-  host.send(command);
-  const ended = once(host, 'message') as Promise<[Ended]>;
-  const died = once(host, 'exit').then(([code]) => {
-    throw new Error(`fare ${command.args.join(' ')} ended its process with ${code}`);
+  const { code, stdout, stderr } = await new Promise<Ended>((resolve, reject) => {
+    const died = (code: number | null) =>
+      reject(new Error(`fare ${command.args.join(' ')} ended its process with ${code}`));
+    host.once('exit', died);
+    host.once('message', (ended: Ended) => {
+      host.off('exit', died);
+      resolve(ended);
+    });
+    host.send(command);
   });
-  const [{ code, stdout, stderr }] = await Promise.race([ended, died]);
   idle.push(host);
   return ranWith(code, stdout, stderr);
 }

@@ -114,12 +114,12 @@ describe('fare run', () => {
 
   inLong('a local file is uploaded once, however often it stands in the input', async () => {
     fs.writeFileSync(path.join(home.dir, 'a.png'), tinyPng);
-    const twice = ['--image', './a.png', 'mask=@./a.png', '--no-save'];
+    const twice = ['--image', './a.png', 'mask_url=@./a.png', '--no-save'];
     const ran = well(await home.run([...cat, ...twice]));
     assert.equal(ran.stderr.match(/Uploaded a\.png, 70 B, image\/png/g)?.length, 1);
-    const { image_url, mask } = service.fake.starts.at(-1)!.input as Record<string, string>;
+    const { image_url, mask_url } = service.fake.starts.at(-1)!.input as Record<string, string>;
     assert.ok(image_url);
-    assert.equal(mask, image_url);
+    assert.equal(mask_url, image_url);
   });
 
   test('invalid arguments are refused before anything is spent', async () => {

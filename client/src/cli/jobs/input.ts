@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { file, type Model } from '../../index.ts';
-import { isObject, itemsOf, messageOf } from '../../unknown.ts';
+import { isObject } from '../../unknown.ts';
 import { usage } from '../exits.ts';
-import { readStdin } from '../terminal/terminal.ts';
+import { remark } from '../terminal/terminal.ts';
+import { fileText, stdinText } from '../text.ts';
 
 /** Builds a model's input from the command line. */
 
@@ -31,65 +32,94 @@ export interface Schema {
   maximum?: number;
 }
 
+/**
+ * The input that the command line gives. Values replace those of `--input`; any other input that is
+ * given twice is refused.
+ */
 export async function readInput(
   model: Model,
   values: string[],
   options: InputOptions,
+  quiet: boolean,
 ): Promise<Fields> {
   const schema = schemaOf(model);
-  if (options.input === '-' && options.prompt === '-')
-    throw usage('Only one of --input and --prompt can be read from stdin.');
-  const input: Fields = options.input === undefined ? {} : await readJson(options.input);
+  const base = options.input === undefined ? {} : await readJson(options.input);
+  const given: Fields = {};
+  const put = (name: string, value: unknown) => {
+    if (Object.hasOwn(given, name)) throw usage(`${name} is given twice.`, 'Give it once.');
+    given[name] = value;
+  };
   if (options.prompt !== undefined)
-    input.prompt = options.prompt === '-' ? (await stdinText()).trimEnd() : options.prompt;
+    put('prompt', options.prompt === '-' ? (await stdinText()).trimEnd() : options.prompt);
   for (const medium of ['image', 'video', 'audio'] as const) {
-    const given = options[medium];
-    if (given) placeMedia(model, schema, medium, given, input);
+    const files = options[medium];
+    if (files) put(...placedMedia(model, schema, medium, files));
   }
-  const lists = new Set<string>();
+  const lists = new Map<string, unknown[]>();
   for (const pair of [...values, ...(options.set ?? [])]) {
-    const [, name, text] = /^([^=\s]+?)=([^]*)$/.exec(pair) ?? [];
-    if (name === undefined || text === undefined) {
-      throw usage(
-        `${JSON.stringify(pair)} is not an input.`,
-        'Inputs look like key=value; a prompt goes into --prompt "…".',
-      );
-    }
-    const value = valueOf(schema.properties?.[name], text);
+    const [name, text] = partsOf(pair);
+    const field = schema.properties?.[name];
+    const value = await givenValue(name, text, schema);
+    if (!typesOf(field).has('array') || Array.isArray(value)) put(name, value);
     // A repeated name adds to a list.
-    if (typesOf(schema.properties?.[name]).has('array') && !Array.isArray(value)) {
-      const before = lists.has(name) ? itemsOf(input[name]) : [];
-      lists.add(name);
-      input[name] = [...before, value];
-    } else input[name] = value;
+    else if (lists.has(name)) lists.get(name)!.push(value);
+    else {
+      lists.set(name, [value]);
+      put(name, lists.get(name));
+    }
   }
-  return input;
+  for (const name of Object.keys(given))
+    if (Object.hasOwn(base, name))
+      remark(quiet, `${name} replaces the one in ${sourceOf(options.input!)}.`);
+  return { ...base, ...given };
+}
+
+function partsOf(pair: string): [name: string, text: string] {
+  const [, name, text] = /^([^=\s]+?)=([^]*)$/.exec(pair) ?? [];
+  if (name !== undefined && text !== undefined) return [name, text];
+  throw usage(
+    `${JSON.stringify(pair)} is not an input.`,
+    'Inputs look like key=value; a prompt goes into --prompt "…".',
+  );
 }
 
 async function readJson(file: string): Promise<Fields> {
-  const text = file === '-' ? await stdinText() : readText(file);
+  const text = file === '-' ? await stdinText() : fileText(file);
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
     // Reported below.
   }
-  throw usage(`${file === '-' ? 'The input on stdin' : file} is not a JSON object.`);
+  throw usage(`${sourceOf(file)} is not a JSON object.`);
 }
 
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw usage(`${file} cannot be read: ${messageOf(error)}`);
+function sourceOf(file: string): string {
+  return file === '-' ? 'the input on stdin' : file;
+}
+
+/** `@path` is an upload in a media field; elsewhere it stands for the text of the file. */
+async function givenValue(name: string, text: string, schema: Schema): Promise<unknown> {
+  const field = schema.properties?.[name];
+  if (!text.startsWith('@')) return valueOf(field, text);
+  const path = text.slice(1);
+  if (!isMediaField(name)) {
+    const said = path === '-' ? await stdinText() : fileText(path, textHint(schema));
+    return valueOf(field, said.trimEnd());
   }
+  if (path !== '-') return localFile(path);
+  throw usage(`${name} cannot be read from stdin.`, `Upload it first: ${name}=$(fare upload -)`);
 }
 
-/** All of stdin. Throws on a terminal, because a pipe is expected. */
-export async function stdinText(): Promise<string> {
-  if (process.stdin.isTTY)
-    throw usage('Nothing can be read, because stdin is a terminal.', 'Pipe the text in.');
-  return readStdin();
+/** The service finds media by the names of their fields. */
+function isMediaField(name: string): boolean {
+  return /(^|_)urls?$/.test(name);
+}
+
+function textHint({ properties = {} }: Schema): string {
+  const media = Object.keys(properties).filter(isMediaField);
+  const uploads = media.length > 0 ? ` Files to upload go into ${media.join(', ')}.` : '';
+  return `key=@path stands for the text of a file; a prompt that begins with @ goes into --prompt.${uploads}`;
 }
 
 export function schemaOf({ input_schema }: Model): Schema {
@@ -105,11 +135,8 @@ function typesOf(schema: Schema | undefined): Set<string> {
   return new Set([...own, ...named, ...parts.flatMap((part) => [...typesOf(part)])]);
 }
 
-/**
- * `@path` is a file. For other texts the schema decides the type; the service validates the value.
- */
+/** The value of a text. The schema decides its type; the service validates it. */
 export function valueOf(schema: Schema | undefined, text: string): unknown {
-  if (text.startsWith('@')) return localFile(text.slice(1));
   const types = typesOf(schema);
   if (types.size === 1 && types.has('string')) return text;
   let value: unknown;
@@ -125,29 +152,27 @@ export function valueOf(schema: Schema | undefined, text: string): unknown {
   return fits || !types.has('string') ? value : text;
 }
 
-function placeMedia(
+/** The field for the files of `--image`, `--video` or `--audio`, and its value. */
+function placedMedia(
   model: Model,
   schema: Schema,
   medium: string,
   given: string[],
-  input: Fields,
-): void {
+): [name: string, value: unknown] {
   const names = Object.keys(schema.properties ?? {});
   const lists = (name: string) => typesOf(schema.properties?.[name]).has('array');
   const ofMedium = names.filter(
-    (name) => name.includes(medium) && /_?urls?$/.test(name) && !/^(end|mask)_/.test(name),
+    (name) => name.includes(medium) && isMediaField(name) && !/^(end|mask)_/.test(name),
   );
   const single = [`${medium}_url`, ...ofMedium].find(
     (name) => names.includes(name) && !lists(name),
   );
   const list = [`${medium}_urls`, ...ofMedium].find((name) => names.includes(name) && lists(name));
   const files = given.map(mediaOf);
-  if (list !== undefined && (files.length > 1 || single === undefined)) input[list] = files;
-  else if (single !== undefined && files.length === 1) input[single] = files[0];
-  else {
-    const takes = single === undefined ? `takes no --${medium}` : `takes one --${medium} only`;
-    throw usage(`${model.id} ${takes}.`, `Its inputs are: ${names.join(', ')}.`);
-  }
+  if (list !== undefined && (files.length > 1 || single === undefined)) return [list, files];
+  if (single !== undefined && files.length === 1) return [single, files[0]];
+  const takes = single === undefined ? `takes no --${medium}` : `takes one --${medium} only`;
+  throw usage(`${model.id} ${takes}.`, `Its inputs are: ${names.join(', ')}.`);
 }
 
 /** Addresses, file ids and the sandbox's samples are sent unchanged. */

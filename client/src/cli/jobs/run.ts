@@ -42,7 +42,7 @@ export async function runModel(
   if (out === '-' && context.json) throw usage('--out - and --json cannot both use stdout.');
   checkJobs();
   const metadata = readPairs(options.metadata);
-  const input = await readInput(model, values, options);
+  const input = await readInput(model, values, options, context.quiet);
   if (options.save) checkOut(out, force);
   const estimate = await client.estimate(model.id, input);
   warnOfUnknown(estimate);

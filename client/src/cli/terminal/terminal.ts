@@ -250,10 +250,3 @@ export function secondsText(ms: number): string {
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
-
-/** All of stdin. A synchronous read would fail while the pipe is still empty. */
-export async function readStdin(): Promise<string> {
-  let text = '';
-  for await (const part of process.stdin.setEncoding('utf8')) text += part;
-  return text;
-}
