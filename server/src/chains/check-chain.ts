@@ -1,14 +1,14 @@
 import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
 import { isObject, type Json } from '../lib/json.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { QuestionLimits } from './limits.ts';
+import { QuestionLimits, type QuestionSize } from './limits.ts';
 import {
   demandSetting,
   WrongSetting,
   type ChainEndpoint,
   type ChainEndpoints,
 } from './read-chain.ts';
-import type { Rpc } from './rpc.ts';
+import { RpcError, type Rpc } from './rpc.ts';
 import { readBlock, readFinal, readHead, type Block } from './scan.ts';
 import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';
 
@@ -118,18 +118,21 @@ async function checkLogs(
   addresses: readonly string[],
 ): Promise<string> {
   const limits = new QuestionLimits();
+  const ask = (size: QuestionSize) => {
+    const from = height - BigInt(size.blocks) + 1n;
+    const topics = [transferTopic, null, addresses.slice(0, size.addresses).map(topicOf)];
+    return logsOf(rpc, tokens, from < 0n ? 0n : from, height, topics);
+  };
   for (;;) {
     const size = {
       blocks: limits.blocks,
       addresses: Math.min(limits.addresses, addresses.length),
     };
-    const from = height - BigInt(size.blocks) + 1n;
-    const topics = [transferTopic, null, addresses.slice(0, size.addresses).map(topicOf)];
     try {
-      await logsOf(rpc, tokens, from < 0n ? 0n : from, height, topics);
+      await ask(size);
       return `answers eth_getLogs for ${size.blocks} blocks and ${size.addresses} addresses at once`;
     } catch (error) {
-      if (!limits.refused(error, size)) throw error;
+      await limits.shrink(error, size, ask);
     }
   }
 }
@@ -180,7 +183,7 @@ async function logsOf(
   const range = { fromBlock: hexOf(from), toBlock: hexOf(to) };
   const logs = await rpc('eth_getLogs', [{ address, ...range, topics }]);
   if (Array.isArray(logs) && logs.every(isObject)) return logs;
-  throw new Error('eth_getLogs: not a list of logs');
+  throw new RpcError('eth_getLogs', null, 'the answer is not a list of logs');
 }
 
 async function tried(work: () => Promise<Line | string>): Promise<Line> {

@@ -9,28 +9,25 @@ export interface QuestionSize {
 
 /** Most endpoints take 2,000 blocks or more. Some take any number of addresses. */
 export const firstQuestion: QuestionSize = { blocks: 2_000, addresses: 10_000 };
+const smallestQuestion: QuestionSize = { blocks: 1, addresses: 1 };
 /** Nodes take this many addresses. A larger question that is refused is repeated with this many. */
 const usualAddresses = 1_000;
-/** After this many answers the questions grow again, because only some ranges are crowded. */
-const growsAfter = 20;
-
-const tooManyAddresses =
-  /max (addresses|topics)|too many (topics|addresses)|maximum of [\d,]+ parameters/i;
-const tooMuch =
-  /range|limit|too (many|large|big|wide)|more than|exceed|size|time[d ]?-?out|10000 results/i;
-const namedBlocks =
-  /(?:limit of|block range:|up to a|maximum(?: is| of)?:?|limited to(?: a)?) ?([\d,]+)/i;
-const namedTopics = /topics: ?([\d,]+)|maximum of ([\d,]+) parameters/i;
 /**
- * Codes of refusals that may be about the size. -32005 means "too many results" at some endpoints
- * and "too many requests" at others; a smaller question is right for both.
+ * After so many answers the questions grow again, because a limit may change, and only some ranges
+ * are crowded. The number is larger for an endpoint that refuses what has grown.
  */
-const sizeCodes = new Set([-32005, -32602, -32000, -32600, 400, 413]);
+const growsAfter = { least: 20, most: 320 };
+
+/** Whether a refusal in these words may name the number that the endpoint takes. */
+const isNaming = { blocks: /block|range/i, addresses: /address|topic|param/i };
+
+/** Asks a question of this size at the place where a larger one was refused. */
+export type AskSized = (size: QuestionSize) => Promise<unknown>;
 
 export class QuestionLimits {
   #now: QuestionSize = { ...firstQuestion };
-  /** The largest question to try. A limit that the endpoint has named is never exceeded again. */
-  #most: QuestionSize = { ...firstQuestion };
+  #growsAfter = growsAfter.least;
+  #hasGrown = false;
   #answers = 0;
 
   get blocks(): number {
@@ -43,53 +40,55 @@ export class QuestionLimits {
 
   answered(): void {
     this.#answers += 1;
-    if (this.#answers < growsAfter) return;
+    if (this.#answers < this.#growsAfter) return;
     this.#answers = 0;
+    this.#hasGrown = true;
+    this.#growsAfter = Math.max(growsAfter.least, this.#growsAfter / 2);
     this.#now = {
-      blocks: Math.min(this.#most.blocks, this.#now.blocks * 2),
-      addresses: Math.min(this.#most.addresses, this.#now.addresses * 2),
+      blocks: Math.min(firstQuestion.blocks, this.#now.blocks * 2),
+      addresses: Math.min(firstQuestion.addresses, this.#now.addresses * 2),
     };
   }
 
-  /** Makes the next question smaller. False: the refusal was not about the size. */
-  refused(error: unknown, asked: QuestionSize): boolean {
-    if (!(error instanceof RpcError)) return false;
-    this.#answers = 0;
-    const { code, text } = error;
-    const isTry = asked.addresses > usualAddresses;
-    if (tooManyAddresses.test(text) && asked.addresses > 1) {
-      const named = namedIn(namedTopics, text);
-      const isNamed = named !== null && named < asked.addresses;
-      return this.#shrink('addresses', asked, isTry && !isNamed ? usualAddresses : named);
-    }
-    // No reply came. The next read asks for less; this read ends, because an endpoint that hangs
-    // would delay it for long.
-    if (code === null) {
-      if (isTry) this.#shrink('addresses', asked, usualAddresses);
-      else if (asked.blocks > 1) this.#shrink('blocks', asked, null);
-      return false;
-    }
-    const isOfSize = sizeCodes.has(code) && tooMuch.test(text);
-    const named = isOfSize && /range|block/i.test(text) ? namedIn(namedBlocks, text) : null;
-    if (isTry && named === null) {
-      this.#now.addresses = usualAddresses;
-      return true;
-    }
-    if (!isOfSize) return false;
-    if (asked.blocks > 1) return this.#shrink('blocks', asked, named);
-    return asked.addresses > 1 && this.#shrink('addresses', asked, null);
+  /**
+   * Makes the next questions smaller if that helps, whatever the words of the refusal: endpoints
+   * have too many of them. The same words may mean an outage, a wrong key or a limit of calls, so
+   * smaller questions are asked to find out. Rejects if the endpoint refuses even one block and one
+   * address, and the size stays.
+   */
+  async shrink(error: unknown, asked: QuestionSize, ask: AskSized): Promise<void> {
+    if (!(error instanceof RpcError) || asked.blocks * asked.addresses === 1) throw error;
+    await ask(smallestQuestion);
+    const isOfBlocks =
+      asked.addresses === 1 ||
+      (asked.blocks > 1 && (await isAnswered(ask({ ...asked, blocks: 1 }))));
+    this.refused(error, asked, isOfBlocks ? 'blocks' : 'addresses');
   }
 
-  #shrink(part: keyof QuestionSize, asked: QuestionSize, named: number | null): true {
-    const isRule = named !== null && named > 0 && named < asked[part];
-    this.#now[part] = isRule ? named : Math.floor(asked[part] / 2);
-    if (isRule) this.#most[part] = named;
-    return true;
+  /** Makes the next questions smaller in this part: as small as the refusal says, or half. */
+  refused({ text }: RpcError, asked: QuestionSize, part: keyof QuestionSize = 'blocks'): void {
+    const named = isNaming[part].test(text) ? namedIn(text, asked[part]) : null;
+    const isCrowd = part === 'addresses' && asked.addresses > usualAddresses;
+    this.#now[part] = named ?? (isCrowd ? usualAddresses : Math.floor(asked[part] / 2));
+    if (named !== null) this.#growsAfter = growsAfter.most;
+    else if (this.#hasGrown) this.#growsAfter = Math.min(growsAfter.most, this.#growsAfter * 4);
+    this.#hasGrown = false;
+    this.#answers = 0;
   }
 }
 
-function namedIn(pattern: RegExp, text: string): number | null {
-  const [, ...groups] = pattern.exec(text) ?? [];
-  const found = groups.find((group) => group !== undefined);
-  return found === undefined ? null : Number(found.replaceAll(',', ''));
+function isAnswered(answer: Promise<unknown>): Promise<boolean> {
+  return answer.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The largest number in the text that is smaller than this one; null if there is none. */
+function namedIn(text: string, than: number): number | null {
+  const numbers = text.match(/(?<![\w.])\d[\d,]*(?![\w.]*[a-z])/gi) ?? [];
+  const smaller = numbers
+    .map((found) => Number(found.replaceAll(',', '')))
+    .filter((number) => number > 0 && number < than);
+  return smaller.length === 0 ? null : Math.max(...smaller);
 }

@@ -4,8 +4,8 @@ import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/tr
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
 import {
-  BadAnswer,
   demandBlock,
+  demandOrder,
   lower,
   readChainId,
   readDecimals,
@@ -14,6 +14,7 @@ import {
   readTransfers,
   type Block,
 } from './scan.ts';
+import { BadAnswer } from './wire.ts';
 import { Witness, type KnownTransfer } from './witness.ts';
 
 /** One endpoint of a chain that is read. */
@@ -85,9 +86,10 @@ export async function readChain(
 ): Promise<ChainReading> {
   const [{ rpc }, ...more] = endpoints;
   // guard: replaced-block-stops
-  if (cursor !== null && cursor.hash !== null) await demandSame(rpc, cursor.height, cursor.hash);
+  const before = cursor?.hash ? await demandSame(rpc, cursor.height, cursor.hash) : null;
   const head = await readHead(rpc);
   const newest = await readFinal(rpc, chain, head);
+  if (before && newest) demandOrder(before, newest);
   const from = cursor === null ? BigInt(chain.start_height ?? head) : cursor.height + 1n;
   const read = from - 1n;
   const most = newest === null ? read : lower(newest.height, read + blocksMax);
@@ -110,7 +112,7 @@ export async function readChain(
   const others = more.map((each) => new Witness(chain, each.rpc));
   const isPaid = found.some(({ block_height }) => block_height <= most);
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
-  const scanned = target < from ? null : await demandBlock(rpc, target);
+  const scanned = target < from ? null : await blockAfter(rpc, target, before, newest);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
   // guard: only-final-is-credited (off: found)
   const wanted = found.filter(isFinal);
@@ -272,10 +274,24 @@ async function checkedOf(
   return checked;
 }
 
-async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<void> {
+async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<Block> {
   const block = await demandBlock(rpc, height);
   if (block.hash !== hash)
     throw new ReplacedBlock(`block ${height} was ${hash} and is ${block.hash} now`);
+  return block;
+}
+
+/** A final block whose time is not before that of its parent. */
+async function blockAfter(
+  rpc: Rpc,
+  height: bigint,
+  ...known: readonly (Block | null)[]
+): Promise<Block> {
+  const at = (wanted: bigint) =>
+    known.find((each) => each?.height === wanted) ?? demandBlock(rpc, wanted);
+  const block = await at(height);
+  if (height > 0n) demandOrder(await at(height - 1n), block);
+  return block;
 }
 
 function higher(one: bigint, other: bigint): bigint {

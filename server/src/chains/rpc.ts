@@ -1,4 +1,5 @@
 import { FetchError, isSuccess, type Fetch } from '../lib/outbound/fetch.ts';
+import { faultIn, faults } from '../lib/outbound/fetch-error.ts';
 import { isObject } from '../lib/json.ts';
 
 /** JSON-RPC over HTTP, as the endpoints of blockchains speak it. */
@@ -8,6 +9,10 @@ const maxBytes = 16 * 1024 * 1024;
 /** Maximum number of characters of a reply in an error. */
 const shownMax = 300;
 
+interface RpcErrorFacts extends ErrorOptions {
+  retry_after_seconds?: number | null;
+}
+
 /** An endpoint refused a call, or sent no usable reply. */
 export class RpcError extends Error {
   readonly method: string;
@@ -15,13 +20,16 @@ export class RpcError extends Error {
   readonly code: number | null;
   /** The endpoint's own words, or ours. */
   readonly text: string;
+  /** The time that the endpoint asks its callers to wait; null: it names none. */
+  readonly retry_after_seconds: number | null;
 
-  constructor(method: string, code: number | null, text: string, options?: ErrorOptions) {
-    super(`${method}: ${code === null ? '' : `${code} `}${text}`, options);
+  constructor(method: string, code: number | null, text: string, facts: RpcErrorFacts = {}) {
+    super(`${method}: ${code === null ? '' : `${code} `}${text}`, { cause: facts.cause });
     this.name = 'RpcError';
     this.method = method;
     this.code = code;
     this.text = text;
+    this.retry_after_seconds = facts.retry_after_seconds ?? null;
   }
 }
 
@@ -50,23 +58,51 @@ export function openRpc(fetch: Fetch, endpoint: Endpoint, signal?: AbortSignal):
       })
       .catch((error: unknown) => {
         if (!(error instanceof FetchError)) throw error;
-        throw new RpcError(method, null, `no reply (${error.kind})`, { cause: error });
+        throw new RpcError(method, null, noReply(error), { cause: error });
       });
-    if (reply.truncated) throw new RpcError(method, 413, 'the reply is too large');
+    const { status, headers } = reply;
+    const wait = retryAfterSeconds(headers['retry-after']);
+    const refusal = (code: number, words: string) =>
+      new RpcError(method, code, shown(words), { retry_after_seconds: wait });
+    if (reply.truncated) throw refusal(413, 'the reply is too large');
     const text = Buffer.from(reply.body).toString('utf8');
     const body = parsed(text);
-    const { status } = reply;
-    if (isObject(body) && isObject(body.error)) {
-      const { code, message } = body.error;
-      throw new RpcError(method, typeof code === 'number' ? code : status, shown(String(message)));
-    }
-    if (!isSuccess(status)) throw new RpcError(method, status, shown(text));
+    // Some services answer with a list of one.
+    const [answer] = Array.isArray(body) ? body : [body];
+    if (isObject(answer) && answer.error != null)
+      throw refusal(codeOf(answer.error) ?? status, wordsOf(answer.error));
+    if (!isSuccess(status)) throw refusal(status, text);
     // A cached page, or a proxy that mixes replies up, must not be taken for the answer.
     // guard: reply-is-to-this-call
-    if (!isObject(body) || body.id !== id || !('result' in body))
-      throw new RpcError(method, status, 'not the reply to this call');
-    return body.result;
+    if (!isObject(answer) || answer.id !== id || !('result' in answer))
+      throw refusal(status, `not the reply to this call${body === undefined ? `: ${text}` : ''}`);
+    return answer.result;
   };
+}
+
+/** Why no reply came, without the host: it may contain a key. */
+function noReply({ kind, message }: FetchError): string {
+  const fault = faultIn(message);
+  return `no reply (${kind})${fault === null ? '' : `: ${faults[fault]}`}`;
+}
+
+function codeOf(error: unknown): number | null {
+  const code = isObject(error) ? Number(error.code ?? NaN) : NaN;
+  return Number.isSafeInteger(code) ? code : null;
+}
+
+/** The words of an error. Some endpoints give the reason in `data` only. */
+function wordsOf(error: unknown): string {
+  if (!isObject(error)) return String(error);
+  const { message, data } = error;
+  const words = [message, data].filter((each) => each != null && each !== '');
+  if (words.length === 0) return JSON.stringify(error);
+  return words.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join(': ');
+}
+
+/** The seconds that a service asks callers to wait; null: it asks nothing, or names a date. */
+function retryAfterSeconds(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : null;
 }
 
 function parsed(text: string): unknown {
@@ -77,6 +113,8 @@ function parsed(text: string): unknown {
   }
 }
 
+/** The text in one line. Whole pages of HTML come, too. */
 function shown(text: string): string {
-  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > shownMax ? `${line.slice(0, shownMax)}…` : line;
 }

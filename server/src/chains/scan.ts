@@ -1,19 +1,26 @@
 import type { Chain } from '../core/deposit/chain.ts';
-import type { SeenTransfer } from '../core/deposit/transfer.ts';
+import type { BlockRange, SeenTransfer } from '../core/deposit/transfer.ts';
 import { isObject, type Json } from '../lib/json.ts';
-import type { QuestionLimits } from './limits.ts';
-import type { Rpc } from './rpc.ts';
-import { decimalsCall, hexOf, topicOf, transferTopic } from './wire.ts';
+import type { QuestionLimits, QuestionSize } from './limits.ts';
+import { RpcError, type Rpc } from './rpc.ts';
+import {
+  addressIn,
+  BadAnswer,
+  decimalsCall,
+  hex,
+  heightIn,
+  hexOf,
+  quantity,
+  timeIn,
+  topicOf,
+  transferTopic,
+  word,
+} from './wire.ts';
 
 /**
  * Reads transfers of tokens from a chain. EVM chains and TRON answer the same calls. Each answer is
  * checked: what does not fit the question is an error and never skipped.
  */
-
-/** An endpoint's answer does not fit the question. */
-export class BadAnswer extends Error {
-  override readonly name = 'BadAnswer';
-}
 
 export interface Block {
   height: bigint;
@@ -27,7 +34,7 @@ export async function readChainId(call: Rpc): Promise<bigint> {
 }
 
 export async function readHead(call: Rpc): Promise<bigint> {
-  return quantity(await call('eth_blockNumber'), 'a height');
+  return heightIn(await call('eth_blockNumber'));
 }
 
 /** How many decimals a token has by its own contract. */
@@ -42,11 +49,22 @@ export async function readBlock(call: Rpc, which: bigint | 'finalized'): Promise
   const block = await call('eth_getBlockByNumber', [name, false]);
   if (block === null) return null;
   if (!isObject(block)) throw new BadAnswer('eth_getBlockByNumber: not a block');
-  const height = quantity(block.number, 'a height');
+  const height = heightIn(block.number);
   if (which !== 'finalized' && height !== which)
     throw new BadAnswer(`asked for block ${which}, got ${height}`);
-  const seconds = Number(quantity(block.timestamp, 'a time'));
-  return { height, hash: word(block.hash, 'a block hash'), at: new Date(seconds * 1000) };
+  return { height, hash: word(block.hash, 'a block hash'), at: timeIn(block.timestamp) };
+}
+
+/** Throws `BadAnswer` if a block has an earlier time than one before it. */
+export function demandOrder(...blocks: readonly Block[]): void {
+  const [earlier, ...later] = blocks;
+  if (!earlier) return;
+  for (const block of later)
+    if (block.height > earlier.height && block.at < earlier.at)
+      throw new BadAnswer(
+        `the block's time is before that of an earlier block: ${block.height} has ${block.at.toISOString()}, ${earlier.height} has ${earlier.at.toISOString()}`,
+      );
+  demandOrder(...later);
 }
 
 /**
@@ -90,12 +108,8 @@ export async function readTransfers(
   const watched = new Set(addresses);
   const padded = addresses.map(topicOf);
   const { tokens, to, isNoted } = range;
-  const address = tokens.length === 1 ? tokens[0] : tokens;
   const ask = async (low: bigint, high: bigint, topics: readonly string[]) => {
-    const filter = { address, fromBlock: hexOf(low), toBlock: hexOf(high) };
-    const logs = await call('eth_getLogs', [{ ...filter, topics: [transferTopic, null, topics] }]);
-    if (!Array.isArray(logs)) throw new BadAnswer('eth_getLogs: not a list');
-    for (const log of logs) {
+    for (const log of await readLogs(call, tokens, { from: low, to: high }, topics)) {
       const transfer = transferIn(log);
       if (transfer === null) continue;
       // guard: answer-fits-question
@@ -108,18 +122,24 @@ export async function readTransfers(
     let begun = firstAddress;
     for (let low = from; low <= until; begun = 0) {
       const high = lower(until, low + BigInt(limits.blocks) - 1n);
-      let size = 0;
-      try {
-        for (; begun < padded.length; begun += size) {
-          size = Math.min(limits.addresses, padded.length - begun);
-          await ask(low, high, padded.slice(begun, begun + size));
-          limits.answered();
+      const sized = (first: number) => (size: QuestionSize) =>
+        ask(low, low + BigInt(size.blocks) - 1n, padded.slice(first, first + size.addresses));
+      while (begun < padded.length) {
+        const addressesLeft = padded.length - begun;
+        const asked = {
+          blocks: Number(high - low) + 1,
+          addresses: Math.min(limits.addresses, addressesLeft),
+        };
+        try {
+          await sized(begun)(asked);
+        } catch (error) {
+          await limits.shrink(error, asked, sized(begun));
+          // Earlier answers are kept; the remaining addresses are asked for in smaller pieces.
+          await walk(low, high, begun);
+          break;
         }
-      } catch (error) {
-        if (!limits.refused(error, { blocks: Number(high - low) + 1, addresses: size }))
-          throw error;
-        // Earlier answers are kept; the remaining addresses are asked for in smaller pieces.
-        await walk(low, high, begun);
+        limits.answered();
+        begun += asked.addresses;
       }
       low = high + 1n;
     }
@@ -129,6 +149,26 @@ export async function readTransfers(
     (one, other) =>
       Number(one.block_height - other.block_height) || one.block_log_index - other.block_log_index,
   );
+}
+
+/** The logs of transfers of these tokens to these addresses, not checked yet. */
+async function readLogs(
+  call: Rpc,
+  tokens: readonly string[],
+  { from, to }: BlockRange,
+  topics: readonly string[],
+): Promise<unknown[]> {
+  const logs = await call('eth_getLogs', [
+    {
+      address: tokens.length === 1 ? tokens[0] : tokens,
+      fromBlock: hexOf(from),
+      toBlock: hexOf(to),
+      topics: [transferTopic, null, topics],
+    },
+  ]);
+  // Some endpoints answer null where others refuse.
+  if (!Array.isArray(logs)) throw new RpcError('eth_getLogs', null, 'the answer is not a list');
+  return logs;
 }
 
 /** A transfer in a block, to be confirmed. Its log is found by its number in the block. */
@@ -146,7 +186,7 @@ export async function confirmTransfer(call: Rpc, transfer: Mined | Stored): Prom
   if (!isObject(receipt)) throw new BadAnswer('eth_getTransactionReceipt: not a receipt');
   if (receipt.status !== '0x1') return null;
   const block_hash = word(receipt.blockHash, 'a block hash');
-  const block = await readBlock(call, quantity(receipt.blockNumber, 'a height'));
+  const block = await readBlock(call, heightIn(receipt.blockNumber));
   if (block?.hash !== block_hash) return null;
   const logs = Array.isArray(receipt.logs) ? receipt.logs : [];
   const log_position =
@@ -178,7 +218,7 @@ function transferIn(log: unknown): SeenTransfer | null {
   return {
     tx_hash: word(log.transactionHash, 'a transaction hash'),
     block_log_index: Number(quantity(log.logIndex, 'a number')),
-    block_height: quantity(log.blockNumber, 'a height'),
+    block_height: heightIn(log.blockNumber),
     block_hash: word(log.blockHash, 'a block hash'),
     token: hex(log.address, 40, 'a contract'),
     from_address: addressIn(from),
@@ -195,27 +235,6 @@ function demandFit(
   if (block_height < asked.low || block_height > asked.high)
     throw new BadAnswer(`a log of block ${block_height}, asked for ${asked.low} to ${asked.high}`);
   if (!asked.watched.has(to_address)) throw new BadAnswer('a log to an address not asked for');
-}
-
-/** The last 20 bytes of a topic. */
-function addressIn(topic: unknown): string {
-  return `0x${word(topic, 'an address').slice(-40)}`;
-}
-
-function word(value: unknown, what: string): string {
-  return hex(value, 64, what);
-}
-
-function hex(value: unknown, digits: number, what: string): string {
-  if (typeof value !== 'string' || value.length !== digits + 2 || !/^0x[0-9a-f]+$/i.test(value))
-    throw new BadAnswer(`${what} is missing or malformed`);
-  return value.toLowerCase();
-}
-
-function quantity(value: unknown, what: string): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
-    throw new BadAnswer(`${what} is missing or malformed`);
-  return BigInt(value);
 }
 
 export function lower(one: bigint, other: bigint): bigint {

@@ -1,4 +1,4 @@
-/** The form in which endpoints of blockchains write values. */
+/** The form in which endpoints of blockchains write values, and the values in it. */
 
 /** The topic of the event `Transfer(address,address,uint256)`. */
 export const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -29,4 +29,58 @@ export function textOf(answer: unknown): string | null {
   const length = bytes.length >= 64 ? Number(bytes.readBigUInt64BE(56)) : 0;
   const text = bytes.length > 32 ? bytes.subarray(64, 64 + Math.min(length, 64)) : bytes;
   return [...text.toString('utf8')].filter((char) => char >= ' ' && char !== '\u007f').join('');
+}
+
+/** An endpoint's answer does not fit the question. */
+export class BadAnswer extends Error {
+  override readonly name = 'BadAnswer';
+}
+
+/** The last 20 bytes of a topic. */
+export function addressIn(topic: unknown): string {
+  return `0x${word(topic, 'an address').slice(-40)}`;
+}
+
+export function word(value: unknown, what: string): string {
+  return hex(value, 64, what);
+}
+
+export function hex(value: unknown, digits: number, what: string): string {
+  if (typeof value !== 'string' || value.length !== digits + 2 || !/^0x[0-9a-f]+$/i.test(value))
+    throw new BadAnswer(`${what} is missing or malformed`);
+  return value.toLowerCase();
+}
+
+export function quantity(value: unknown, what: string): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
+    throw new BadAnswer(`${what} is missing or malformed`);
+  return BigInt(value);
+}
+
+export function heightIn(value: unknown): bigint {
+  const height = quantity(value, 'a height');
+  if (height > Number.MAX_SAFE_INTEGER) throw new BadAnswer(`no chain has a block ${height}`);
+  return height;
+}
+
+/** Before the first block of any chain that people pay on. */
+const earliest = new Date('2015-01-01T00:00:00Z');
+/** The clock of this machine may be wrong by less than this. */
+const clockErrorMs = 86_400_000;
+
+/** The time of a block: seconds since 1970, in hex. */
+export function timeIn(timestamp: unknown): Date {
+  const at = new Date(Number(quantity(timestamp, "the block's time")) * 1000);
+  if (Number.isNaN(at.getTime())) throw new BadAnswer("the block's time is not a date");
+  const latest = new Date(Date.now() + clockErrorMs);
+  if (at < earliest || at > latest)
+    throw new BadAnswer(`the block's time is ${oddTime(at, latest)}`);
+  return at;
+}
+
+function oddTime(at: Date, latest: Date): string {
+  const year = at.getUTCFullYear();
+  return year === latest.getUTCFullYear()
+    ? `in the future: ${at.toISOString()}`
+    : `in the year ${year}`;
 }

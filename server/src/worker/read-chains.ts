@@ -11,6 +11,7 @@ import {
   type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
+import { RpcError } from '../chains/rpc.ts';
 import { lower } from '../chains/scan.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
 import { secondReadingAfterSeconds } from '../core/deposit/chain-state.ts';
@@ -309,6 +310,15 @@ async function wakeSeconds(
   return Math.max(1, chainSeconds);
 }
 
+/** Seconds until a read that failed is tried again: as the endpoint asks, or longer each time. */
+function retrySeconds(error: unknown, failures: number, chainSeconds: number): number {
+  const asked = error instanceof RpcError ? (error.retry_after_seconds ?? 0) : 0;
+  const usual = chainSeconds * 2 ** Math.min(failures, 10);
+  // Chains that failed together should not all be tried again at one moment.
+  const seconds = Math.min(failureMaxSeconds, usual) * (0.75 + Math.random() / 2);
+  return Math.max(seconds, Math.min(asked, failureMaxSeconds));
+}
+
 /** Records why a read failed, and when to try again. */
 async function note(
   error: unknown,
@@ -322,9 +332,7 @@ async function note(
   const message = redact(messageOf(error));
   const short = message.slice(0, 500);
   const isReplaced = error instanceof ReplacedBlock;
-  const seconds = Math.min(failureMaxSeconds, chainSeconds * 2 ** Math.min(failures, 10));
-  // Chains that failed together should not all be tried again at one moment.
-  const wake_seconds = seconds * (0.75 + Math.random() / 2);
+  const wake_seconds = retrySeconds(error, failures, chainSeconds);
   const refused_why = error instanceof WrongSetting ? short : null;
   const stopped_why = isReplaced ? short : null;
   if (isReplaced) log.error({ chain: name, err: error }, 'a final block was replaced: stopped');

@@ -97,7 +97,7 @@ describe('a read', () => {
       assert.deepEqual(reading.skipped, { from: 5_001n, to });
     });
 
-  test('of an idle chain with 10,000 addresses makes five calls', async () => {
+  test('of an idle chain with 10,000 addresses makes four calls', async () => {
     const world = paid();
     const endpoint = endpointOf(world.play.rpc);
     const load = () => Promise.resolve(many(10_000));
@@ -105,7 +105,7 @@ describe('a read', () => {
     world.mine();
     endpoint.calls.length = 0;
     await readChain(chain, [endpoint], after(first), load);
-    assert.equal(endpoint.calls.length, 5, endpoint.calls.join());
+    assert.equal(endpoint.calls.length, 4, endpoint.calls.join());
   });
 
   test('of 2,000 blocks with 10,000 addresses makes one call for logs', async () => {
@@ -161,6 +161,23 @@ describe('an endpoint', () => {
     'that times out over many blocks': {
       blocksMax: [2, rpcError(-32000, 'query timeout exceeded')],
     },
+    'that does not answer in time for many blocks': {
+      blocksMax: [2, new RpcError('eth_getLogs', null, 'no reply (timeout)')],
+    },
+    'that takes one block, in a code of its own': {
+      blocksMax: [1, rpcError(-32614, 'eth_getLogs is limited to a 1 range')],
+    },
+    'that takes 3 addresses of a block, without a word about it': {
+      addressesMax: [3, rpcError(-32603, 'Internal error')],
+    },
+    'that takes few blocks and few addresses, and blames somebody else': {
+      blocksMax: [4, rpcError(-32001, 'resource not found')],
+      addressesMax: [9, rpcError(502, 'Bad Gateway')],
+    },
+    'that answers null for many blocks': {
+      forge: (method, answer, [filter]) =>
+        method === 'eth_getLogs' && filter.fromBlock !== filter.toBlock ? null : answer,
+    },
   };
   for (const [outcome, faults] of Object.entries(sizes))
     test(`${outcome} is asked for less, and nothing is missed`, async () => {
@@ -168,15 +185,6 @@ describe('an endpoint', () => {
       const reading = await read([endpointOf(withFaults(world.play.rpc, faults))], start);
       assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
     });
-
-  test('that does not answer in time is asked for less by the next read', async () => {
-    const world = paid();
-    world.mine(300);
-    const slow = new RpcError('eth_getLogs', null, 'no reply (timeout)');
-    const endpoint = endpointOf(withFaults(world.play.rpc, { blocksMax: [200, slow] }));
-    await assert.rejects(read([endpoint], start), /no reply/);
-    assert.deepEqual(places(await read([endpoint], start)), ['101:0', '103:0', '106:0']);
-  });
 
   const crowds: [outcome: string, refusal: RpcError, left: number][] = [
     ['that calls them too many', rpcError(-32602, 'too many addresses'), 1_000],
@@ -194,20 +202,46 @@ describe('an endpoint', () => {
       assert.deepEqual(places(reading), ['101:0', '103:0', '106:0']);
       assert.deepEqual([endpoint.limits.addresses, endpoint.limits.blocks], [left, 2_000]);
       const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
-      assert.equal(questions.length, 1 + 10_000 / left);
+      // One refusal, and two smaller questions to find out what it is about.
+      assert.equal(questions.length, 1 + 2 + 10_000 / left);
     });
 
-  test('that does not answer for 10,000 addresses is asked for 1,000 from then on', async () => {
+  test('that does not answer for 10,000 addresses is seldom asked for so many again', async () => {
     const world = paid();
     const slow = new RpcError('eth_getLogs', null, 'no reply (timeout)');
     const endpoint = endpointOf(withFaults(world.play.rpc, { addressesMax: [1_000, slow] }));
     const load = () => Promise.resolve(many(10_000));
-    await assert.rejects(readChain(chain, [endpoint], start, load), /no reply/);
-    for (let i = 0; i < 5; i++) await readChain(chain, [endpoint], start, load);
-    assert.deepEqual([endpoint.limits.addresses, endpoint.limits.blocks], [1_000, 2_000]);
+    for (let i = 0; i < 20; i++) await readChain(chain, [endpoint], start, load);
+    assert.equal(endpoint.limits.blocks, 2_000);
+    const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+    assert.ok(questions.length <= 20 * 10 + 6 * 3, `${questions.length} questions`);
   });
 
-  test('that limits the rate is not asked for 10,000 addresses in pieces for ever', async () => {
+  test('whose limit is gone is asked for much again', async () => {
+    const world = paid();
+    const faults: Faults = { blocksMax: [1, rpcError(-32000, 'try again later')] };
+    const endpoint = endpointOf(withFaults(world.play.rpc, faults));
+    await read([endpoint], start);
+    assert.ok(endpoint.limits.blocks <= 2);
+    faults.blocksMax = undefined;
+    world.mine(2_000);
+    await read([endpoint], start);
+    assert.ok(endpoint.limits.blocks > 50, `${endpoint.limits.blocks} blocks`);
+  });
+
+  test('that is away keeps its size, and is asked three times at most', async () => {
+    const world = paid();
+    for (const code of [null, 401, 403, 429, 500, 503, -32005, -32603]) {
+      const refusal = new RpcError('eth_getLogs', code, 'unavailable');
+      const faults: Faults = { blocksMax: [0, refusal] };
+      const endpoint = endpointOf(withFaults(world.play.rpc, faults));
+      await assert.rejects(read([endpoint], start), refusal);
+      const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+      assert.deepEqual([endpoint.limits.blocks, questions.length], [2_000, 2]);
+    }
+  });
+
+  test('that limits the rate is not asked for 10,000 addresses in pieces', async () => {
     const world = paid();
     const refusal = rpcError(429, 'Too Many Requests');
     const endpoint = endpointOf(withFaults(world.play.rpc, { addressesMax: [0, refusal] }));
@@ -224,6 +258,8 @@ describe('an endpoint', () => {
     const endpoint = endpointOf(withFaults(world.play.rpc, { blocksMax: [10, refusal] }));
     await read([endpoint], start);
     assert.equal(endpoint.limits.blocks, 10);
+    const questions = endpoint.calls.filter((method) => method === 'eth_getLogs');
+    assert.equal(questions.length, 1 + 2 + 32);
   });
 
   const refusals: Record<string, [faults: Faults, error: RegExp]> = {

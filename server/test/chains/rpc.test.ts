@@ -68,7 +68,44 @@ describe('a call of an endpoint', () => {
       /^not the reply to this call$/,
     ],
     'without a result': [({ body: { id } }) => result({ id }), 200, /^not the reply/],
-    'with half of a reply': [() => ({ text: '{"jsonrpc":"2.0","id":1,"res' }), 200, /^not the/],
+    'with half of a reply': [
+      () => ({ text: '{"jsonrpc":"2.0","id":1,"res' }),
+      200,
+      /^not the reply to this call: \{"jsonrpc":"2.0","id":1,"res$/,
+    ],
+    'with a page of several lines': [
+      () => ({ status: 502, text: '<html>\r\n<h1>502 Bad Gateway</h1>\r\n</html>\r\n' }),
+      502,
+      /^<html> <h1>502 Bad Gateway<\/h1> <\/html>$/,
+    ],
+    'with its reason in the data of its error': [
+      ({ body: { id } }) =>
+        result({ id, error: { code: -32602, message: 'invalid params', data: { max: 5 } } }),
+      -32602,
+      /^invalid params: \{"max":5\}$/,
+    ],
+    'with a reason in the data alone': [
+      ({ body: { id } }) => result({ id, error: { code: '-32005', data: 'range too wide' } }),
+      -32005,
+      /^range too wide$/,
+    ],
+    'with an error that is a text': [
+      ({ body: { id } }) => result({ id, error: 'daily limit reached' }),
+      200,
+      /^daily limit reached$/,
+    ],
+    'with an error in a list of one': [
+      ({ body: { id } }) => ({
+        text: JSON.stringify([{ id, error: { code: -32600, message: 'too high' } }]),
+      }),
+      -32600,
+      /^too high$/,
+    ],
+    'with an error beside a result': [
+      ({ body: { id } }) => result({ id, result: null, error: { code: -32602, message: 'no' } }),
+      -32602,
+      /^no$/,
+    ],
     'with a very long error': [
       ({ body: { id } }) => result({ id, error: { code: 1, message: 'x'.repeat(10_000) } }),
       1,
@@ -90,7 +127,7 @@ describe('a call of an endpoint', () => {
     const error = await away('eth_chainId').catch((thrown: unknown) => thrown);
     assert.ok(error instanceof RpcError);
     assert.equal(error.code, null);
-    assert.match(error.text, /^no reply/);
+    assert.match(error.text, /^no reply \(refused\): it refuses connections: nothing listens/);
     assert.ok(!error.message.includes(secret), error.message);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
+import { hexOf } from '../../src/chains/wire.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { hideInLogs } from '../../src/lib/log.ts';
@@ -144,10 +145,11 @@ test('a chain that is behind is read again later if its second endpoint has no n
   };
   // Its newest final block is older than the payment, but not older than that of the first
   // endpoint.
+  const now = hexOf(BigInt(Math.floor(Date.now() / 1000)));
   const second: Faults = {
     behind: 5_003,
     forge: (method, answer) =>
-      method === 'eth_getBlockByNumber' ? { ...answer, timestamp: '0x7fffffff' } : answer,
+      method === 'eth_getBlockByNumber' ? { ...answer, timestamp: now } : answer,
   };
   const row = await read(reader([first, withFaults(world.play.rpc, second)]));
   assert.deepEqual([heads, row.failures, await states()], [1, 0, []]);
