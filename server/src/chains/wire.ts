@@ -73,6 +73,7 @@ export function timeIn(timestamp: unknown): Date {
   const at = new Date(Number(quantity(timestamp, "the block's time")) * 1000);
   if (Number.isNaN(at.getTime())) throw new BadAnswer("the block's time is not a date");
   const latest = new Date(Date.now() + clockErrorMs);
+  // guard: block-time-is-judged
   if (at < earliest || at > latest)
     throw new BadAnswer(`the block's time is ${oddTime(at, latest)}`);
   return at;

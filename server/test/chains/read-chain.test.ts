@@ -491,6 +491,83 @@ describe('a flood of transfers', () => {
   });
 });
 
+describe('the time of a block', () => {
+  const hexSeconds = (date: string) => hexOf(BigInt(Date.parse(date) / 1000));
+  const times: Record<string, [timestamp: unknown, told: RegExp]> = {
+    'in milliseconds': [hexOf(1_790_000_000_000n), /the block's time is in the year 58692/],
+    'in microseconds': [hexOf(1_790_000_000_000_000n), /the block's time is not a date/],
+    'of zero': ['0x0', /the block's time is in the year 1970/],
+    'long before the chain': [hexSeconds('2009-01-03'), /the block's time is in the year 2009/],
+    'in years to come': [hexSeconds('2106-02-07'), /the block's time is in the year 2106/],
+    'as a number': [1_790_000_000, /the block's time is missing or malformed/],
+    'in decimal digits': ['1790000000', /the block's time is missing or malformed/],
+    'as text': ['0xsoon', /the block's time is missing or malformed/],
+    'as 0x alone': ['0x', /the block's time is missing or malformed/],
+    'below zero': ['-0x1', /the block's time is missing or malformed/],
+    'that is missing': [undefined, /the block's time is missing or malformed/],
+    'larger than any number': [`0x${'f'.repeat(64)}`, /the block's time is not a date/],
+  };
+  for (const [what, [timestamp, told]] of Object.entries(times))
+    test(`${what} is not believed, and the read goes on when it is right again`, async () => {
+      const world = paid();
+      const faults: Faults = {
+        forge: (method, answer) =>
+          method === 'eth_getBlockByNumber' ? { ...answer, timestamp } : answer,
+      };
+      const endpoint = endpointOf(withFaults(world.play.rpc, faults));
+      await assert.rejects(read([endpoint], start), told);
+      faults.forge = undefined;
+      assert.deepEqual(places(await read([endpoint], start)), ['101:0', '103:0', '106:0']);
+    });
+
+  test('a day ahead is said to be in the future', async () => {
+    const ahead = hexOf(BigInt(Math.floor(Date.now() / 1000) + 3 * 86_400));
+    const endpoint = endpointOf(
+      withFaults(paid().play.rpc, {
+        forge: (method, answer) =>
+          method === 'eth_getBlockByNumber' ? { ...answer, timestamp: ahead } : answer,
+      }),
+    );
+    await assert.rejects(read([endpoint], start), /the block's time is in the (future|year)/);
+  });
+
+  for (const [what, seconds] of [
+    ['a second', 2n],
+    ['an hour', 3_600n],
+  ] as const)
+    test(`${what} before its parent is not believed`, async () => {
+      const world = paid();
+      const newest = await world.play.rpc('eth_getBlockByNumber', [hexOf(108n), false]);
+      const { timestamp } = newest as { timestamp: string };
+      const endpoint = endpointOf(
+        withFaults(world.play.rpc, {
+          forge: (method, answer) =>
+            method === 'eth_getBlockByNumber' && answer?.timestamp === timestamp
+              ? { ...answer, timestamp: hexOf(BigInt(timestamp) - seconds) }
+              : answer,
+        }),
+      );
+      await assert.rejects(
+        read([endpoint], start),
+        /the block's time is before that of an earlier block: 108 has .*, 107 has /,
+      );
+    });
+
+  test('with zeros in front, in capitals or the same as its parent is taken', async () => {
+    const world = paid();
+    const same = (await world.play.rpc('eth_getBlockByNumber', [hexOf(101n), false])) as any;
+    const endpoint = endpointOf(
+      withFaults(world.play.rpc, {
+        forge: (method, answer) =>
+          method === 'eth_getBlockByNumber'
+            ? { ...answer, timestamp: `0x000${same.timestamp.slice(2).toUpperCase()}` }
+            : answer,
+      }),
+    );
+    assert.deepEqual(places(await read([endpoint], start)), ['101:0', '103:0', '106:0']);
+  });
+});
+
 describe('a reorg', () => {
   test('of a final block stops the reading', async () => {
     const world = paid();

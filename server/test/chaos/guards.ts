@@ -63,6 +63,7 @@ export const guards: Tests = {
     'both-endpoints-asked': 'do not confirm it with one',
     'both-endpoints-call-it-final': 'of which one calls blocks final an hour late',
     'answer-fits-question': 'is not believed',
+    'block-time-is-judged': 'is not believed, and the read goes on when it is right again',
   },
   'test/operations/decide-deposit.test.ts': {
     'deposit-decided-once': 'once, if several do it at the same moment',
