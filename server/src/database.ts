@@ -67,7 +67,9 @@ export async function openServiceDatabase(
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     // guard: durable-database
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
-    const applied = migrates ? await migrate(db) : await verified(db, embedded !== null);
+    const applied = migrates
+      ? await migrate(db, (told) => log.warn({}, told))
+      : await verified(db, embedded !== null);
     outage.answered();
     if (applied.length > 0) log.info({ applied }, 'schema migrated');
     return { db, embedded, applied, close };

@@ -11,6 +11,7 @@ export interface Calls {
   'POST /api/sign-up': {
     body: {
       name: string;
+      /** An e-mail address. */
       email: string;
       password: string;
       token?: string | null;
@@ -23,6 +24,7 @@ export interface Calls {
   'PATCH /api/me': { body: { name: string }; reply: { name: string } };
   'POST /api/me/email': {
     body: {
+      /** An e-mail address. */
       email: string;
       /** Required if the person has a password. */
       password?: string;
@@ -51,7 +53,11 @@ export interface Calls {
   'DELETE /api/accounts/:account_id/members/:person_id': { reply: { person_id: string } };
   'POST /api/accounts/:account_id/leave': { reply: { account_id: string } };
   'POST /api/accounts/:account_id/invitations': {
-    body: { email: string; role: Role };
+    body: {
+      /** An e-mail address. */
+      email: string;
+      role: Role;
+    };
     reply: NewInvitation;
   };
   'DELETE /api/accounts/:account_id/invitations/:invitation_id': { reply: { invitation_id: string } };
@@ -455,6 +461,7 @@ export interface Calls {
   'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
   'POST /api/operator/accounts': {
     body: {
+      /** An e-mail address. */
       email: string;
       /** True: the reply has a link with which the person at this address becomes the owner. */
       invite: boolean;
@@ -517,7 +524,11 @@ export interface Calls {
     };
   };
   'POST /api/operator/accounts/:account_id/invitations': {
-    body: { email: string; role: Role };
+    body: {
+      /** An e-mail address. */
+      email: string;
+      role: Role;
+    };
     reply: {
       /** Shown only here. */
       link: string;
@@ -530,11 +541,17 @@ export interface Calls {
     };
   };
   'POST /api/operator/accounts/:account_id/people/:person_id/email': {
-    body: { email: string };
+    body: {
+      /** An e-mail address. */
+      email: string;
+    };
     reply: { before: string; email: string };
   };
   'POST /api/operator/invitations': {
-    body: { email: string };
+    body: {
+      /** An e-mail address. */
+      email: string;
+    };
     reply: {
       invitation_id: string;
       email: string;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setEmailForms } from './accounts/email-forms.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { migrationNames, migrationsFolder } from './schema.ts';
@@ -40,6 +41,9 @@ interface AppliedMigration {
   sha256: string;
 }
 
+/** Steps of migrations that SQL cannot do, by number. Each returns warnings for the operator. */
+const steps: Record<number, (session: Session) => Promise<string[]>> = { 36: setEmailForms };
+
 const shared =
   'DATABASE_URL points to a pooler that may switch sessions between two statements ' +
   '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
@@ -69,11 +73,14 @@ export async function demandSessions(db: Database): Promise<void> {
 
 /**
  * Brings the schema up to this version: forward only, one transaction per file, one process at a
- * time. Returns the names of the applied files. Refuses three kinds of database: one migrated by a
- * newer version, one whose applied migrations differ from this version's files, and one of another
- * program.
+ * time. Returns the names of the applied files, and warns of rows that need an operator. Refuses
+ * three kinds of database: one migrated by a newer version, one whose applied migrations differ
+ * from this version's files, and one of another program.
  */
-export async function migrate(db: Database): Promise<string[]> {
+export async function migrate(
+  db: Database,
+  warn: (message: string) => void = () => {},
+): Promise<string[]> {
   const wanted = await readMigrations();
   const session = await db.connect();
   try {
@@ -94,12 +101,14 @@ export async function migrate(db: Database): Promise<string[]> {
       if (migration.number > 1)
         await session.query('lock table balances, requests in exclusive mode');
       await session.query(migration.text);
+      const notes = (await steps[migration.number]?.(session)) ?? [];
       await session.query('insert into migrations (number, name, sha256) values ($1, $2, $3)', [
         migration.number,
         migration.name,
         migration.sha256,
       ]);
       await session.query('commit');
+      notes.forEach(warn);
     }
     return missing.map(({ name }) => name);
   } finally {

@@ -1,3 +1,4 @@
+import { namesOf } from '../../core/account/email.ts';
 import { isUuid, lastId } from '../../lib/id.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
@@ -29,7 +30,7 @@ export async function insert(
       insert into accounts (id, email, is_operator, webhook_secrets)
       values (${account.id}, ${account.email}, ${account.is_operator},
         ${[account.webhook_secret]}::text[])
-      on conflict (email) do nothing returning id
+      on conflict do nothing returning id
     )
     insert into balances (account_id) select id from a returning account_id`);
   return rows.length > 0;
@@ -37,15 +38,16 @@ export async function insert(
 
 /** One account by e-mail address or id, or null. */
 export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
-  const name = emailOrId.toLowerCase();
-  const id = isUuid(name) ? name : null;
+  const { stored, form } = namesOf(emailOrId);
+  const id = isUuid(stored) ? stored : null;
   const rows = await db.run<AccountRow>(sql`
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
       a.price_ppm, a.keys_by_api, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
     from accounts a join balances b on b.account_id = a.id
-    where a.email = ${name} or a.id = ${id}`);
+    where a.email = ${stored} or coalesce(a.email_form, a.email) = ${form} or a.id = ${id}
+    order by a.email <> ${stored} limit 1`);
   return rows[0] ?? null;
 }
 

@@ -64,6 +64,6 @@ export async function countOwners(db: Connection, accountId: string): Promise<nu
 export async function has(db: Connection, accountId: string, email: string): Promise<boolean> {
   const rows = await db.run(sql`
     select from members m join people p on p.id = m.person_id
-    where m.account_id = ${accountId} and p.email = ${email}`);
+    where m.account_id = ${accountId} and coalesce(p.email_form, p.email) = ${email}`);
   return rows.length > 0;
 }

@@ -1,3 +1,4 @@
+import { namesOf } from '../../core/account/email.ts';
 import type { Role } from '../../core/account/role.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
@@ -30,7 +31,7 @@ export async function insert(db: Connection, person: NewPerson): Promise<boolean
     with p as (
       insert into people (id, name, email, email_verified)
       values (${id}, ${name}, ${email}, ${email_verified})
-      on conflict (email) do nothing returning id
+      on conflict do nothing returning id
     )
     insert into logins (id, person_id, provider_id, provider_account_id, password)
     select ${login_id}::uuid, id, 'credential', id::text, ${password} from p returning id`);
@@ -38,9 +39,11 @@ export async function insert(db: Connection, person: NewPerson): Promise<boolean
 }
 
 export async function find(db: Connection, email: string): Promise<PersonRow | null> {
+  const { stored, form } = namesOf(email);
   const [row] = await db.run<PersonRow>(sql`
     select id, name, email, email_verified, two_factor_enabled, created_at from people
-    where email = ${email.toLowerCase()}`);
+    where email = ${stored} or coalesce(email_form, email) = ${form}
+    order by email <> ${stored} limit 1`);
   return row ?? null;
 }
 
@@ -72,7 +75,8 @@ export async function lock(db: Connection, id: string): Promise<void> {
 export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
   const [row] = await db.run<{ id: string }>(sql`
     select p.id from people p
-    where p.email = ${email} and not p.email_verified and not p.two_factor_enabled
+    where coalesce(p.email_form, p.email) = ${email}
+      and not p.email_verified and not p.two_factor_enabled
       and not exists (select from logins l where l.person_id = p.id
         and l.provider_id <> 'credential')
       and not exists (select from passkeys k where k.person_id = p.id)
@@ -157,10 +161,12 @@ export async function dropEmailLinks(db: Connection, personId: string): Promise<
 /** Sets a confirmed address. Returns the previous one, or null if the new one is taken. */
 export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
   const [row] = await db.run<{ before: string }>(sql`
-    update people p set email = ${email}, email_verified = true, updated_at = now()
+    update people p set email = ${email}, email_form = null, email_verified = true,
+      updated_at = now()
     from (select id, email from people where id = ${id} for update) old
     where p.id = old.id
-      and not exists (select from people where email = ${email} and id <> ${id})
+      and not exists (select from people where id <> ${id}
+        and (email = ${email} or coalesce(email_form, email) = ${email}))
     returning old.email as before`);
   return row?.before ?? null;
 }

@@ -16,6 +16,7 @@ import {
 import { changeBilledTo } from '../../operations/accounts/receipt.ts';
 import {
   boolean,
+  email,
   form,
   id,
   list,
@@ -149,10 +150,7 @@ export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ 
 /** POST /invitations: only this reply shows the link. */
 export const invite = endpoint(
   {
-    body: form({
-      email: text(undefined, { minLength: 1, maxLength: 254 }),
-      role: Role,
-    }),
+    body: form({ email: email(), role: Role }),
     reply: named(
       'NewInvitation',
       object({
@@ -184,7 +182,7 @@ export const invite = endpoint(
  * inviter has to pass on the link.
  */
 async function write(
-  email: string,
+  to: string,
   url: string,
   { account_id, session }: Visit,
   { db, web }: WebDeps,
@@ -192,7 +190,7 @@ async function write(
   if (web.sendMail === null) return false;
   const account = await people.membership(db, session.person_id, account_id);
   const by = { name: session.name, account: account?.name ?? 'an account' };
-  return web.sendMail(invitationLetter(email, url, by)).then(
+  return web.sendMail(invitationLetter(to, url, by)).then(
     () => true,
     () => false,
   );

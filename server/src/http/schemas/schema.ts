@@ -173,8 +173,9 @@ export function url(description?: string) {
   return text(description, { format: 'uri' });
 }
 
+/** `emailOf` checks the address. */
 export function email() {
-  return text(undefined, { minLength: 1, maxLength: 254 });
+  return text('An e-mail address.');
 }
 
 export function id(description?: string, more: Keywords = {}) {

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
+import { canonicalEmail } from '../../core/account/email.ts';
 import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { resetIdentifier } from '../../operations/accounts/person.ts';
+import { findByOurRules, openAdapter, snake, tables } from './auth-tables.ts';
 import { codesOnce } from './codes.ts';
 import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
@@ -61,6 +63,14 @@ function isSecure(origin: string): boolean {
 
 /** The library's prefix for the stored token of a password reset link. */
 const resetPrefix = 'reset-password:';
+const hashedResets = {
+  default: 'plain',
+  overrides: {
+    [resetPrefix]: {
+      hash: async (identifier: string) => resetIdentifier(identifier.slice(resetPrefix.length)),
+    },
+  },
+} as const;
 
 /**
  * Cuts a message at a colon or line break: the rest may repeat callers' input, such as addresses.
@@ -91,7 +101,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
       'the secrets of authenticator apps could not be encrypted again',
     ),
   );
-  return betterAuth({
+  const library = betterAuth({
     appName: 'Farebox',
     baseURL: origin,
     basePath: authPath,
@@ -106,18 +116,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     onAPIError: { errorURL: `${origin}/sign-in` },
     ...passwords(options),
     ...tables,
-    verification: {
-      ...tables.verification,
-      storeIdentifier: {
-        default: 'plain',
-        overrides: {
-          [resetPrefix]: {
-            hash: async (identifier: string) =>
-              resetIdentifier(identifier.slice(resetPrefix.length)),
-          },
-        },
-      },
-    },
+    verification: { ...tables.verification, storeIdentifier: hashedResets },
     // Accounts are linked only if the provider itself has verified the address.
     account: { ...tables.account, accountLinking: { enabled: true }, updateAccountOnSignIn: false },
     session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge },
@@ -145,6 +144,8 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     },
     plugins,
   });
+  findByOurRules(await library.$context, options.db);
+  return library;
 }
 
 /** Stores a person's identity at the provider, but no tokens. */
@@ -162,8 +163,13 @@ function hooks({ admits, settle, signedIn }: AuthOptions) {
     user: {
       create: {
         async before(user: { email: string; emailVerified: boolean }) {
-          if (await admits(user)) return;
           const { APIError } = await import('better-auth/api');
+          if (canonicalEmail(user.email) !== user.email)
+            throw new APIError('BAD_REQUEST', {
+              code: 'email_invalid',
+              message: 'The identity provider gives no usable e-mail address.',
+            });
+          if (await admits(user)) return;
           throw new APIError('FORBIDDEN', {
             code: 'sign_up_closed',
             message: 'Sign-up is closed.',
@@ -206,32 +212,6 @@ function passwords({ mail, proven }: AuthOptions) {
     },
   };
 }
-
-/** Our names for the library's tables and columns. */
-const tables = {
-  user: { modelName: 'people', fields: snake('emailVerified', 'createdAt', 'updatedAt') },
-  session: {
-    modelName: 'sessions',
-    fields: {
-      userId: 'person_id',
-      ...snake('expiresAt', 'createdAt', 'updatedAt', 'ipAddress', 'userAgent'),
-    },
-  },
-  account: {
-    modelName: 'logins',
-    fields: {
-      userId: 'person_id',
-      accountId: 'provider_account_id',
-      ...snake('providerId', 'accessToken', 'refreshToken', 'idToken', 'createdAt', 'updatedAt'),
-      ...snake('accessTokenExpiresAt', 'refreshTokenExpiresAt'),
-    },
-  },
-  verification: {
-    modelName: 'verifications',
-    fields: snake('expiresAt', 'createdAt', 'updatedAt'),
-  },
-  rateLimit: { modelName: 'sign_in_windows', fields: snake('lastRequest') },
-};
 
 async function openPlugins(origin: string, oidc: Oidc | null) {
   const [{ twoFactor }, { passkey }] = await Promise.all([
@@ -304,24 +284,6 @@ const throttles = {
   '/two-factor/*': { window: 60, max: 10 },
   '/passkey/*': { window: 60, max: 60 },
 };
-
-async function openAdapter(db: Database) {
-  const [{ kyselyAdapter }, { Kysely, PostgresDialect }] = await Promise.all([
-    import('@better-auth/kysely-adapter'),
-    import('kysely'),
-  ]);
-  const pool = { connect: () => db.checkout(), end: async () => {} };
-  // Kysely only calls `connect` and `end`, although its type demands the driver's whole pool.
-  const dialect = new PostgresDialect({ pool: pool as never });
-  return kyselyAdapter(new Kysely({ dialect }), { type: 'postgres', transaction: true });
-}
-
-/** Field names, each with its column: `createdAt` is stored in created_at. */
-function snake<Name extends string>(...names: Name[]): Record<Name, string> {
-  const column = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  // `fromEntries` has exactly these names, but its type does not say so.
-  return Object.fromEntries(names.map((name) => [name, column(name)])) as Record<Name, string>;
-}
 
 interface Link {
   user: { email: string };

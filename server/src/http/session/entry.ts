@@ -109,9 +109,8 @@ export async function auth(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const { path, form, request } = await libraryCall(req, deps);
+  const { path, email, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
-  const email = typeof form.email === 'string' ? form.email.toLowerCase() : null;
   if (tries && email !== null) {
     const device = knownDevice(req, email, deps);
     if (device === null) {

@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
+import * as people from '../../db/accounts/people.ts';
+import { emailOf } from '../../operations/accounts/account.ts';
 import { authPath } from './auth-library.ts';
+import { nameOfEmail } from './auth-tables.ts';
 import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
 
@@ -8,11 +11,12 @@ import { isObject, objectOf } from '../../lib/json.ts';
 export interface LibraryCall {
   /** Below /api/auth. */
   path: string;
-  form: Record<string, unknown>;
+  /** The address in the body as it is stored; null if the body has none. */
+  email: string | null;
   request: Request;
 }
 
-/** Throws `unsupported_media_type`, `bad_request`, `forbidden`, `not_found`. */
+/** Throws `unsupported_media_type`, `bad_request`, `invalid_input`, `forbidden`, `not_found`. */
 export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<LibraryCall> {
   const origin = deps.web.origin();
   const url = new URL(req.url, origin);
@@ -24,7 +28,12 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
   const path = route.slice(authPath.length);
   // A changed password ends the other sessions, because others may have learnt the old one.
-  const sent = path === '/change-password' ? { ...form, revokeOtherSessions: true } : form;
+  const email = typeof form.email === 'string' ? await mailboxOf(form.email, deps) : null;
+  const sent = {
+    ...form,
+    ...(path === '/change-password' && { revokeOtherSessions: true }),
+    ...(email !== null && { email: nameOfEmail(email) }),
+  };
   const headers = fetchHeaders(req);
   headers.delete('content-length');
   const hasBody = req.method === 'POST' && Object.keys(sent).length > 0;
@@ -34,7 +43,15 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
     // The library gets exactly the body that was checked.
     ...(hasBody && { body: JSON.stringify(sent) }),
   });
-  return { path, form, request };
+  return { path, email, request };
+}
+
+/**
+ * The address as it is stored; the form of an unknown one. Throws `Refused` if nobody has it and it
+ * is not a usable address.
+ */
+async function mailboxOf(given: string, { db }: WebDeps): Promise<string> {
+  return (await people.find(db, given))?.email ?? emailOf(given);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
+import { canonicalEmail } from '../../core/account/email.ts';
 import { unseen } from '../../core/account/name.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
@@ -45,6 +46,7 @@ function person(profile: Record<string, unknown>) {
     (value): value is string => typeof value === 'string' && value.trim() !== '',
   );
   return {
+    ...(typeof email === 'string' && { email: canonicalEmail(email) ?? email }),
     name: (said ?? 'Somebody').replace(new RegExp(unseen, 'gu'), ' ').trim().slice(0, nameMax),
     // Some providers send a text, and the text "false" would count as true.
     emailVerified: email_verified === true || email_verified === 'true',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { canonicalEmail, emailRule } from '../../core/account/email.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
@@ -9,15 +10,13 @@ import { keysOf } from '../../lib/records.ts';
 import { commandLine, logBooking, type ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
-const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
-
-/** The address in its stored form: lower case. Throws `Refused` if it is not an e-mail address. */
+/** The address in its stored form. Throws `Refused` if it is not a usable e-mail address. */
 export function emailOf(given: string): string {
-  const email = given.trim().toLowerCase();
-  if (!emailForm.test(email))
-    throw new Refused(`"${given}" is not an e-mail address.`, {
+  const email = canonicalEmail(given);
+  if (email === null)
+    throw new Refused(`This is not a usable e-mail address. ${emailRule}`, {
       reason: 'email_invalid',
-      email,
+      field: 'email',
     });
   return email;
 }
@@ -61,12 +60,15 @@ export function reportAccount(tx: Connection, account_id: string, email: string)
   return operatorEvents.addMany(tx, [{ type: 'account.created', account_id, data: { email } }]);
 }
 
-/** The account with this e-mail address or id. Throws `Refused` if there is none. */
+/**
+ * The account with this e-mail address or id. Throws `Refused` if there is none, or if this is not
+ * a usable address.
+ */
 export async function needAccount(db: Connection, emailOrId: string): Promise<accounts.AccountRow> {
-  const account = await accounts.find(db, emailOrId.trim());
-  if (!account)
-    throw new Refused(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
-  return account;
+  const account = await accounts.find(db, emailOrId);
+  if (account) return account;
+  if (emailOrId.includes('@')) emailOf(emailOrId);
+  throw new Refused(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
 }
 
 /** A hundred times the list price; anything higher is a typing mistake. */

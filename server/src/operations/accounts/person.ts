@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { canonicalEmail, isSameEmail } from '../../core/account/email.ts';
 import { unseen, unseenWords } from '../../core/account/name.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import type { Role } from '../../core/account/role.ts';
@@ -96,7 +97,7 @@ async function need(tx: Transaction, token: string, email: string) {
     throw new Refused('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
-  if (invitation.email !== email)
+  if (!isSameEmail(invitation.email, email))
     throw new Refused('This invitation is for another e-mail address.', {
       reason: 'invitation_of_other',
     });
@@ -144,7 +145,7 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
 
 /** Whether this confirmed address has an open invitation. */
 export async function isInvited(db: Database, email: string): Promise<boolean> {
-  return (await invitations.listFor(db, email.toLowerCase())).length > 0;
+  return (await invitations.listFor(db, canonicalEmail(email) ?? email)).length > 0;
 }
 
 /**
@@ -154,7 +155,9 @@ export async function isInvited(db: Database, email: string): Promise<boolean> {
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
     const found = await people.find(tx, person.email);
-    const invited = found?.email_verified ? await invitations.listFor(tx, person.email) : [];
+    const invited = found?.email_verified
+      ? await invitations.listFor(tx, canonicalEmail(person.email) ?? person.email)
+      : [];
     if (invited.some(({ account_id }) => account_id !== null)) return;
     for (const { id } of invited) await invitations.accept(tx, id);
     if ((await people.memberships(tx, person.id)).length === 0) await ownAccount(tx, person);
@@ -284,10 +287,11 @@ export async function dropTwoFactor(db: Database, email: string): Promise<void> 
   await db.tx((tx) => people.dropTwoFactor(tx, person.id));
 }
 
-/** Throws `Refused` if nobody signs in with this address. */
+/** Throws `Refused` if nobody signs in with this address, or if it is not a usable one. */
 export async function needPerson(db: Connection, email: string) {
-  const person = await people.find(db, email.trim());
+  const person = await people.find(db, email);
   if (person) return person;
+  emailOf(email);
   throw new Refused(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
 }
 

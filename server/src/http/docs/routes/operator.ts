@@ -112,7 +112,7 @@ export const createAccount: RouteDocs = {
   summary: 'Create an account',
   description:
     'Creates an account with an empty balance. An address that already has an account is refused ' +
-    'with 400 and `details.reason` `email_taken`.',
+    'with 400 and `details.reason` `email_taken`, an unusable one with `email_invalid`.',
   body: {
     description: 'The address, and whether to invite it.',
     examples: one({ email: 'ana@example.com', invite: true }),
@@ -127,7 +127,7 @@ export const createAccount: RouteDocs = {
       }),
     },
   },
-  errors: ['bad_request', 'payload_too_large', 'unsupported_media_type'],
+  errors: ['bad_request', 'invalid_input', 'payload_too_large', 'unsupported_media_type'],
 };
 
 export const suspend: RouteDocs = {
