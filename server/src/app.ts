@@ -202,7 +202,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     operations,
     circuit: services.circuit,
     unknownUpstream: warnOfUnknownUpstreams(services),
-    mayWork: services.installation.mayWork,
+    mayWork: services.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {
@@ -227,8 +227,9 @@ async function startJobs(
   { config, log, ...options }: AppOptions,
   { origin, settings: { times } }: HttpDeps,
 ) {
-  const { db, metrics, installation, hints } = services;
-  const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
+  const { db, metrics, version, hints } = services;
+  const isCurrent = () => version.moved() === null;
+  const auditor = auditNowAndThen({ db, metrics, log, isCurrent, firstMs: times.auditFirstMs });
   const balances = watchBalances({
     db,
     log,
@@ -236,7 +237,7 @@ async function startJobs(
     webhookMs: times.webhookMs,
     mail: services.mail,
     origin,
-    mayTell: installation.mayWork,
+    mayTell: services.mayWork,
   });
   const chains = options.worker
     ? readChainsNowAndThen({
@@ -246,7 +247,7 @@ async function startJobs(
         noteFailed: (chain) => metrics.chainReadsFailed.inc({ chain }),
         noteCredited: (chain, amount) => metrics.chainDeposits.inc({ chain }, Number(amount) / 1e6),
         hangUp: services.chains.hangUp,
-        mayWork: installation.mayWork,
+        mayWork: services.mayWork,
         onDeposits: () => hints.deposits(),
         running: options.running !== false,
         chainSeconds: config.FAREBOX_CHAIN_SECONDS,
@@ -261,7 +262,7 @@ async function startJobs(
     webhookMs: times.webhookMs,
     mail: services.mail,
     origin,
-    mayWork: installation.mayWork,
+    mayWork: services.mayWork,
     running: options.running !== false,
   });
   const stop = () =>

@@ -9,7 +9,7 @@ import {
   unsafeSettings,
   verifySchema,
 } from './db/migrate.ts';
-import { schemaOfSession } from './db/schema.ts';
+import { schemaNumber, schemaOfSession } from './db/schema.ts';
 import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
@@ -34,6 +34,8 @@ export interface DatabaseOptions {
    * database that an older service still uses. Default: true.
    */
   migrates?: boolean;
+  /** True: the schema is migrated even if processes of another version live. */
+  ignoresOthers?: boolean;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function openServiceDatabase(
   config: Config,
   name: string,
   log: Logger,
-  { migrates = true }: DatabaseOptions = {},
+  { migrates = true, ...options }: DatabaseOptions = {},
 ): Promise<ServiceDatabase> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
   const outage = new Outage(log);
@@ -52,7 +54,8 @@ export async function openServiceDatabase(
     connection: config.DATABASE_URL ?? embedded!.connection,
     max: config.FAREBOX_DATABASE_POOL,
     statementTimeoutMs,
-    applicationName: name,
+    // Versions from before the table of processes are known by names without a number.
+    applicationName: `${name}, migration ${schemaNumber}`,
     session: schemaOfSession,
     onError: throttled((told) => log.warn(told, 'a database connection was lost')),
     watch: outage,
@@ -67,8 +70,9 @@ export async function openServiceDatabase(
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     // guard: durable-database
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
+    const warn = (told: string) => log.warn({}, told);
     const applied = migrates
-      ? await migrate(db, (told) => log.warn({}, told))
+      ? await migrate(db, { ...options, warn })
       : await verified(db, embedded !== null);
     outage.answered();
     if (applied.length > 0) log.info({ applied }, 'schema migrated');

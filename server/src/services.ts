@@ -42,6 +42,7 @@ import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
 import { addFigures } from './worker/jobs/gauges.ts';
 import type { EventReceiver } from './worker/jobs/operator-events.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
+import { watchVersion, type VersionWatch } from './worker/jobs/version.ts';
 
 /** HTTP clients for outbound calls, one for each source of addresses. */
 interface Fetches extends WebhookFetches {
@@ -82,6 +83,10 @@ export interface Services {
   receiver: EventReceiver | null;
   /** Detects a restored copy. */
   installation: InstallationWatch;
+  /** Detects that another version has migrated the database. */
+  version: VersionWatch;
+  /** False while nothing may be started or sent. */
+  mayWork: () => boolean;
   blocked: BlockedUpstream;
   close(): Promise<void>;
 }
@@ -97,6 +102,8 @@ export interface ServicesOptions {
   /** Has the folder of the embedded database, if there is one. */
   database?: Pick<ServiceDatabase, 'embedded'>;
   log: Logger;
+  /** False: the process is a worker only. */
+  http: boolean;
   upstreams?: Map<string, Upstream>;
   /** Used in place of the configured chains. */
   chains?: Chains | undefined;
@@ -104,7 +111,7 @@ export interface ServicesOptions {
   lookup?: Lookup;
   /** Time between two checks of a working storage. */
   probeMs: number;
-  /** Time between two checks whether the database is a restored copy. */
+  /** Time between two signs of life, and checks whether the database was replaced or migrated. */
   beatMs: number;
 }
 
@@ -142,9 +149,8 @@ export async function openServices({
   rememberFolder(config);
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
-  const everyMs = options.beatMs;
-  const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
-  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation, chains });
+  const { watched, stop } = await watchDatabase({ config, db, log, ...options });
+  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, chains, ...watched });
   const report = openReports(db, log);
   const events = openEvents(metrics, log, upstreams, report);
   const operations = batchOperations({
@@ -168,14 +174,15 @@ export async function openServices({
   const mail = url === null ? null : createMail({ url, from });
   const asked = mail && askMail(mail, log);
   const blocked: BlockedUpstream = (needsStorage) => {
-    if (installation.held() !== null) return 'restored copy';
+    if (watched.version.moved() !== null) return 'version';
+    if (watched.installation.held() !== null) return 'restored copy';
     if (space.low(needsStorage ? undefined : 'data')) return 'disk space';
     return needsStorage && storage.isAway() ? 'storage' : null;
   };
   const close = async () => {
     space.stop();
     storage.stop();
-    installation.stop();
+    await stop();
     asked?.stop();
     await refusals.flush();
     await hints.close();
@@ -184,8 +191,28 @@ export async function openServices({
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
-  const rest = { links, fetches, receiver: receiverOf(config), installation, blocked, close };
-  return { ...shared, ...more, ...rest };
+  const rest = { links, fetches, receiver: receiverOf(config), blocked, close };
+  return { ...shared, ...more, ...rest, ...watched };
+}
+
+/** Watches whether the database was replaced or migrated beneath this process. */
+async function watchDatabase({
+  config,
+  db,
+  log,
+  http,
+  beatMs: everyMs,
+}: Pick<ServicesOptions, 'config' | 'db' | 'log' | 'http' | 'beatMs'>) {
+  const [installation, version] = await Promise.all([
+    watchInstallation({ db, log, dir: dataDir(config), everyMs }),
+    watchVersion({ db, log, kind: http ? 'serve' : 'worker', everyMs }),
+  ]);
+  const mayWork = () => version.moved() === null && installation.mayWork();
+  const stop = () => {
+    installation.stop();
+    return version.stop();
+  };
+  return { watched: { installation, version, mayWork }, stop };
 }
 
 /** Several processes may notice the same disk; the subject (disk and host) makes it one event. */

@@ -1,6 +1,7 @@
 import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import { watchVersion } from '../worker/jobs/version.ts';
 import { openServiceDatabase, type DatabaseOptions } from '../database.ts';
 
 /** A command's environment and output. */
@@ -37,10 +38,13 @@ export async function withDatabase<T>(
     log,
     options,
   );
+  const { db } = database;
+  const version = await watchVersion({ db, log, kind: 'command' });
   try {
     tellOfNew(context, database.applied);
-    return await work(database.db, database.applied);
+    return await work(db, database.applied);
   } finally {
+    await version.stop();
     // guard: verb-stops-postgres
     await database.close();
   }

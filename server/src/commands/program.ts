@@ -88,9 +88,9 @@ function addService(program: Command, run: Run): void {
   verb(program, 'worker', 'start a worker only')
     .option('--embedded', 'use the embedded PostgreSQL')
     .action(run(async () => (await import('./serve.ts')).work));
-  verb(program, 'migrate', 'bring the database schema up to this version').action(
-    run(async () => (await import('./migrate.ts')).migrateDatabase),
-  );
+  verb(program, 'migrate', 'bring the database schema up to this version')
+    .option('--ignore-others', 'even if processes of another version seem to live')
+    .action(run(async () => (await import('./migrate.ts')).migrateDatabase));
 }
 
 function addAccounts(program: Command, run: Run): void {

@@ -100,6 +100,7 @@ export const reasons = [
   'secret_last',
   'secrets_two',
   'sends_too_many',
+  'server_outdated',
   'session_over',
   'sign_up_off',
   'studio_key_fixed',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setEmailForms } from './accounts/email-forms.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
+import { findOthers, refusalOf, type Patience } from './alone.ts';
 import { migrationNames, migrationsFolder } from './schema.ts';
 
 /** Any number will do, as long as every version of the service uses the same one. */
@@ -71,15 +72,22 @@ export async function demandSessions(db: Database): Promise<void> {
   }
 }
 
+export interface MigrateOptions {
+  /** True: processes of another version may live on; the database refuses their writes. */
+  ignoresOthers?: boolean;
+  patience?: Patience;
+  warn?: (message: string) => void;
+}
+
 /**
  * Brings the schema up to this version: forward only, one transaction per file, one process at a
  * time. Returns the names of the applied files, and warns of rows that need an operator. Refuses
- * three kinds of database: one migrated by a newer version, one whose applied migrations differ
- * from this version's files, and one of another program.
+ * four kinds of database: one migrated by a newer version, one whose applied migrations differ
+ * from this version's files, one of another program, and one that processes of another version use.
  */
 export async function migrate(
   db: Database,
-  warn: (message: string) => void = () => {},
+  { warn = () => {}, ...options }: MigrateOptions = {},
 ): Promise<string[]> {
   const wanted = await readMigrations();
   const session = await db.connect();
@@ -94,6 +102,12 @@ export async function migrate(
     const rows = await readApplied(session);
     verify(wanted, rows);
     const missing = wanted.slice(rows.length);
+    if (missing.length > 0 && !options.ignoresOthers) {
+      const registers = rows.some(({ name }) => name.endsWith('_versions.sql'));
+      const others = await findOthers(db, { schema: wanted.length, registers }, options.patience);
+      // guard: older-process-lives
+      if (others.length > 0) throw new SchemaUnfit(refusalOf(others));
+    }
     for (const migration of missing) {
       await session.query('begin');
       // Transactions of an older process end before the migration counts what they wrote, and

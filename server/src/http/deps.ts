@@ -82,6 +82,8 @@ export interface HttpDeps {
   bodies: Budget;
   /** The database itself: why it is on hold, and by how many seconds its clock is ahead. */
   installation: { held: () => string | null; skew: () => number | null };
+  /** The database's newest migration if another version has migrated it, otherwise null. */
+  version: { moved: () => number | null };
   /** The reason why this process takes nothing new, or null. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
   settings: HttpSettings;

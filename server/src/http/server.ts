@@ -9,6 +9,7 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import type { Why } from '../core/reasons.ts';
 import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
@@ -117,6 +118,8 @@ function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDe
     refusals.note(caller, asApiError(thrown));
 }
 
+const outdated =
+  'This server is older than its database and takes no calls until it is replaced. Nothing was charged; retry with backoff.';
 const tooManyStrangers =
   'This server has too many open calls from people who are not signed in. Retry with backoff.';
 const tooManyHere = `One connection can have at most ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
@@ -139,12 +142,19 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
+    const answer = (message: string, details?: Why) => {
+      reply.raw.once('close', () => discardRest(req.raw, lingerMs));
+      const why = { message, expected: true, ...(details && { details }) };
+      sendError(new ApiError('capacity_unavailable', why), req, reply);
+    };
     const refuse = (reason: string, message: string) => {
       deps.metrics.overload.inc({ reason });
       overloadLog(reason);
-      reply.raw.once('close', () => discardRest(req.raw, lingerMs));
-      sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
+      answer(message);
     };
+    // guard: outdated-takes-no-calls
+    if (deps.version.moved() !== null && !isOutside(url))
+      return answer(outdated, { reason: 'server_outdated' });
     if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
     const slot = takeCallSlot(req, { url, stranger: isStranger(config) }, deps);
     if (slot === 'strangers') return refuse(slot, tooManyStrangers);

@@ -26,6 +26,10 @@ export const guards: Tests = {
     'one-end-in-a-batch': 'of one request in one batch take it once',
     'wrong-charge-fails-alone': 'each get their own verdict, in order',
   },
+  'test/db/processes.test.ts': {
+    'older-process-lives': 'is refused with their names',
+    'outdated-takes-no-calls': 'refuses calls with the reason',
+  },
   'test/operations/submit.test.ts': {
     'balances-locked': 'three hundred submits of three accounts',
     'repeat-is-one-request': 'the same key in one batch is one request',

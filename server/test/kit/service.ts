@@ -49,7 +49,7 @@ export interface Service {
   /** Another service on the same database, with its own pool if one is given. */
   another(
     overrides?: Record<string, string>,
-    options?: { db?: Database; embedded?: EmbeddedServer },
+    options?: { http?: boolean; db?: Database; embedded?: EmbeddedServer },
   ): Promise<{ app: App; base: string }>;
   stop(): Promise<void>;
 }

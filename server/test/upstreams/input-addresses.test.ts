@@ -33,6 +33,7 @@ before(async () => {
     db: database.db,
     log,
     lookup,
+    http: false,
     probeMs: 5_000,
     beatMs: 10_000,
   });

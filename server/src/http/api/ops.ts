@@ -9,10 +9,11 @@ import { openEndpoint } from './endpoint.ts';
 
 export const Health = named('Health', object({ status: choice(['ok']) }));
 
-/** GET /livez: the process answers and has not been told to stop. */
-export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving }) => {
+/** GET /livez: the process answers, has not been told to stop and knows the database's schema. */
+export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving, version }) => {
   reply.header('cache-control', 'no-store');
   if (leaving.aborted) throw notReady('draining');
+  if (version.moved() !== null) throw notReady('version');
   return { status: 'ok' as const };
 });
 

@@ -9,11 +9,21 @@ import { keepAudit } from '../../operations/operator-events.ts';
 /** How often each process checks whether an audit is due. */
 const checkMs = 60_000;
 
+interface AuditJob {
+  db: Database;
+  metrics: Metrics;
+  log: Logger;
+  /** Time to the first audit. */
+  firstMs: number;
+  /** False while the database's schema is of another version. */
+  isCurrent: () => boolean;
+}
+
 /**
  * Audits the books while the service runs. The process that first finds an audit due does it for
  * all processes; if that process ends, another takes over.
  */
-export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
+export function auditNowAndThen({ db, metrics, log, firstMs, isCurrent }: AuditJob) {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
@@ -22,7 +32,8 @@ export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, fir
     timer.unref();
   };
   const look = async () => {
-    const pauseMs = await auditWhenDue(db, metrics, log, stopping.signal);
+    // The laws of another version would find faults where there are none.
+    const pauseMs = isCurrent() ? await auditWhenDue(db, metrics, log, stopping.signal) : checkMs;
     if (!stopping.signal.aborted) lookIn(pauseMs);
   };
   lookIn(firstMs);

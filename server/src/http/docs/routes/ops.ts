@@ -63,7 +63,7 @@ export const livez: RouteDocs = {
   summary: 'Is the process alive?',
   description:
     'For supervisors and load balancers; outside /v1. 503 once the process has been asked ' +
-    'to stop.',
+    'to stop, or another version has migrated the database.',
   replies: { 200: { description: 'Alive.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
 };
@@ -74,7 +74,7 @@ export const readyz: RouteDocs = {
   summary: 'Is the service ready?',
   description:
     'For load balancers; outside /v1. 503 with `details.failing`: database, catalog, disk ' +
-    'space, storage, restored copy or draining.',
+    'space, storage, restored copy, version or draining.',
   replies: { 200: { description: 'Ready.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
 };

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Connection } from '../lib/sql/sql.ts';
+import { registered, unregistered, type OtherProcess } from './processes.ts';
+
+/** Whether processes of another version live, before the schema is changed beneath them. */
+
+/** How often a process shows that it lives. */
+export const beatMs = 10_000;
+const lookMs = 250;
+const shownMax = 10;
+
+export interface Patience {
+  /** A process without a sign of life for so long has ended. */
+  lapseMs: number;
+  /** So long, the connections of a process that was just ended may stay open. */
+  closeMs: number;
+}
+
+export const usualPatience: Patience = { lapseMs: 3 * beatMs, closeMs: 2_000 };
+
+export interface Wanted {
+  /** Number of the migration for which this process is made. */
+  schema: number;
+  /** False: the database does not have the table of processes yet. */
+  registers: boolean;
+}
+
+/**
+ * Returns the processes of other versions that are seen to live. Waits for those that may have just
+ * ended: until they show a sign of life, or could have shown one. Only what changes meanwhile
+ * counts, because a restored database has rows of processes that never used it, and the clock of a
+ * standby that took over may be behind.
+ */
+export async function findOthers(
+  db: Connection,
+  { schema, registers }: Wanted,
+  { lapseMs, closeMs }: Patience = usualPatience,
+): Promise<OtherProcess[]> {
+  const first = new Map<string, string | null>();
+  const begun = performance.now();
+  for (;;) {
+    const rows = registers ? await registered(db, schema) : [];
+    const found = [...rows, ...(await unregistered(db))];
+    const watched = performance.now() - begun;
+    for (const { id, beat } of found) if (!first.has(id)) first.set(id, beat);
+    const living = found.filter(({ id, beat }) =>
+      beat === null ? watched >= closeMs : first.get(id) !== beat,
+    );
+    if (living.length > 0) return living;
+    const unsure = found.filter(
+      ({ beat, age_ms }) => beat === null || (age_ms < lapseMs && watched < lapseMs),
+    );
+    if (unsure.length === 0) return [];
+    await pause(lookMs);
+  }
+}
+
+export function refusalOf(others: OtherProcess[]): string {
+  const lines = others.slice(0, shownMax).map(({ says }) => `- ${says}`);
+  if (others.length > shownMax) lines.push(`- and ${others.length - shownMax} more`);
+  return [
+    'Processes of another version use this database:',
+    ...lines,
+    'Stop them first: one schema does not serve two versions. If these are not processes of ' +
+      'Farebox, run "farebox migrate --ignore-others".',
+  ].join('\n');
+}

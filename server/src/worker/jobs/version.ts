@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import manifest from '../../../package.json' with { type: 'json' };
+import { beatMs } from '../../db/alone.ts';
+import * as processes from '../../db/processes.ts';
+import { schemaNumber } from '../../db/schema.ts';
+import { LogThrottle } from '../../lib/log-throttle.ts';
+import { newId } from '../../lib/id.ts';
+import { isUnavailable, type Connection } from '../../lib/sql/sql.ts';
+import { codeOf } from '../../lib/unknown.ts';
+
+/** Tells other processes that this one lives, and notices a migration beneath it. */
+
+const againMs = 2_000;
+/** May not write: a role that only reads, on which no migration depends. */
+const mayNotWrite = '42501';
+
+export interface VersionWatch {
+  /** The database's newest migration, if it is not the newest of this version; otherwise null. */
+  moved(): number | null;
+  stop(): Promise<void>;
+}
+
+interface WatchDeps {
+  db: Connection;
+  log: Pick<Logger, 'warn' | 'error'>;
+  kind: 'serve' | 'worker' | 'command';
+  everyMs?: number;
+}
+
+/** Resolves after the first sign of life, or its failure. */
+export async function watchVersion(deps: WatchDeps): Promise<VersionWatch> {
+  const watch = new Watch(deps);
+  await watch.look();
+  return watch;
+}
+
+class Watch implements VersionWatch {
+  readonly #deps: WatchDeps;
+  readonly #throttle = new LogThrottle();
+  readonly #own: processes.OwnProcess;
+  #moved: number | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+    const { pid } = process;
+    const { version } = manifest;
+    const host = hostname().slice(0, 255);
+    this.#own = { id: newId(), kind: deps.kind, host, pid, schema: schemaNumber, version };
+  }
+
+  moved(): number | null {
+    return this.#moved;
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    // A process that cannot take its row away counts as ended when the row is old enough.
+    await processes.leave(this.#deps.db, this.#own.id).catch(() => {});
+  }
+
+  look(): Promise<void> {
+    return (this.#looking = this.#look());
+  }
+
+  async #look(): Promise<void> {
+    let pauseMs = this.#deps.everyMs ?? beatMs;
+    try {
+      const { db } = this.#deps;
+      this.#note(await processes.newestMigration(db));
+      if (this.#moved === null) await processes.beat(db, this.#own);
+    } catch (err) {
+      pauseMs = againMs;
+      const expected = isUnavailable(err) || codeOf(err) === mayNotWrite;
+      if (!expected && this.#throttle.due('look') !== null)
+        this.#deps.log.warn({ err }, 'could not tell other processes of this version');
+    }
+    if (this.#isOver) return;
+    this.#timer = setTimeout(() => void this.look(), pauseMs);
+    this.#timer.unref();
+  }
+
+  #note(newest: number): void {
+    const moved = newest === schemaNumber ? null : newest;
+    if (moved === this.#moved) return;
+    this.#moved = moved;
+    const facts = { database_migration: newest, own_migration: schemaNumber };
+    if (moved === null) this.#deps.log.warn(facts, 'the database is at this version again');
+    else this.#deps.log.error(facts, movedSentence);
+  }
+}
+
+const movedSentence =
+  'another version has migrated this database: this process takes no calls and no work; stop it';
