@@ -634,6 +634,10 @@ export type WebhookEvent = {
   key_id: string;
   /** The caller's own pairs of texts; empty if none were given. */
   metadata: Record<string, string>;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
 };
 
 export type RequestList = {
@@ -674,6 +678,10 @@ export type RequestLine = {
   key_id: string;
   /** The caller's own pairs of texts; empty if none were given. */
   metadata: Record<string, string>;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
 };
 
 export type RequestCard = {
@@ -734,6 +742,10 @@ export type RequestCard = {
   key_id: string;
   /** The caller's own pairs of texts; empty if none were given. */
   metadata: Record<string, string>;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
   /** The submitted input. For a chat call only `max_tokens`, `stream` and the number of messages, never the messages. It is emptied 30 days after the request has ended, and on a cancel if it is larger than 16 KiB. */
   input: Record<string, unknown>;
 };

@@ -254,6 +254,8 @@ export interface Calls {
       from?: string;
       /** Only requests created before this moment: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       to?: string;
+      /** Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`. */
+      call_id?: string;
       /** Entries of a page. */
       limit?: number;
       /** The `next_cursor` of the page before. */
@@ -787,6 +789,10 @@ export type RequestEntry = RunningRequest & {
   completed_at: string | null;
   key_id: string;
   metadata: Record<string, string>;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
   error_code: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   /** Number of outputs that are still kept. */
@@ -812,6 +818,10 @@ export type RequestDetail = RunningRequest & {
   completed_at: string | null;
   key_id: string;
   metadata: Record<string, string>;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
   /** The part of the charge that was given back. */
   refunded_usd_micro: string;
   logs: Array<string>;
@@ -1404,6 +1414,10 @@ export type RequestMargin = {
   error_code: string | null;
   created_at: string;
   completed_at: string | null;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
 };
 
 export type AccountMovement = {

@@ -140,6 +140,8 @@ declare module 'fastify' {
     row?: Promise<StatusRow | null>;
     /** The job or chat that the call made or repeated; for the log. */
     made?: string;
+    /** The model of `made`, also if the request was refused; for the log. */
+    model_id?: string;
   }
 }
 

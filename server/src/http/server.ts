@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {
@@ -9,8 +8,10 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import { callNumber } from '../core/request/call-number.ts';
 import type { Why } from '../core/reasons.ts';
 import { callerAddress, networkOf } from '../lib/caller-address.ts';
+import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
@@ -50,7 +51,7 @@ export function createServer(
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestId,
+    genReqId: ownNumber,
     // Few calls log anything. Our lines name their call by `call_id` (`request_id` is the id of a
     // job or chat); Fastify's own lines do not name it.
     childLoggerFactory: (parent) => parent,
@@ -353,7 +354,7 @@ function answerBroken(
 }
 
 function refuseRaw(socket: Socket, status: number, text: string): void {
-  const id = requestId();
+  const id = ownNumber();
   const body = JSON.stringify(errorBody(new ApiError('bad_request', { message: text }), id));
   const head = [
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
@@ -370,18 +371,9 @@ function refuseRaw(socket: Socket, status: number, text: string): void {
 
 const rawLingerMs = 2_000;
 
-const idBytes = 12;
-let pool = Buffer.alloc(0);
-let used = 0;
-
-/** Random, because a counter would tell every caller how many others there are. */
-function requestId(): string {
-  if (used >= pool.length) {
-    pool = randomBytes(idBytes * 512);
-    used = 0;
-  }
-  const id = pool.toString('base64url', used, (used += idBytes));
-  return `req_${id}`;
+/** The number of a call that has not made a request. */
+function ownNumber(): string {
+  return callNumber(newId());
 }
 
 const brokenStatus: Record<string, [number, string]> = {

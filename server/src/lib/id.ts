@@ -33,7 +33,18 @@ export function idsWritten(
 
 /** When an id was created, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
-  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+  return Number.parseInt(dashless(id).slice(0, 12), 16);
+}
+
+/** The 32 hexadecimal digits of a UUID. */
+export function dashless(uuid: string): string {
+  return uuid.replaceAll('-', '');
+}
+
+/** The UUID of 32 hexadecimal digits. */
+export function withDashes(hex: string): string {
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${groups.join('-')}-${hex.slice(20)}`;
 }
 
 /** Whether the value is a UUID in its canonical form: lower case, four dashes, any version. */

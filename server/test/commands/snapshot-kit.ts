@@ -115,6 +115,7 @@ export async function submit(
         queue_position: 0,
         webhook_url: options.webhook ? 'https://example.com/hook' : null,
         metadata: '{"customer":"42"}',
+        caller_id: 'from-the-caller',
         call_seconds,
       },
       monthly_limit_usd_micro: null,

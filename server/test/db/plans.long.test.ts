@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { callNumber } from '../../src/core/request/call-number.ts';
 import * as finding from '../../src/db/accounts/account-search.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as files from '../../src/db/accounts/files.ts';
@@ -553,6 +554,14 @@ describe('a search reads few blocks, however many requests the account has', () 
       600,
       { metadata: { env: 'prod' }, status: 'FAILED', from_ms: madeAt(3_000), to_ms: madeAt(3_202) },
     ],
+    'the number of a call': [50, { call_id: callNumber(uuid) }],
+    "a caller's number of one call": [100, { call_id: 'call-6000' }],
+    "a caller's number of every third call": [300, { call_id: 'same' }],
+    "a caller's number of every third call, and a pair of none": [
+      300,
+      { call_id: 'same', metadata: { tenant: 'nobody' } },
+    ],
+    "a caller's number of no call": [50, { call_id: 'other' }],
     'another model': [1_100, { model_id: 'rare' }],
     'another key': [1_100, { key_id: uuid }],
     'another model, failed': [50, { model_id: 'rare', status: 'FAILED' }],
@@ -583,6 +592,28 @@ describe('a search reads few blocks, however many requests the account has', () 
             blocks(plan) <= most,
             `${part}: ${blocks(plan)} blocks: ${JSON.stringify(plan)}`,
           );
+      }
+    });
+
+  for (const [call_id, most] of [
+    [callNumber(uuid), 50],
+    ['call-6000', 100],
+    // Every account has sent it.
+    ['same', 5_000],
+    ['other', 50],
+  ] as const)
+    test(`requests of all accounts by the number ${call_id}`, async () => {
+      const asked = { ...lines.anyRequest, call_id };
+      const [one] = await statementsOf((c) =>
+        lines.idsBelow(c, asked, { below_id: null, look: 1_000, limit: 21 }),
+      );
+      const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
+      for (const plan of [
+        await planFor(one!, 'analyze, buffers, '),
+        await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, '),
+      ]) {
+        assert.deepEqual(wholeTables(plan), []);
+        assert.ok(blocks(plan) <= most, `${blocks(plan)} blocks: ${JSON.stringify(plan)}`);
       }
     });
 
@@ -713,9 +744,10 @@ async function fill(): Promise<void> {
         n between 19500 and 19789, n between 19790 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
         case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
       from n;
-    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, metadata, created_at)
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, metadata, created_at, numbered, caller_id)
       select request, account, case when n % 2 = 0 and n > 17000 then 'k' || n end, case when n % 2 = 0 and n > 17000 then sha256('') end,
-        '{}', '{}', case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at} from n;
+        '{}', '{}', case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at},
+        true, case when n % 3 = 0 then 'call-' || n when n % 3 = 1 then 'same' end from n;
     insert into request_results (request_id, account_id, created_at) select request, account, ${at} from n;
     insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;
     insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)

@@ -114,6 +114,8 @@ describe('the card', () => {
         price: { unit: 'image', unit_price_usd_micro: '10000', quantity: 2 },
         input: { prompt: 'a cat', num_images: 2 },
         metadata: {},
+        call_id: `req_${id.replaceAll('-', '')}`,
+        caller_id: null,
         webhook: null,
         ...links(id),
         key_id: account.key_id,

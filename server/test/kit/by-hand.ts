@@ -86,6 +86,7 @@ export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}):
       queue_position: 0,
       webhook_url: wanted.webhook_url ?? null,
       metadata: null,
+      caller_id: null,
       call_seconds,
     },
     monthly_limit_usd_micro: wanted.limit ?? null,

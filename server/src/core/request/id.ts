@@ -1,4 +1,4 @@
-import { isUuid } from '../../lib/id.ts';
+import { dashless, isUuid, withDashes } from '../../lib/id.ts';
 
 /**
  * The public form of an uploaded file's id: `file_` and the UUID without its dashes.
@@ -7,7 +7,7 @@ import { isUuid } from '../../lib/id.ts';
  */
 export function fileId(uuid: string): string {
   if (!isUuid(uuid)) throw new RangeError('a file id is made of a UUID');
-  return `file_${uuid.replaceAll('-', '')}`;
+  return `file_${dashless(uuid)}`;
 }
 
 /**
@@ -17,7 +17,5 @@ export function fileId(uuid: string): string {
 export function parseFileId(value: unknown): string | null {
   if (typeof value !== 'string' || value.length !== 37) return null;
   const hex = /^file_([0-9a-f]{32})$/.exec(value)?.[1];
-  if (hex === undefined) return null;
-  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${groups.join('-')}-${hex.slice(20)}`;
+  return hex === undefined ? null : withDashes(hex);
 }

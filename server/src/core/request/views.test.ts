@@ -55,6 +55,8 @@ const queued: CardRow & StatusRow = {
   output: null,
   webhook_url: null,
   metadata: null,
+  numbered: true,
+  caller_id: null,
   webhook_state: null,
   webhook_status: null,
   quantity: null,
@@ -271,6 +273,8 @@ describe('a card', () => {
 test('a line of a list has no input, no output and no links to media', () => {
   const entry = listEntry(failed, links);
   assert.deepEqual(Object.keys(entry).toSorted(), [
+    'call_id',
+    'caller_id',
     'cancel_url',
     'charged_usd_micro',
     'completed_at',

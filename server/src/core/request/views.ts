@@ -6,6 +6,7 @@ import { failures, type FailureCode } from '../errors.ts';
 import { fileId } from './id.ts';
 import type { Kind } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
+import { callNumber } from './call-number.ts';
 import type { Metadata } from './metadata.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 import { itemsOf } from '../../lib/json.ts';
@@ -39,6 +40,8 @@ export interface Row {
   started_at: Date | null;
   completed_at: Date | null;
   metadata: Metadata | null;
+  numbered: boolean | null;
+  caller_id: string | null;
 }
 
 interface StatusRow extends Pick<
@@ -182,6 +185,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     ...addresses(row.id, links),
     key_id: row.key_id,
     metadata: row.metadata ?? {},
+    ...callNumbers(row),
   };
 }
 
@@ -193,6 +197,12 @@ function usageIn({ kind, output, tokens, charged_usd_micro }: CardRow): { usage?
   if (kind !== 'text') return {};
   if (output?.usage !== undefined) return { usage: output.usage };
   return tokens === null ? {} : { usage: usageOfTokens(tokens, charged_usd_micro ?? 0n) };
+}
+
+/** The numbers of the call that made the request; ours is null if it is older than such numbers. */
+export function callNumbers(row: Pick<Row, 'id' | 'numbered' | 'caller_id'>) {
+  const { id, numbered, caller_id } = row;
+  return { call_id: numbered ? callNumber(id) : null, caller_id };
 }
 
 /** The body of a webhook: the request's view without its input. */
@@ -219,6 +229,7 @@ export function listEntry(row: Row, links: Links) {
     ...addresses(row.id, links),
     key_id: row.key_id,
     metadata: row.metadata ?? {},
+    ...callNumbers(row),
   };
 }
 

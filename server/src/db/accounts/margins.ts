@@ -4,10 +4,11 @@ import type { TokenCounts } from '../../core/chat/token-counts.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
+import type { CallNumbers } from '../requests/call-numbers.ts';
 import { tokenCounts } from '../requests/requests.ts';
 
 /** A request with its charge and its cost, which only the operator may see. */
-export interface MarginRow {
+export interface MarginRow extends CallNumbers {
   id: string;
   account_id: string;
   key_id: string;
@@ -32,8 +33,9 @@ export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]>
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status,
       r.quoted_usd_micro, r.charged_usd_micro, coalesce(f.refunded, 0) as refunded_usd_micro,
       s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, r.error_code,
-      r.created_at, r.completed_at
-    from requests r left join request_results s on s.request_id = r.id
+      r.created_at, r.completed_at, i.numbered, i.caller_id
+    from requests r join request_inputs i on i.request_id = r.id
+    left join request_results s on s.request_id = r.id
     left join lateral (
       select sum(a.cost_usd_micro)::bigint as cost from attempts a
       where a.request_id = r.id and a.left_at is not null
@@ -80,7 +82,7 @@ export async function findFull(db: Connection, id: string): Promise<FullRow | nu
       r.quoted_usd_micro, r.charged_usd_micro, coalesce(f.refunded, 0) as refunded_usd_micro,
       s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, s.quantity,
       ${tokenCounts} as tokens, r.error_code, s.error_message, s.error_cause, r.webhook_state,
-      i.webhook_url, i.quote, r.created_at, r.started_at, r.completed_at,
+      i.webhook_url, i.quote, i.numbered, i.caller_id, r.created_at, r.started_at, r.completed_at,
       r.deadline_at, r.expires_at, r.cleared_at,
       case when r.status = 'IN_PROGRESS' then (
         select case when json_typeof(a.progress -> 'progress') = 'number'

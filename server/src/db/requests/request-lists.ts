@@ -1,25 +1,26 @@
-import type { Metadata } from '../../core/request/metadata.ts';
 import type { AttemptOutcome } from '../../core/request/request.ts';
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { constant, sql, type Connection } from '../../lib/sql/sql.ts';
+import { asked, withAsked, type Asked } from './call-numbers.ts';
 import { below, matching, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
 import type { RequestRow } from './requests.ts';
 
-export type ListedRow = RequestRow & { metadata: Metadata | null };
+export type ListedRow = RequestRow & Asked;
 
 /** A page of requests, newest first. Reads at most `look` requests. */
-export function list(
+export async function list(
   db: Connection,
   filter: PageFilter,
   { below_id, ...bounds }: PageBounds,
 ): Promise<ListedRow[]> {
-  return db.run<ListedRow>(sql`
+  const rows = await db.run<RequestRow & { asked: Asked }>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
       r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
       r.expires_at, r.created_at, r.started_at, r.completed_at,
-      (select i.metadata from request_inputs i where i.request_id = r.id) as metadata
+      ${constant(asked('r.id'))} as asked
     from (${matching(filter, below(below_id), bounds)}) m
     cross join lateral (select * from requests where id = m.id limit 1) r
     order by m.id desc`);
+  return rows.map(withAsked);
 }
 
 export type AnyRow = RequestRow & { email: string };

@@ -1,16 +1,16 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
 import { firstId, idsWritten, lastId } from '../../lib/id.ts';
-import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { constant, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { asked, calledIds, withAsked, type Asked } from './call-numbers.ts';
 import type { RequestRow } from './requests.ts';
 
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
 /** One line of a page. */
-export interface EntryRow extends RequestRow {
+export interface EntryRow extends RequestRow, Asked {
   /** Progress of a running request; null: not reported. */
   progress: number | null;
-  metadata: Metadata | null;
   /** The number of outputs that are still kept, and the index of the first. */
   outputs: number;
   output_index: number | null;
@@ -22,12 +22,12 @@ export interface EntryRow extends RequestRow {
 /**
  * The given requests that belong to the given accounts, each with its account's present balance.
  */
-export function findEntries(
+export async function findEntries(
   db: Connection,
   ids: string[],
   accountIds: string[],
 ): Promise<EntryRow[]> {
-  return db.run<EntryRow>(sql`
+  const rows = await db.run<Omit<EntryRow, keyof Asked> & { asked: Asked }>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
       r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
       r.expires_at, r.created_at, r.started_at, r.completed_at,
@@ -37,13 +37,14 @@ export function findEntries(
         from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end as progress,
       case when r.expires_at > now() then (
         select count(*)::int from outputs o where o.request_id = r.id) else 0 end as outputs,
-      (select i.metadata from request_inputs i where i.request_id = r.id) as metadata,
+      ${constant(asked('r.id'))} as asked,
       o.index as output_index, o.content_type as output_type,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
     from requests r join balances b on b.account_id = r.account_id
     left join outputs o on o.request_id = r.id and o.index = 0 and r.expires_at > now()
     where r.id = any(${ids}::uuid[]) and r.account_id = any(${accountIds}::uuid[])`);
+  return rows.map(withAsked);
 }
 
 export interface PageFilter {
@@ -62,6 +63,8 @@ export interface PageFilter {
   /** The lowest and the highest id that match the searched text. */
   first_id: string | null;
   last_id: string | null;
+  /** Only requests that this id or number of a call leads to; left out: all. */
+  call_id?: string | null;
 }
 
 /** The filter that every request matches. */
@@ -84,8 +87,9 @@ export interface PageBounds {
   look: number;
 }
 
-/** A request found by metadata takes about ten times as many reads. */
-const pairedShare = 10;
+/** The share of `look` that is read of requests found by metadata, or by the number of a call. */
+const pairedShare = 1 / 10;
+const calledShare = 1 / 100;
 /** A search by several pairs reads the rarest; the requests of each are counted up to here. */
 const countMax = 200;
 
@@ -130,12 +134,23 @@ function inState({ account_id, status }: PageFilter): Fragment {
 
 /** At most `look` requests, in order, whether they match or not. All of them are in one index. */
 function candidates(filter: PageFilter, way: Way, look: number): Fragment {
-  if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, look);
+  const most = readMax(filter, look);
+  const { call_id: number = null, account_id } = filter;
+  if (number !== null) {
+    const bounds = (id: string) => stretch(filter, way, id);
+    return calledIds({ number, account_id, bounds, sort: way.sort, most });
+  }
+  if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, most);
   const bounds = stretch(filter, way, 'id');
   return (bind) => `
     select id, status, model_id, key_id, upstream, created_at from requests
     where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)} and ${bounds(bind)}
-    order by id ${way.sort} limit ${bind(look)}::int`;
+    order by id ${way.sort} limit ${bind(most)}::int`;
+}
+
+/** A request that is found in another table than its own takes more reads. */
+function readMax({ call_id = null, metadata }: PageFilter, look: number): number {
+  return Math.ceil(look * (call_id !== null ? calledShare : metadata ? pairedShare : 1));
 }
 
 /** Requests of the account that have one of these pairs: the pair that the fewest have. */
@@ -143,7 +158,7 @@ function pairedCandidates(
   filter: PageFilter,
   metadata: Metadata,
   way: Way,
-  look: number,
+  most: number,
 ): Fragment {
   const bounds = stretch(filter, way, 'request_id');
   return (bind) => {
@@ -160,14 +175,14 @@ function pairedCandidates(
     select request_id as id from metadata_pairs
     where ${account} and name = (select name from rarest) and value = (select value from rarest)
       and ${bounds(bind)}
-    order by request_id ${way.sort} limit ${bind(Math.ceil(look / pairedShare))}::int`;
+    order by request_id ${way.sort} limit ${bind(most)}::int`;
   };
 }
 
 /** The candidates with the fields that a filter compares. */
 function searched(filter: PageFilter, way: Way, look: number): Fragment {
   const found = candidates(filter, way, look);
-  if (!filter.metadata) return found;
+  if (!filter.metadata && (filter.call_id ?? null) === null) return found;
   // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
   return (bind) => `
     select c.id, r.* from (${found(bind)}) c cross join lateral (
@@ -176,9 +191,9 @@ function searched(filter: PageFilter, way: Way, look: number): Fragment {
     ) r order by c.id ${way.sort}`;
 }
 
-/** The other pairs: every candidate has one of them already. */
-function hasAll({ metadata }: PageFilter): Fragment {
-  if (!metadata || Object.keys(metadata).length === 1) return () => 'true';
+/** All pairs. Every candidate of a search by pairs has one of them already. */
+function hasAll({ metadata, call_id = null }: PageFilter): Fragment {
+  if (!metadata || (call_id === null && Object.keys(metadata).length === 1)) return () => 'true';
   return (bind) => `(select i.metadata @> ${bind(JSON.stringify(metadata))}::jsonb
       from request_inputs i where i.request_id = r.id)`;
 }
@@ -232,7 +247,7 @@ export async function reach(
   filter: PageFilter,
   { below_id, look }: Pick<PageBounds, 'below_id' | 'look'>,
 ): Promise<{ id: string; created_at: Date } | null> {
-  const most = filter.metadata ? Math.ceil(look / pairedShare) : look;
+  const most = readMax(filter, look);
   const [row] = await db.run<{ id: string; created_at: Date }>(sql`
     select id, created_at from requests where id = (
       select id from (${candidates(filter, below(below_id), look)}) c

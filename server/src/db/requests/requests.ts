@@ -6,6 +6,7 @@ import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { constant, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import type { CallNumbers } from './call-numbers.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
@@ -49,6 +50,8 @@ export interface NewRequest {
   webhook_url: string | null;
   /** JSON as a string; null: none. */
   metadata: string | null;
+  /** The caller's own number of the call; null: none. */
+  caller_id: string | null;
   /**
    * For chat calls, which begin at once: the time after which an unsettled call is released. Null
    * for jobs.
@@ -79,6 +82,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         quote: 'json',
         queue_position: 'int',
         metadata: 'json',
+        caller_id: 'text',
       })} as d
     ), clock as (
       insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
@@ -93,9 +97,9 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
       from d
     )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
-      queue_position, webhook_url, metadata)
+      queue_position, webhook_url, metadata, numbered, caller_id)
     select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url,
-      metadata
+      metadata, true, caller_id
     from d`);
 }
 
@@ -223,7 +227,7 @@ export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
     from requests r where r.id = any(${ids}::uuid[])`);
 }
 
-export interface CardRow extends RequestRow {
+export interface CardRow extends RequestRow, CallNumbers {
   input: Record<string, unknown>;
   quote: QuoteJson;
   webhook_url: string | null;
@@ -250,7 +254,7 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
         r.created_at,
       r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
-        s.output,
+        i.numbered, i.caller_id, s.output,
         s.error_message, s.quantity,
       ${tokenCounts} as tokens,
       (select w.status from webhook_deliveries w

@@ -9,6 +9,7 @@ import { headerValues, namesInHeader } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
+import { makingCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { mayHold } from '../event-streams.ts';
 import { preferredWait } from '../prefer.ts';
@@ -98,8 +99,9 @@ export async function enqueue(
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   demandFreeJob({ caller, idempotency_key }, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
-  const submitted = await submitJob({ ...asked, caller, idempotency_key, metadata, body }, deps);
-  req.made = submitted.request_id;
+  const call = makingCall(req, reply);
+  const wanted = { ...asked, caller, idempotency_key, metadata, body, call };
+  const submitted = await submitJob(wanted, deps);
   tellSubmit(reply, submitted);
   return submitted;
 }

@@ -47,6 +47,19 @@ export const Failure = named(
 const requestId = id('The id of the request, a UUIDv7.');
 const modelId = text('The model it runs on.');
 const metadata = record(text(), "The caller's own pairs of texts; empty if none were given.");
+/** The numbers of the call that made a request. */
+export const callNumbers = {
+  call_id: nullable(
+    text(
+      'The `x-request-id` of the reply to the submit; null if the request is older than this field.',
+    ),
+  ),
+  caller_id: nullable(
+    text(
+      "The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none.",
+    ),
+  ),
+};
 const keyId = id('The key that submitted it.');
 const addresses = {
   status_url: url('The URL to poll.'),
@@ -152,6 +165,7 @@ const notification = {
   ...addresses,
   key_id: keyId,
   metadata,
+  ...callNumbers,
 };
 
 export const Notification = named(
@@ -186,6 +200,7 @@ const RequestLine = named(
     ...addresses,
     key_id: keyId,
     metadata,
+    ...callNumbers,
   }),
 );
 

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { callerIdMax } from '../../core/request/call-number.ts';
 import { metadataAsked } from '../../core/request/metadata.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import {
@@ -253,12 +254,18 @@ const momentForms =
   'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
   '`2026-01-31T00:00:00Z`.';
 
+export const callIdAsked = text(
+  'Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`.',
+  { maxLength: callerIdMax },
+);
+
 const ListQuery = form({
   status: optional(StatusName),
   model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
   key_id: optional(id('Only requests made with this key.')),
   from: optional(moment(`Only requests created at this moment or later: ${momentForms}`)),
   to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
+  call_id: optional(callIdAsked),
   ...pageQuery(20),
 });
 
@@ -284,6 +291,7 @@ export const list = keyedEndpoint(
       model_id,
       key_id,
       metadata: metadataAsked(objectOf(req.query)),
+      call_id: query.call_id?.trim() ?? null,
       from_ms: query.from === undefined ? null : Date.parse(query.from),
       to_ms: query.to === undefined ? null : Date.parse(query.to),
     };

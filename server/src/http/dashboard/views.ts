@@ -1,13 +1,19 @@
 import { roles } from '../../core/account/role.ts';
 import { sources } from '../../core/account/source.ts';
 import type { Output, Progress } from '../../core/request/request.ts';
-import { expiry, failureOf, outputUrl, type Links } from '../../core/request/views.ts';
+import {
+  callNumbers as numbersOf,
+  expiry,
+  failureOf,
+  outputUrl,
+  type Links,
+} from '../../core/request/views.ts';
 import type { DeliveryRow } from '../../db/requests/deliveries.ts';
 import type { EntryRow } from '../../db/requests/request-pages.ts';
 import type { AttemptRow } from '../../db/requests/request-lists.ts';
 import type { CardRow } from '../../db/requests/requests.ts';
 import { KindName } from '../api/model-schema.ts';
-import { StatusName } from '../api/request-schema.ts';
+import { callNumbers, StatusName } from '../api/request-schema.ts';
 import {
   anything,
   choice,
@@ -63,6 +69,7 @@ const facts = {
   completed_at: nullable(time()),
   key_id: id(),
   metadata: Pairs,
+  ...callNumbers,
 };
 
 /** One request in the list of requests. */
@@ -83,7 +90,7 @@ export function entryOf(row: EntryRow, links: Links) {
   const { id: request_id, output_index: index, output_type: content_type } = row;
   const hasPreview = index !== null && content_type !== null;
   const preview = hasPreview ? { url: outputUrl(row, index, links), content_type } : null;
-  return { ...row, request_id, metadata: row.metadata ?? {}, preview };
+  return { ...row, request_id, metadata: row.metadata ?? {}, ...numbersOf(row), preview };
 }
 
 const RequestOutput = named(
@@ -160,6 +167,7 @@ export function detailOf(row: CardRow, beside: Beside, links: Links) {
     ...row,
     request_id: row.id,
     metadata: row.metadata ?? {},
+    ...numbersOf(row),
     progress: progress?.progress ?? null,
     logs: progress?.logs ?? [],
     queue_position,

@@ -18,6 +18,11 @@ const times = {
 };
 const keyId = '0199b3a0-11aa-7c3e-8b52-2f4d6e8a9c01';
 
+export const exampleNumbers = {
+  call_id: `req_${exampleId.replaceAll('-', '')}`,
+  caller_id: 'order-1042',
+};
+
 export const exampleCard = {
   request_id: exampleId,
   model_id: 'sandbox/canvas/text-to-image',
@@ -35,6 +40,7 @@ export const exampleCard = {
   ...exampleUrls,
   key_id: keyId,
   metadata: { customer: '42' },
+  ...exampleNumbers,
 };
 
 export const exampleOutput = {
@@ -86,4 +92,5 @@ export const exampleLine = {
   ...exampleUrls,
   key_id: keyId,
   metadata: exampleCard.metadata,
+  ...exampleNumbers,
 };

@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import { callNumbers as numbersOf } from '../../core/request/views.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import { findInput, findFull, withMargins, type MarginRow } from '../../db/accounts/margins.ts';
@@ -11,6 +12,7 @@ import {
 import { attemptsOf } from '../../db/requests/request-lists.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { callNumbers } from '../api/request-schema.ts';
 import { Estimate } from '../api/model-schema.ts';
 import { idOf, scanMax } from '../form.ts';
 import {
@@ -52,6 +54,7 @@ export const RequestMargin = named(
     error_code: nullable(text()),
     created_at: time(),
     completed_at: nullable(time()),
+    ...callNumbers,
   }),
 );
 
@@ -147,7 +150,7 @@ function view<Row extends MarginRow>(row: Row) {
   const { id: request_id, charged_usd_micro: charged, cost_usd_micro: cost }: MarginRow = row;
   const margin_usd_micro =
     charged === null || cost === null ? null : charged - row.refunded_usd_micro - cost;
-  return { ...row, request_id, margin_usd_micro };
+  return { ...row, request_id, margin_usd_micro, ...numbersOf(row) };
 }
 
 /** GET /requests/:request_id: a request of any account, without its input and output. */

@@ -20,6 +20,7 @@ import type { Operations } from './batched.ts';
 import type { ChatRun } from './chat-call.ts';
 import { checkMedia, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
+import type { MakingCall } from './submit.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
 
 const maxTokensDefault = 4_096;
@@ -42,6 +43,7 @@ export interface ReceivedChat {
   chatBody: Json;
   /** From the call's header; null: the call has no such header. */
   metadata: Metadata | null;
+  making: MakingCall;
 }
 
 /** A chat call that has been checked and priced. */
@@ -195,10 +197,11 @@ export async function reserveChat(
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
-  const { path, body } = call;
+  const { path, body, making } = call;
   const metadata = eitherMetadata(chat.metadata, call.metadata);
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
+  making.makes(request_id, model.id);
   const submitted = await deps.operations.submit({
     row: {
       id: request_id,
@@ -224,12 +227,14 @@ export async function reserveChat(
       queue_position: 0,
       webhook_url: null,
       metadata: metadata && JSON.stringify(metadata),
+      caller_id: making.caller_id,
       call_seconds: model.job_age_seconds,
     },
     monthly_limit_usd_micro,
     open_jobs: null,
     refusal,
   });
+  making.made(submitted);
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
   const reserved = {
     request_id,

@@ -32,6 +32,17 @@ export interface WantedJob {
   /** The call that repeats are compared with. Default: `body` at the path of the queue. */
   compared?: { path: string; body: unknown };
   metadata: Metadata | null;
+  call: MakingCall;
+}
+
+/** The call that makes a request: its numbers lead to the request. */
+export interface MakingCall {
+  /** The caller's own number; null: none. */
+  caller_id: string | null;
+  /** Names the call after the request that it tries to make. */
+  makes(request_id: string, model_id: string): void;
+  /** The call made this request, or repeats the call that did. */
+  made(request: { request_id: string; replayed: boolean }): void;
 }
 
 export interface SubmitDeps extends MediaDeps, RouteDeps {
@@ -60,7 +71,7 @@ export function demandFreeJob(
 
 /** Checks, prices and submits a job. Throws the `ApiError` that refuses it. */
 export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<SubmitResult> {
-  const { caller, idempotency_key, metadata } = wanted;
+  const { caller, idempotency_key, metadata, call } = wanted;
   const model = findModel(deps.catalog(), wanted.model_id);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
@@ -73,7 +84,9 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const unknown = unknownInputs(model, input);
   const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
   const id = newId();
-  return deps.operations.submit({
+  // Before the submit, because the database's answer may be lost after it has stored the request.
+  call.makes(id, model.id);
+  const submitted = await deps.operations.submit({
     row: {
       id,
       account_id: caller.account_id,
@@ -91,6 +104,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,
       metadata: metadata && JSON.stringify(metadata),
+      caller_id: call.caller_id,
       call_seconds: null,
       ...(unknown.length > 0 && { unknown_inputs: unknown }),
     },
@@ -99,6 +113,8 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
     account: deps.settings.account,
     refusal,
   });
+  call.made(submitted);
+  return submitted;
 }
 
 /** Takes `webhook_url` out of the query or the body, and checks it. Null counts as omitted. */

@@ -26,6 +26,7 @@ import {
 } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
+import { makingCall } from '../../call.ts';
 import { asApiError, errorBody } from '../../errors.ts';
 import { ErrorBody } from '../../schemas/error-schema.ts';
 import { hijackHeaders } from '../../hijack.ts';
@@ -87,7 +88,8 @@ async function complete(
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata };
+  const making = makingCall(req, reply);
+  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata, making };
   try {
     return await answerCall({ req, reply, dialect, body }, call, key, deps);
   } catch (error) {
@@ -118,7 +120,6 @@ async function answerCall(
   try {
     for (;;) {
       const taken = await reserveChat(prepared, key, deps);
-      req.made = taken.replayed ? taken.request_id : taken.reserved.request_id;
       if (!taken.replayed) {
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();

@@ -26,6 +26,7 @@ import {
   readHeldObject,
   readObject,
 } from '../../body.ts';
+import { makingCall } from '../../call.ts';
 import { turnOf } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -66,7 +67,6 @@ async function makeImages(
   return inWaitingSlot(req, deps, async (over) => {
     const { submitted, format } = await submitCall(req, reply, door, idempotency_key, deps);
     const { request_id, replayed } = submitted;
-    req.made = request_id;
     // Set before the wait, so that an error has them too.
     tellSubmit(reply, submitted);
     await ended(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
@@ -92,7 +92,7 @@ async function submitCall(
 ) {
   const { release, ...sent } = await received(req, reply, door, deps);
   const call = readImagesCall(door, sent.body);
-  const submitted = await submitImages(call, sent, idempotency_key, req, deps);
+  const submitted = await submitImages(call, sent, idempotency_key, req, reply, deps);
   release();
   return { submitted, format: call.response_format };
 }
@@ -132,9 +132,11 @@ async function submitImages(
   call: ImagesCall,
   { body, images }: FormCall,
   idempotency_key: string | null,
-  { caller, raw, query }: KeyedRequest,
+  req: KeyedRequest,
+  reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
+  const { caller, raw, query } = req;
   const inHeader = metadataIn(headerValues(raw.rawHeaders, metadataHeader));
   const model = modelOf(call, deps);
   demandModel(caller, model.id, 'model');
@@ -156,6 +158,7 @@ async function submitImages(
         webhook_url: objectOf(query).webhook_url,
         idempotency_key,
         metadata,
+        call: makingCall(req, reply),
         compared: { path: `/images/${call.door}`, body: withoutNulls(compared) },
       },
       deps,

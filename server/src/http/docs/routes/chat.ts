@@ -1,4 +1,4 @@
-import { idempotencyKey, metadata } from './queue.ts';
+import { callerNumber, idempotencyKey, metadata } from './queue.ts';
 import { exampleId } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
@@ -73,7 +73,7 @@ export const chat: RouteDocs = {
   tag: 'Chat',
   summary: 'Call a text model',
   description,
-  headers: [idempotencyKey, metadata],
+  headers: [idempotencyKey, metadata, callerNumber],
   body: {
     description: 'At most 10 MiB of JSON.',
     examples: one({

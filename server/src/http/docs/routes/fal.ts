@@ -1,4 +1,4 @@
-import { idempotencyKey, metadata } from './queue.ts';
+import { callerNumber, idempotencyKey, metadata } from './queue.ts';
 import { exampleOutput } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
@@ -15,7 +15,7 @@ export const falRun: RouteDocs = {
       'when it completes. Without a free slot for waiting calls, nothing is submitted.',
     "Error replies have fal's statuses and, beside `error`, fal's fields `message` and `detail`.",
   ].join('\n\n'),
-  headers: [idempotencyKey, metadata],
+  headers: [idempotencyKey, metadata, callerNumber],
   body: {
     description: 'The model input; at most 1 MiB of JSON.',
     examples: one({ prompt: 'A lighthouse at dusk', resolution: '2k' }),

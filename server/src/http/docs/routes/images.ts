@@ -1,5 +1,5 @@
 import { imageEditForm } from '../../api/images/images-schema.ts';
-import { idempotencyKey, metadata } from './queue.ts';
+import { callerNumber, idempotencyKey, metadata } from './queue.ts';
 import { exampleFileId, exampleId, exampleOutputUrl } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
@@ -66,7 +66,7 @@ export const generateImages: RouteDocs = {
   tag: 'Queue',
   summary: "Make images through OpenAI's Images",
   description: ["The request and reply of OpenAI's image generation.", ...common].join('\n\n'),
-  headers: [idempotencyKey, metadata],
+  headers: [idempotencyKey, metadata, callerNumber],
   body: {
     description: 'At most 1 MiB of JSON.',
     examples: one({
@@ -91,7 +91,7 @@ export const editImages: RouteDocs = {
     'The images of a form, and `data:` images in JSON above 1 MiB, are stored as uploads for 7 ' +
       'days, like those of [POST /files](#upload).',
   ].join('\n\n'),
-  headers: [idempotencyKey, metadata],
+  headers: [idempotencyKey, metadata, callerNumber],
   body: {
     description:
       'At most 10 MiB of JSON, with at most 1 MiB besides the images; or a form of at most 20 MiB.',

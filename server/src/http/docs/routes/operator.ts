@@ -1,4 +1,4 @@
-import { exampleAccountId, exampleCard, exampleId } from '../request-examples.ts';
+import { exampleAccountId, exampleCard, exampleId, exampleNumbers } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
 
 /** The calls below /operator. */
@@ -324,6 +324,7 @@ export const listAllRequests: RouteDocs = {
       error_code: null,
       created_at,
       completed_at: exampleCard.completed_at,
+      ...exampleNumbers,
     }),
   },
   errors: ['bad_request', 'not_found'],

@@ -48,6 +48,16 @@ export const metadata: Parameter = {
   example: '{"customer":"42"}',
 };
 
+export const callerNumber: Parameter = {
+  ...header(
+    'x-request-id',
+    'Your own number of this call, kept with the request as `caller_id` and searched by ' +
+      '`GET /requests?call_id=`: at most 128 visible ASCII characters. Without it, the trace id ' +
+      'of the header `traceparent` is kept. The reply has a number of its own.',
+  ),
+  example: 'order-1042',
+};
+
 const examples = one(exampleQueued);
 
 export const submit: RouteDocs = {
@@ -61,7 +71,7 @@ export const submit: RouteDocs = {
       'limit, the balance. A repeat with an `Idempotency-Key` starts no job, so it gets 200 ' +
       'even if the API key has reached its limit of open jobs.',
   ].join('\n\n'),
-  headers: [idempotencyKey, prefer, metadata],
+  headers: [idempotencyKey, prefer, metadata, callerNumber],
   body: {
     description: 'The model input; at most 1 MiB of JSON.',
     examples: one({ prompt: 'A lighthouse at dusk', resolution: '2k' }),

@@ -1,4 +1,5 @@
 import { statuses } from '../../../core/request/request.ts';
+import { callIdAsked } from '../../api/requests.ts';
 import { idOf } from '../../form.ts';
 import {
   choice,
@@ -30,6 +31,7 @@ export const list = read(
       model_id: optional(text('Only of this model.', { maxLength: 300 })),
       key_id: optional(text('Only of this key.')),
       upstream: optional(text('Only at this upstream.', { maxLength: 300 })),
+      call_id: optional(callIdAsked),
       from: optional(moment('Submitted at this time or later.')),
       to: optional(moment('Submitted before this time.')),
       ...pageQuery(25),
@@ -45,6 +47,7 @@ export const list = read(
       model_id,
       key_id: key_id === undefined ? null : idOf(key_id),
       upstream,
+      call_id: query.call_id?.trim() ?? null,
       from_ms: from === undefined ? null : Date.parse(from),
       to_ms: to === undefined ? null : Date.parse(to),
     };

@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerId, callNumber, repeatNumber } from '../core/request/call-number.ts';
+import { headerValues } from '../lib/outbound/headers.ts';
+import { redact } from '../lib/log.ts';
+import type { MakingCall } from '../operations/requests/submit.ts';
+import { usualHeaders } from './speaks-messages.ts';
+
+/**
+ * The number by which the caller knows this call; null: the caller sent none, or one that looks
+ * like a secret.
+ */
+export function callerIdOf({ raw }: Pick<FastifyRequest, 'raw'>): string | null {
+  const { headers, rawHeaders } = raw;
+  if (headers['x-request-id'] === undefined && headers.traceparent === undefined) return null;
+  const all = (name: string) => headerValues(rawHeaders, name);
+  const id = callerId(all('x-request-id'), all('traceparent'));
+  return id !== null && redact(id) === id ? id : null;
+}
+
+/** This call for the request that it makes. The reply's number becomes that of the request. */
+export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall {
+  const own = req.id;
+  const rename = (number: string) => {
+    req.id = number;
+    reply.headers(usualHeaders(number, req.routeOptions.url ?? req.url));
+  };
+  return {
+    caller_id: callerIdOf(req),
+    makes(request_id, model_id) {
+      req.model_id = model_id;
+      rename(callNumber(request_id));
+    },
+    made({ request_id, replayed }) {
+      req.made = request_id;
+      if (replayed) rename(repeatNumber(request_id, own));
+    },
+  };
+}
