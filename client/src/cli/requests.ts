@@ -5,7 +5,8 @@ import { follow, unsuccessful } from './jobs/follow.ts';
 import { readPairs } from './metadata.ts';
 import { requestIdOf } from './jobs/jobs.ts';
 import type { Context } from './verb.ts';
-import { checkOut, saveOutput } from './jobs/save.ts';
+import { saveOutput } from './jobs/save.ts';
+import { checkOut } from './jobs/target.ts';
 import {
   jsonOf,
   oneLine,
@@ -127,11 +128,12 @@ export async function download(
 ): Promise<void> {
   const client = keyed({ quiet });
   const requestId = requestIdOf(id);
-  checkOut(out, force);
   const [card, output] = await Promise.all([
     client.requests.get(requestId),
     client.response(requestId),
   ]);
+  const count = mediaIn(output).length;
+  checkOut(out, { force, count: Math.max(1, count), isText: count === 0 });
   const how = { out, folder: process.cwd(), force, quiet, json, preview };
   const files = await saveOutput(client, card, output, how);
   if (json) return printJson({ request_id: requestId, files });

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { codeOf, fromJson, messageOf } from '../unknown.ts';
 import { exits, Stop, usage } from './exits.ts';
+import { makeFolder } from './folders.ts';
 
 /** Settings that `fare` stores between calls. The environment takes precedence. */
 
@@ -69,7 +70,7 @@ export function writeSettings(settings: Settings): void {
 /** Writes the file atomically, readable for its owner only. */
 export function writePrivately(file: string, text: string): void {
   const folder = path.dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   // The folder may have existed before, readable for all.
   chmodSync(folder, 0o700);
   const aside = `${file}.${process.pid}`;

@@ -17,7 +17,7 @@ export function fileText(path: string, hint: string | null = null): string {
     return textIn(bytesOf(path), path, fileMaxBytes, hint);
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'ENOENT') throw usage(`There is no file ${path}.`, hint);
+    if (code === 'ENOENT') throw usage(`${path} cannot be read: there is no such file.`, hint);
     if (code === 'EISDIR') throw usage(`${path} is a folder.`, hint);
     if (code !== '') throw usage(`${path} cannot be read: ${messageOf(error)}`, hint);
     throw error;

@@ -77,7 +77,17 @@ const extensions = new Map([
 ]);
 const known = new Set(extensions.values());
 
-function extensionOf({ content_type, file_name }: Typed): string {
+/** Other spellings of these extensions. */
+const spellings: Record<string, string> = { '.jpeg': '.jpg', '.jpe': '.jpg', '.tif': '.tiff' };
+
+/** The extension as our names have it; null if it is none of ours. */
+export function usualExtension(text: string): string | null {
+  const extension = text.toLowerCase();
+  const usual = spellings[extension] ?? extension;
+  return known.has(usual) ? usual : null;
+}
+
+export function extensionOf({ content_type, file_name }: Typed): string {
   const type = content_type.split(';')[0]!.trim().toLowerCase();
   const named = path.extname(String(file_name ?? '')).toLowerCase();
   return extensions.get(type) ?? (known.has(named) ? named : '.bin');

@@ -1,4 +1,5 @@
 import { FareboxError, isFinal, type Farebox, type Status } from '../../index.ts';
+import { codeOf } from '../../unknown.ts';
 import { exits, Stop } from '../exits.ts';
 import { bar, LiveLine, oneLine, secondsText, tell } from '../terminal/terminal.ts';
 
@@ -59,7 +60,9 @@ export async function leavable<T>(
   try {
     return await work(leaving.signal);
   } catch (error) {
-    if (by === null || !(error instanceof FareboxError) || error.code !== 'aborted') throw error;
+    // A stream of Node rejects with an AbortError.
+    const isLeft = codeOf(error) === 'aborted' || codeOf(error) === 'ABORT_ERR';
+    if (by === null || !isLeft) throw error;
     return await left(by);
   } finally {
     for (const signal of signals) process.off(signal, leave);

@@ -1,8 +1,9 @@
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { UnknownInput } from '../../index.ts';
 import { fromJson, messageOf } from '../../unknown.ts';
 import { usage } from '../exits.ts';
+import { makeFolder, tryFile } from '../folders.ts';
 import type { Fields } from './input.ts';
 import type { SavedFile } from './save.ts';
 import { stateFolder, writePrivately } from '../settings.ts';
@@ -53,10 +54,14 @@ function fileOf({ created_at, idempotency_key }: KeptJob): string {
  * paid twice.
  */
 export function checkJobs(): void {
+  inFolder((where) => tryFile(where, 'job'));
+}
+
+function inFolder<T>(work: (where: string) => T): T {
   const where = folder();
   try {
-    mkdirSync(where, { recursive: true, mode: 0o700 });
-    accessSync(where, constants.W_OK);
+    makeFolder(where, 0o700);
+    return work(where);
   } catch (error) {
     throw usage(
       `Nothing can be saved in ${where}: ${messageOf(error)}.`,
@@ -87,8 +92,7 @@ export function keptJobs(): KeptJob[] {
 }
 
 function names(): string[] {
-  checkJobs();
-  return readdirSync(folder())
+  return inFolder((where) => readdirSync(where))
     .filter((name) => name.endsWith('.json'))
     .sort()
     .reverse();

@@ -5,8 +5,9 @@ import { stopOf } from '../failure.ts';
 import { detached, follow, leavable, unsuccessful } from './follow.ts';
 import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
 import type { Context } from '../verb.ts';
-import { checkOut, chargeText, saveOutput, type SavedFile } from './save.ts';
+import { chargeText, saveOutput, type SavedFile } from './save.ts';
 import { submitKept } from './submit.ts';
+import { checkOut } from './target.ts';
 import { printJson, remark } from '../terminal/terminal.ts';
 
 export interface ResumeOptions {
@@ -23,7 +24,7 @@ export async function resume(
   const client = keyed(context);
   const job = findJob(client, id);
   if (options.out !== undefined) {
-    checkOut(options.out, options.force ?? false);
+    checkOut(options.out, { force: options.force ?? false, count: 1, isText: false });
     Object.assign(job, { out: options.out, folder: process.cwd(), save: true, saved: [] });
   }
   if (job.out === '-' && context.json) throw usage('--out - and --json cannot both use stdout.');

@@ -4,14 +4,14 @@ import { formatUsd, parseUsd, type Estimate, type Model } from '../../index.ts';
 import { keyed } from '../account.ts';
 import { ask } from '../terminal/ask.ts';
 import { exits, Stop, usage } from '../exits.ts';
-import { readInput, type InputOptions } from './input.ts';
+import { readInput, schemaOf, type Fields, type InputOptions } from './input.ts';
 import { checkJobs, keepJob, type KeptJob } from './jobs.ts';
 import { readPairs } from '../metadata.ts';
 import { findModel } from '../models.ts';
 import { assumed, warnOfUnknown } from '../price.ts';
 import type { Context } from '../verb.ts';
 import { finish, goesOn } from './resume.ts';
-import { checkOut } from './save.ts';
+import { checkOut } from './target.ts';
 import { readSettings, usualAskAboveUsd } from '../settings.ts';
 import { submitKept } from './submit.ts';
 import { canAsk, oneLine, print, printJson, remark } from '../terminal/terminal.ts';
@@ -43,8 +43,8 @@ export async function runModel(
   checkJobs();
   const metadata = readPairs(options.metadata);
   const input = await readInput(model, values, options, context.quiet);
-  if (options.save) checkOut(out, force);
   const estimate = await client.estimate(model.id, input);
+  if (options.save) checkOut(out, { force, ...expected(model, input, estimate) });
   warnOfUnknown(estimate);
   await agree(estimate, model, options, context);
   const job: KeptJob = {
@@ -75,6 +75,17 @@ export async function runModel(
   } catch (error) {
     throw job.request_id === null ? error : await goesOn(error, job.request_id);
   }
+}
+
+/** The outputs, as far as the input and its price tell. */
+function expected(model: Model, input: Fields, { unit, quantity }: Estimate) {
+  const { properties = {} } = schemaOf(model);
+  const counts = ['images', 'layers', 'outputs', 'samples', 'videos'].map((what) =>
+    Number(input[`num_${what}`] ?? properties[`num_${what}`]?.default),
+  );
+  if (unit === 'image') counts.push(quantity);
+  const count = Math.max(1, ...counts.filter(Number.isSafeInteger));
+  return { count, isText: model.task === 'video-analyze' };
 }
 
 /** Keeps a trailing separator, which marks a folder. */

@@ -1,11 +1,31 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { constants, createWriteStream, openSync, statSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Farebox, MediaFile, Output, RequestCard } from '../../index.ts';
-import { usage } from '../exits.ts';
-import { usualName } from './file-name.ts';
-import { showPicture } from '../terminal/picture.ts';
-import { bar, bytesText, LiveLine, paint, plain, print } from '../terminal/terminal.ts';
 import { mediaIn } from '../../outputs.ts';
+import { extensionOf, usualExtension } from './file-name.ts';
+import {
+  filesFor,
+  noTerminal,
+  stillFree,
+  targetOf,
+  tooMany,
+  type FileTarget,
+  type Target,
+} from './target.ts';
+import { showPicture } from '../terminal/picture.ts';
+import {
+  bar,
+  bytesText,
+  LiveLine,
+  oneLine,
+  paint,
+  plain,
+  print,
+  remark,
+} from '../terminal/terminal.ts';
 
 /** Saves the outputs of a request as files. */
 
@@ -34,34 +54,6 @@ export interface SavedFile {
   size: number;
 }
 
-/** Throws, before anything is spent, if the output could not be saved. */
-export function checkOut(out: string | null, force: boolean, folder = '.'): void {
-  if (out === '-') return;
-  const target = path.resolve(folder, out ?? '.');
-  const found = statSync(target, { throwIfNoEntry: false });
-  if (out !== null && found?.isFile() && !force)
-    throw usage(`${out} already exists.`, 'Give another name, or --force to replace it.');
-  const parent = found?.isDirectory() || isFolder(out) ? target : path.dirname(target);
-  if (existsSync(parent)) checkWritable(parent);
-  else if (!isFolder(out))
-    throw usage(
-      `There is no folder ${path.dirname(out!)}.`,
-      `Create it, or end the path with "/".`,
-    );
-}
-
-function checkWritable(folder: string): void {
-  try {
-    accessSync(folder, constants.W_OK);
-  } catch {
-    throw usage(`Nothing can be written to ${folder}.`, 'Give another path with --out.');
-  }
-}
-
-function isFolder(out: string | null): boolean {
-  return out !== null && /[/\\]$/.test(out);
-}
-
 /** Downloads all media of the output and prints their paths, or prints the output's text. */
 export async function saveOutput(
   client: Farebox,
@@ -70,22 +62,30 @@ export async function saveOutput(
   options: SaveOptions,
 ): Promise<SavedFile[]> {
   const media = mediaIn(output);
-  if (options.out === '-') {
+  const target = targetOf(options.out, options.folder);
+  if (target.kind === 'stdout') {
     await toStdout(client, media, output, options.signal);
     return [];
   }
+  if (target.kind === 'device') return [await toDevice(client, target, media, output, options)];
+  if (media.length === 0 && typeof output.text === 'string') {
+    if (options.out !== null) return [saveText(card, output.text, target, options)];
+    if (!options.json) await printText(output.text);
+    return [];
+  }
+  const { before = [], force } = options;
+  const own = before.map((file) => file.path);
+  const files = filesFor(target, card, media, { force, own });
   const saved: SavedFile[] = [];
   for (const [at, one] of media.entries()) {
-    const there = stillThere(options.before?.[at]);
-    const target = there?.path ?? targetOf(card, one, at, media.length, options);
-    const size = there?.size ?? (await fetchOne(client, one, target, options));
-    saved.push({ path: target, url: one.url, content_type: one.content_type, size });
+    const there = stillThere(before[at]);
+    const file = there?.path ?? stillFree(files[at]!, force);
+    const size = there?.size ?? (await fetchOne(client, one, file, options));
+    saved.push({ path: file, url: one.url, content_type: one.content_type, size });
     if (at + 1 < media.length) options.onSaved?.(saved);
-    if (!options.json) await say(one, target, size, options);
+    if (!options.json) await say(one, file, size, options);
+    remarkOnType(file, one, options.quiet);
   }
-  if (media.length > 0 || typeof output.text !== 'string') return saved;
-  if (options.out !== null) saved.push(saveText(card, output.text, options));
-  else if (!options.json) await printText(output.text);
   return saved;
 }
 
@@ -99,12 +99,17 @@ function printText(text: string): Promise<void> {
   return written(`${process.stdout.isTTY ? plain(text) : text}\n`);
 }
 
-function saveText(card: RequestCard, text: string, options: SaveOptions): SavedFile {
+function saveText(
+  card: RequestCard,
+  text: string,
+  target: FileTarget,
+  { force, json }: SaveOptions,
+): SavedFile {
   const content_type = 'text/plain';
-  const target = targetOf(card, { url: '', content_type }, 0, 1, options);
-  writeFileSync(target, text);
-  if (!options.json) print(nearPath(target));
-  return { path: target, url: '', content_type, size: Buffer.byteLength(text) };
+  const [file] = filesFor(target, card, [{ content_type }], { force, own: [] });
+  writeFileSync(file!, text);
+  if (!json) print(nearPath(file!));
+  return { path: file!, url: '', content_type, size: Buffer.byteLength(text) };
 }
 
 async function toStdout(
@@ -114,14 +119,38 @@ async function toStdout(
   signal?: AbortSignal,
 ): Promise<void> {
   if (media.length === 0 && typeof output.text === 'string') return printText(output.text);
-  if (media.length !== 1)
-    throw usage(
-      `There are ${media.length} outputs, but stdout takes only one. Give a folder with --out.`,
-    );
-  if (process.stdout.isTTY)
-    throw usage('A terminal cannot show these bytes.', 'Redirect stdout to a file or a pipe.');
+  if (media.length !== 1) throw tooMany(media.length, '-');
+  if (process.stdout.isTTY) throw noTerminal();
   const bytes = await client.download(media[0]!.url, { signal });
   for await (const chunk of bytes.stream()) await written(chunk);
+}
+
+/** Writes the output into a device or a pipe, which a download to a file would replace. */
+async function toDevice(
+  client: Farebox,
+  { path: to, isPipe }: Extract<Target, { kind: 'device' }>,
+  media: Media[],
+  output: Output,
+  { signal, json }: SaveOptions,
+): Promise<SavedFile> {
+  const [one] = media;
+  if (media.length > 1) throw tooMany(media.length, to);
+  const { url, content_type } = one ?? { url: '', content_type: 'text/plain' };
+  const bytes = one ? await client.download(url, { signal }) : new Blob([output.text ?? '']);
+  // Otherwise the system would wait, deaf to signals, until somebody reads from the pipe.
+  const flags = constants.O_WRONLY | (isPipe ? constants.O_NONBLOCK : 0);
+  const fd = openSync(to, flags);
+  const sink = isPipe ? new Socket({ fd, readable: false }) : createWriteStream(to, { fd });
+  await pipeline(Readable.from(bytes.stream()), sink, { signal });
+  if (!json) print(to);
+  return { path: to, url, content_type, size: bytes.size };
+}
+
+/** Tells of a file whose name says another type than its bytes have. */
+function remarkOnType(file: string, media: Media, quiet: boolean): void {
+  const named = usualExtension(path.extname(file));
+  if (named === null || named === extensionOf(media)) return;
+  remark(quiet, `${nearPath(file)} holds ${oneLine(media.content_type)}, whatever its name says.`);
 }
 
 /** Resolves once stdout has taken the part; rejects if the write fails. */
@@ -129,32 +158,6 @@ function written(part: Uint8Array | string): Promise<void> {
   return new Promise((go, fail) =>
     process.stdout.write(part, (error) => (error ? fail(error) : go())),
   );
-}
-
-function targetOf(
-  card: RequestCard,
-  media: Media,
-  at: number,
-  count: number,
-  { out, folder, force }: SaveOptions,
-): string {
-  const target = path.resolve(folder, out ?? '.');
-  const isInside =
-    out === null || isFolder(out) || statSync(target, { throwIfNoEntry: false })?.isDirectory();
-  if (isInside) mkdirSync(target, { recursive: true });
-  const wanted = isInside ? path.join(target, usualName(card, media)) : target;
-  const numbered = count > 1 ? beforeExtension(wanted, `-${at + 1}`) : wanted;
-  if (force || !existsSync(numbered)) return numbered;
-  // The output is paid for, so it gets a free name instead of an error.
-  for (let n = 2; ; n++) {
-    const free = beforeExtension(numbered, `_${n}`);
-    if (!existsSync(free)) return free;
-  }
-}
-
-function beforeExtension(file: string, text: string): string {
-  const { dir, name, ext } = path.parse(file);
-  return path.join(dir, `${name}${text}${ext}`);
 }
 
 async function fetchOne(
