@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
 import { ceilings, type Config } from './config.ts';
 import { formatUsd } from './core/price/money.ts';
-import { ping } from './db/migrate.ts';
 import * as depositLists from './db/deposits/deposit-lists.ts';
 import * as keys from './db/accounts/keys.ts';
 import * as people from './db/accounts/people.ts';
@@ -42,12 +41,13 @@ import { watchBalances } from './worker/jobs/low-balance.ts';
 import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { fieldOf } from './lib/unknown.ts';
+import { withTimeout } from './lib/with-timeout.ts';
 
 /** One process: the HTTP side, a worker, or both. They share their services. */
 
 const daySeconds = 24 * 3600;
 /** A health check must answer quickly; the container image waits 5 s for it. */
-const pingMs = 2_000;
+const answerMs = 2_000;
 
 export interface App {
   /** The address the process listens on; null for a worker without a port. */
@@ -387,7 +387,7 @@ async function unready({ db, catalog, blocked }: Services): Promise<string | nul
   if (why !== null) return why;
   if (models.size === 0) return 'catalog';
   try {
-    await ping(db, pingMs);
+    await withTimeout(db.demandWrites(), answerMs);
     return null;
   } catch {
     return 'database';

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { dataDir, type Config } from './config.ts';
 import { startEmbedded, type EmbeddedServer } from './db/embedded.ts';
 import {
+  demandPrimary,
   demandSessions,
   migrate,
   SchemaTooOld,
@@ -9,7 +10,7 @@ import {
   unsafeSettings,
   verifySchema,
 } from './db/migrate.ts';
-import { schemaNumber, schemaOfSession } from './db/schema.ts';
+import { idleWrite, schemaNumber, schemaOfSession } from './db/schema.ts';
 import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
@@ -57,6 +58,7 @@ export async function openServiceDatabase(
     // Versions from before the table of processes are known by names without a number.
     applicationName: `${name}, migration ${schemaNumber}`,
     session: schemaOfSession,
+    idleWrite,
     onError: throttled((told) => log.warn(told, 'a database connection was lost')),
     watch: outage,
   });
@@ -66,6 +68,7 @@ export async function openServiceDatabase(
   };
   try {
     if (embedded === null) await demandSessions(db);
+    if (migrates) await demandPrimary(db);
     // Checked before the first table is made, because commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     // guard: durable-database
@@ -104,7 +107,8 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
   }
 }
 
-function inWords(error: unknown): unknown {
+/** An error of a database that cannot be used as `Refused`; any other error as it is. */
+export function inWords(error: unknown): unknown {
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
   // If a host name has several addresses and none answers, the error has no message.

@@ -2,7 +2,7 @@ import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { watchVersion } from '../worker/jobs/version.ts';
-import { openServiceDatabase, type DatabaseOptions } from '../database.ts';
+import { inWords, openServiceDatabase, type DatabaseOptions } from '../database.ts';
 
 /** A command's environment and output. */
 export interface Terminal {
@@ -31,7 +31,8 @@ export async function withDatabase<T>(
   options: DatabaseOptions = { migrates: false },
 ): Promise<T> {
   if (context.db) return work(context.db, []);
-  const log = createLog('warn');
+  // An outage ends the command, and its error says so.
+  const log = createLog('error');
   const database = await openServiceDatabase(
     { ...context.config, FAREBOX_DATABASE_POOL: 2 },
     'farebox command',
@@ -43,6 +44,8 @@ export async function withDatabase<T>(
   try {
     tellOfNew(context, database.applied);
     return await work(db, database.applied);
+  } catch (error) {
+    throw inWords(error);
   } finally {
     await version.stop();
     // guard: verb-stops-postgres

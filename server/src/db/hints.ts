@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { sql, type Database } from '../lib/sql/sql.ts';
+import { inTime } from '../lib/sql/silence.ts';
+import { demandWritable } from '../lib/sql/writes.ts';
 import { errorOf } from '../lib/unknown.ts';
 
 /**
@@ -37,8 +39,6 @@ const gatherMs = 25;
 const idsMax = 200;
 const reconnectMs = 1_000;
 const pingMs = 15_000;
-/** Time limit of a statement on the connection that listens. */
-const answerMs = 5_000;
 /** How long to wait for a connection that is being opened or closed. */
 const closeMs = 1_000;
 
@@ -211,7 +211,8 @@ class Notifier implements Hints {
         const rest = pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
         await Promise.race([over, rest]);
         if (this.#closed || this.#listening !== client) return;
-        await client.query(inTime('select 1'));
+        // No hint comes from a former primary: a new connection may lead to the new one.
+        await demandWritable(client);
       }
     } finally {
       this.#listening = undefined;
@@ -223,10 +224,6 @@ class Notifier implements Hints {
 interface Listening {
   client: pg.Client;
   over: Promise<void>;
-}
-
-function inTime(text: string) {
-  return { text, query_timeout: answerMs };
 }
 
 /**

@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setEmailForms } from './accounts/email-forms.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
 import { findOthers, refusalOf, type Patience } from './alone.ts';
 import { migrationNames, migrationsFolder } from './schema.ts';
+import { demandWritable } from '../lib/sql/writes.ts';
+import { needs } from '../lib/sql/session.ts';
 
 /** Any number will do, as long as every version of the service uses the same one. */
 const lockKey = 770_219_001;
@@ -69,6 +70,16 @@ export async function demandSessions(db: Database): Promise<void> {
   } finally {
     one.release();
     other.release();
+  }
+}
+
+/** Throws `ReadOnlyDatabase` if the database is a standby, or is set to be read-only. */
+export async function demandPrimary(db: Database): Promise<void> {
+  const client = await db.checkout();
+  try {
+    await demandWritable(client);
+  } finally {
+    client.release();
   }
 }
 
@@ -150,10 +161,18 @@ export async function verifySchema(db: Database): Promise<void> {
 
 /** True if our migrations are recorded, false in an empty database; throws in any other. */
 async function findOurs(session: Session): Promise<boolean> {
-  const { rows: schema } = await session.query('select where current_schema() is null');
-  if (schema.length > 0) {
+  const path = await searchPath(session);
+  const [own, ...others] = path.schemas;
+  if (own === undefined) {
     throw new SchemaUnfit(
-      'This role has no access to a schema of the database: grant it USAGE on public.',
+      `This role can use no schema of search_path = ${path.setting}: grant it USAGE on one, ` +
+        'such as public.',
+    );
+  }
+  // Others are shown as "tables of another program", which would not help here.
+  if (own === 'pg_catalog' || own === 'information_schema') {
+    throw new SchemaUnfit(
+      `PostgreSQL has search_path = ${path.setting}; Farebox needs its own schema first.`,
     );
   }
   const { rows } = await session.query<{ name: string; columns: number }>(
@@ -167,12 +186,35 @@ async function findOurs(session: Session): Promise<boolean> {
      order by 1`,
   );
   if (rows.some(({ name, columns }) => name === 'migrations' && columns === 3)) return true;
-  if (rows.length === 0) return false;
+  if (rows.length === 0) return refuseSecond(session, path.setting, others);
   const names = rows.slice(0, tablesShown).map(({ name }) => name);
   if (rows.length > tablesShown) names.push('…');
   throw new SchemaUnfit(
     `This database has tables of another program (${names.join(', ')}) and none of ` +
       'Farebox. Give Farebox its own empty database.',
+  );
+}
+
+/** The setting, and the schemas in it that exist and that this role may use. */
+async function searchPath(session: Session): Promise<{ setting: string; schemas: string[] }> {
+  const { rows } = await session.query<{ setting: string; schemas: string[] }>(
+    `select current_setting('search_path') as setting, current_schemas(false)::text[] as schemas`,
+  );
+  return rows[0]!;
+}
+
+/** Refuses to make second tables, as after a change of `search_path`; else returns false. */
+async function refuseSecond(session: Session, path: string, schemas: string[]): Promise<false> {
+  const { rows } = await session.query<{ name: string }>(
+    `select nspname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where nspname = any($1) and relname in ('migrations', 'transfers') and relkind in ('r', 'p')
+     group by 1 having count(*) = 2`,
+    [schemas],
+  );
+  if (rows.length === 0) return false;
+  throw new SchemaUnfit(
+    `The tables of Farebox are in the schema ${rows[0]!.name}, which is not the first in ` +
+      `search_path = ${path}. Put it first.`,
   );
 }
 
@@ -229,7 +271,7 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
   const wrong = Object.entries(durable)
     .filter(([name, value]) => settings[name] !== value)
-    .map(([name, value]) => `PostgreSQL has ${name} = ${settings[name]}; Farebox needs ${value}.`);
+    .map(([name, value]) => needs(name, settings[name], value));
   if (settings.synchronous_commit === 'off') {
     wrong.push('PostgreSQL has synchronous_commit = off; Farebox needs on (or a stricter value).');
   }
@@ -241,9 +283,4 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
     wrong.push(`The database's encoding is ${settings.server_encoding}; Farebox needs UTF8.`);
   }
   return wrong;
-}
-
-/** Resolves when the database answers; rejects if it does not within `withinMs`. */
-export async function ping(db: Database, withinMs: number): Promise<void> {
-  await withTimeout(db.run(sql`select 1`), withinMs);
 }

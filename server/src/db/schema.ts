@@ -12,6 +12,9 @@ export const migrationNames: readonly string[] = readdirSync(migrationsFolder)
 
 export const schemaNumber = migrationNames.length;
 
+/** Runs the trigger that refuses writes of an older version, and writes nothing. */
+export const idleWrite = 'update requests set wake_at = wake_at where false';
+
 /**
  * Run by each new connection: the database refuses writes of a session that is made for another
  * schema.

@@ -7,7 +7,7 @@ import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.t
 /**
  * Copies whole tables out of one database and into another, whatever the schema. Names come from
  * the database's catalog. Values travel as the text that PostgreSQL itself writes and reads, so
- * nothing is rounded.
+ * nothing is rounded; each connection's settings make it the same text on every server.
  */
 
 export async function appliedMigrations(db: Connection): Promise<Migration[]> {
@@ -52,21 +52,6 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
     left = left.filter(({ name }) => blocked.has(name));
   }
   return sorted;
-}
-
-/**
- * Makes this transaction write and read values in the same text form on every server and for every
- * role.
- */
-export function fixTextForm(tx: Transaction): void {
-  tx.send(
-    rawSql(`
-    set local timezone = 'UTC';
-    set local datestyle = 'ISO, YMD';
-    set local intervalstyle = 'postgres';
-    set local bytea_output = 'hex';
-    set local extra_float_digits = 1`),
-  );
 }
 
 /**

@@ -113,7 +113,6 @@ async function writeTables(
   secret: string | null,
   tell: (what: string) => void,
 ): Promise<Map<string, { rowCount: number }>> {
-  snapshot.fixTextForm(tx);
   const tables = await snapshot.keptTables(tx);
   const header: SnapshotHeader = {
     taken_at: (await snapshot.transactionTime(tx)).toISOString(),

@@ -130,7 +130,6 @@ async function load(
  */
 async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
-  snapshot.fixTextForm(tx);
   const filled = await snapshot.filledTable(tx, tables);
   if (filled === null) return;
   throw new Refused(

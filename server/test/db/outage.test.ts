@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, beforeEach, mock, test } from 'node:test';
+import { after, before, beforeEach, describe, mock, test } from 'node:test';
+import type pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { sql } from '../../src/lib/sql/sql.ts';
+import { isUnavailable, sql } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase, type ServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
@@ -87,6 +88,64 @@ test('it is one line a minute, with the number of failures, and one line when it
     ['the database does not answer', 6],
     ['the database is back', undefined],
   ]);
+});
+
+describe('a database that answers and takes no writes', () => {
+  const write = () => service.db.run(sql`update installation set beat = beat`);
+  let admin: pg.Client;
+  before(async () => {
+    // A session that stays able to write.
+    admin = await database.db.connect();
+    await admin.query('set default_transaction_read_only = off');
+  });
+  after(() => admin.end());
+  const setReadOnly = async (isReadOnly: boolean) => {
+    const { rows } = await admin.query<{ name: string }>('select current_database() as name');
+    const value = isReadOnly ? 'set default_transaction_read_only = on' : 'reset all';
+    await admin.query(`alter database ${rows[0]!.name} ${value}`);
+  };
+
+  test('is not called back, and is named until it takes writes', async () => {
+    await busy(1);
+    await setReadOnly(true);
+    await ask();
+    await ask();
+    assert.deepEqual(told(), [
+      ['the database does not answer', 1],
+      ['the database takes no writes', 1],
+    ]);
+    await assert.rejects(write(), isUnavailable);
+    await assert.rejects(service.db.demandWrites(), /read-only|default_transaction_read_only/);
+    await setReadOnly(false);
+    await until('it is back', async () => {
+      await ask();
+      return told().length > 2;
+    });
+    assert.deepEqual(told().slice(2), [['the database is back', undefined]]);
+    await write();
+    await service.db.demandWrites();
+  });
+
+  test('does not keep its connections', async () => {
+    await setReadOnly(true);
+    line.cut();
+    await until('connections are new', async () => {
+      const rows = await service.db
+        .run<{ value: string }>(sql`select current_setting('transaction_read_only') as value`)
+        .catch(() => []);
+      return rows[0]?.value === 'on';
+    });
+    await assert.rejects(write(), isUnavailable);
+    await setReadOnly(false);
+    await until('a write succeeds', () =>
+      write().then(
+        () => true,
+        () => false,
+      ),
+    );
+    const sentences = told().map(([sentence]) => sentence);
+    assert.deepEqual(sentences.slice(-2), ['the database takes no writes', 'the database is back']);
+  });
 });
 
 test('lost idle connections are one line, without their contents', async () => {

@@ -1,16 +1,18 @@
 import { throttled } from '../log-throttle.ts';
+import { refusesWrites } from './faults.ts';
 
 interface Log {
   warn(fields: object, message: string): void;
 }
 
 /**
- * Logs once a minute that the database does not answer, and once that it is back. Otherwise many
- * loops and callers would log it several times a second.
+ * Logs once a minute that the database does not answer or takes no writes, and once that it is
+ * back. Otherwise many loops and callers would log it several times a second.
  */
 export class Outage {
   readonly #log: Log;
-  readonly #tell: (error: unknown) => void;
+  readonly #tellAway: (error: unknown) => void;
+  readonly #tellRefusal: (error: unknown) => void;
   /** False until the database has answered once. Until then its opener reports errors. */
   #isKnown = false;
   /** True: an outage was logged, but not its end. */
@@ -18,14 +20,19 @@ export class Outage {
 
   constructor(log: Log) {
     this.#log = log;
-    this.#tell = throttled((told) => {
-      this.#isLogged = true;
-      log.warn(told, 'the database does not answer');
-    });
+    const teller = (sentence: string) =>
+      throttled((told) => {
+        this.#isLogged = true;
+        log.warn(told, sentence);
+      });
+    this.#tellAway = teller('the database does not answer');
+    this.#tellRefusal = teller('the database takes no writes');
   }
 
   failed(error: unknown): void {
-    if (this.#isKnown) this.#tell(error);
+    if (!this.#isKnown) return;
+    if (refusesWrites(error)) this.#tellRefusal(error);
+    else this.#tellAway(error);
   }
 
   answered(): void {

@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { codeOf, messageOf } from '../unknown.ts';
-import { idleOf, isSilence, socketOf } from './silence.ts';
+import { codeOf } from '../unknown.ts';
+import { openSessions } from './session.ts';
+import { isSilence, replacementOf, socketOf } from './silence.ts';
 import { arrayLiteral } from './sql-array.ts';
+import { setParsers } from './values.ts';
+import { Writes, type Watch } from './writes.ts';
+
+export { isAway, isDataError, isUnavailable } from './faults.ts';
 
 /**
  * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
  * per connection under a name derived from its text. bigint columns and bigint[] are read as
- * `bigint`, timestamps as `Date`.
+ * `bigint`, timestamptz as `Date`.
  *
  * The library `postgres` by porsager is not used, because it sends no statement before BEGIN is
  * answered and no COMMIT before the last write is answered, which costs two more round trips per
@@ -47,6 +52,10 @@ export interface Database extends Connection {
    * A connection of the pool, for a library that uses the driver directly. Release it afterwards.
    */
   checkout(): Promise<pg.PoolClient>;
+  /**
+   * Resolves if writes work. Rejects if the database is away, is read-only, or its disk is full.
+   */
+  demandWrites(): Promise<void>;
   close(): Promise<void>;
   /** For /metrics. */
   stats(): { total: number; idle: number; waiting: number };
@@ -61,50 +70,14 @@ export interface DatabaseOptions {
   applicationName: string;
   /** A statement that each new connection runs first. */
   session?: string;
+  /** A statement that writes nothing, but is refused if writes are. */
+  idleWrite?: string;
   onError?: (error: Error) => void;
-  /**
-   * `answered` is called after each statement or transaction that succeeded, `failed` if the server
-   * was not reached or gave no answer.
-   */
-  watch?: { answered(): void; failed(error: unknown): void };
+  watch?: Watch;
 }
 
-const { types } = pg;
-const int8 = 20;
-const int8Array = 1016;
-const timestamptz = 1184;
-types.setTypeParser(int8, BigInt);
-// The driver's types declare neither the results of its parsers nor the numbers of its array types.
-const parseTime = types.getTypeParser(timestamptz) as (text: string) => Date;
-// A server in UTC writes a form that `Date` reads without the driver, in a third of the time.
-types.setTypeParser(timestamptz, (text: string) =>
-  text.length < 33 && text.endsWith('+00') && text[4] === '-'
-    ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
-    : parseTime(text),
-);
-const parseTextArray = types.getTypeParser(1009 as never) as (text: string) => (string | null)[];
-types.setTypeParser(int8Array as never, (text: string) =>
-  parseTextArray(text).map((item) => (item === null ? null : BigInt(item))),
-);
+setParsers();
 
-/** SQLSTATEs of a database that cannot work now. The statement may have taken effect. */
-const unavailableCodes = new Set([
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '08000',
-  '08001',
-  '08003',
-  '08004',
-  '08006',
-  '25006',
-  '53100',
-  '58030',
-  '57014',
-]);
-/** Error codes of a socket, or of resolving its host name. */
-const unreachable = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/;
 const retryCodes = new Set(['40001', '40P01']);
 const transactionAborted = '25P02';
 const attemptsMax = 5;
@@ -187,39 +160,38 @@ export function rowsIn<Row extends object>(result: pg.QueryResult): Row[] {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
+  const { applicationName: name, statementTimeoutMs: limitMs } = options;
+  const begin = openSessions(name, options.session);
   const config: pg.PoolConfig & { pipeline: boolean } = {
     ...(typeof options.connection === 'string'
       ? { connectionString: options.connection }
       : options.connection),
     max: options.max,
     pipeline: true,
-    application_name: options.applicationName,
-    query_timeout: options.statementTimeoutMs + 5_000,
+    application_name: `${name} (starting)`,
+    query_timeout: limitMs + 5_000,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    onConnect: (client) => begin(client, { statementMs: limitMs, idleMs: limitMs }),
   };
   const pool = new pg.Pool(config);
-  const { session, statementTimeoutMs } = options;
-  const limited = sessionSettings(session, statementTimeoutMs);
   const onError = options.onError ?? (() => {});
   // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
   pool.on('error', onError);
-  pool.on('connect', (client) => {
-    client.on('error', onError);
-    // Not awaited, because a connection runs its statements in the order in which they were sent.
-    client.query(limited).catch(onError);
-  });
-  const breakIdle = idleOf(pool);
+  pool.on('connect', (client) => client.on('error', onError));
+  const replacement = replacementOf(pool);
+  const writes = new Writes(pool, replacement, options);
   const judged = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       const value = await again(work);
-      options.watch?.answered();
+      if (writes.isTroubled) await writes.recheck();
       return value;
     } catch (error) {
-      if (isSilence(error)) breakIdle();
-      if (isAway(error)) options.watch?.failed(error);
+      if (isSilence(error))
+        replacement.idle('an idle connection was closed because another one stopped answering');
+      writes.failed(error);
       throw error;
     }
   };
@@ -228,27 +200,23 @@ export function openDatabase(options: DatabaseOptions): Database {
     run: (statement) => judged(async () => rowsIn(await pool.query(statement))),
     tx: (work) => judged(() => transact(pool, work)),
     async connect() {
-      const { max: _max, pipeline: _pipeline, ...rest } = config;
+      const { max: _max, pipeline: _pipeline, onConnect: _onConnect, ...rest } = config;
       const client = new pg.Client({ ...rest, query_timeout: 0 });
       client.on('error', onError);
       await client.connect();
-      await client.query(sessionSettings(session, statementTimeoutMs, 0));
+      try {
+        await begin(client, { statementMs: 0, idleMs: limitMs });
+      } catch (error) {
+        await client.end();
+        throw error;
+      }
       return client;
     },
     checkout: () => pool.connect(),
+    demandWrites: () => writes.demand(),
     close: () => pool.end(),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   };
-}
-
-/**
- * Sent after connecting, because a PgBouncer with default settings refuses a connection that states
- * these settings at its start.
- */
-function sessionSettings(own: string | undefined, idleMs: number, statementMs = idleMs): string {
-  // One plan suits lists of any length, and planning again costs more than most statements.
-  return `set plan_cache_mode = force_generic_plan; set statement_timeout = ${statementMs};
-    set idle_in_transaction_session_timeout = ${idleMs}; ${own ?? ''}`;
 }
 
 /**
@@ -350,29 +318,4 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
   } finally {
     client.release(broken);
   }
-}
-
-/** True if the database could not be reached or gave up: the caller may try again later. */
-export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
-  if (unavailableCodes.has(code) || unreachable.test(code)) return true;
-  return /timeout|terminated|Connection (ended|closed)|not queryable|pool after calling end/i.test(
-    error.message,
-  );
-}
-
-/** Codes that come from a server that has answered, even if only to say that it gave up. */
-const answeredCodes = new Set(['25006', '53100', '58030', '57014']);
-
-/** True if the database could not be reached or did not answer. */
-export function isAway(error: unknown): boolean {
-  if (!isUnavailable(error) || answeredCodes.has(codeOf(error))) return false;
-  // This process has closed the database itself.
-  return !/pool after calling end/.test(messageOf(error));
-}
-
-/** True if the values of one item made the statement fail, so the others can succeed without it. */
-export function isDataError(error: unknown): boolean {
-  return /^2[23]/.test(codeOf(error));
 }
