@@ -1,4 +1,4 @@
-import { Farebox, type Retry } from '../index.ts';
+import { Farebox, FareboxError, type Retry } from '../index.ts';
 import { connection, needKey } from './settings.ts';
 import { clearLine, say } from './terminal/terminal.ts';
 
@@ -15,6 +15,17 @@ export function open({ quiet }: { quiet: boolean }): Farebox {
     baseUrl,
     ...(apiKey && { apiKey }),
     onRetry: quiet ? undefined : tellOfWait,
+  });
+}
+
+/** Adds the ids that a call is about to its error, so that the hint can name them. */
+export function about<T>(
+  ids: { request_id?: string; model_id?: string },
+  call: Promise<T>,
+): Promise<T> {
+  return call.catch((error: unknown) => {
+    if (error instanceof FareboxError) Object.assign(error.details, { ...ids, ...error.details });
+    throw error;
   });
 }
 

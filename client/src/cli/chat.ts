@@ -12,7 +12,7 @@ import {
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { chargeHint, failureMessage } from './failure.ts';
-import { stdinText } from './text.ts';
+import { remarkOnUnread, stdinText } from './text.ts';
 import { didYouMean, priceText } from './models.ts';
 import type { Context } from './verb.ts';
 import { readSettings } from './settings.ts';
@@ -76,6 +76,7 @@ export async function chat(
   const message = words.join(' ');
   // If the command line has a message, stdin is read only if "-" asks for it.
   const reads = more || (message === '' && !process.stdin.isTTY);
+  if (!reads) remarkOnUnread(context.quiet, 'put "-" after the message to add it.');
   const piped = reads ? (await stdinText()).trimEnd() : '';
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
     await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);

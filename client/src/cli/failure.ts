@@ -86,7 +86,7 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
     error.code,
     tried !== undefined && error.code === 'unauthorized'
       ? 'The service did not accept this key.'
-      : failureMessage(error),
+      : failureMessage(error, tried),
     chargeHint(error) ?? hintOf(error, tried),
     details,
   );
@@ -101,18 +101,45 @@ function systemStop(error: unknown): Stop | null {
   return isSystem ? new Stop(exits.failed, code.toLowerCase(), messageOf(error)) : null;
 }
 
-export function failureMessage({ message, status, details }: FareboxError): string {
-  // The user of a command has no idempotency key to send again.
-  const said = message
+export function failureMessage({ message, status, details }: FareboxError, tried?: string): string {
+  const faults: Fault[] = Array.isArray(details.errors) ? details.errors : [];
+  // The user of a command has no idempotency key to send again, and no baseUrl.
+  const said = faults
+    .reduce(
+      (text, { path, message: why }) => text.replace(`${path} ${why}`, `${nameOf(path)} ${why}`),
+      message,
+    )
+    .replace('Check baseUrl:', `Check ${addressName(tried)}:`)
     .replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '')
     // Our hint says the same.
     .replace(/ Check [^.]*that the service runs, then try again\./, '');
   if (status === 402) return [said, ...figuresOf(details)].join('\n');
-  const faults: { path: string; message: string }[] | undefined = details.errors;
   // The message names only the first fault.
-  if (!Array.isArray(faults) || faults.length < 2) return said;
-  const lines = faults.map((fault) => `  ${fault.path || 'input'}: ${fault.message}`);
+  if (faults.length < 2) return said;
+  const lines = faults.map((fault) => `  ${nameOf(fault.path)}: ${fault.message}`);
   return [said, ...lines].join('\n');
+}
+
+interface Fault {
+  /** A JSON pointer. */
+  path: string;
+  message: string;
+}
+
+/** `/image_urls/0` as `image_urls[0]`, the name that the command line gives. */
+function nameOf(path: string): string {
+  const steps = path.split('/').slice(1);
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const [first = 'input', ...rest] = names;
+  return rest.reduce(
+    (name, step) => `${name}${/^\d+$/.test(step) ? `[${step}]` : `.${step}`}`,
+    first,
+  );
+}
+
+function addressName(tried?: string): string {
+  if (tried !== undefined) return 'the address';
+  return process.env.FAREBOX_BASE_URL ? 'FAREBOX_BASE_URL' : 'the saved address';
 }
 
 /** `Required $0.01, available $0.00.` */
@@ -136,20 +163,28 @@ export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): stri
 function hintOf({ code, details }: FareboxError, tried?: string): string | null {
   const baseUrl = tried ?? connection().baseUrl;
   const pages = new URL(baseUrl).origin;
+  const inputHint = `\`fare model ${details.model_id ?? 'ID'}\` shows the inputs.`;
   const hints: Record<string, string> = {
     unauthorized: badKeyHint(tried !== undefined, pages),
     unknown_model: '`fare models` lists the ids.',
-    invalid_input: '`fare model ID` shows the inputs.',
-    unpriceable: '`fare model ID` shows the inputs.',
+    invalid_input: inputHint,
+    unpriceable: inputHint,
     use_chat_completions: 'Use `fare chat`.',
     insufficient_balance: topUpHint(details, `${pages}/dashboard/money/top-up`),
     key_limit_reached: `Raise the limit of the key at ${pages}/dashboard/keys, or use another key.`,
     connection_error: `Is ${baseUrl} the right address, and is the service running?`,
-    request_not_ready: '`fare wait ID` waits for its end.',
-    not_cancellable: '`fare wait ID` waits for its end.',
+    request_not_ready: stateHint(details),
+    not_cancellable: stateHint(details),
     expired: 'Run it again: outputs are kept for 24 hours.',
   };
   return hints[code] ?? null;
+}
+
+/** The next step if a request is not in the state that the call needs. */
+function stateHint({ status, request_id: id = 'ID' }: FareboxError['details']): string {
+  return status === 'IN_QUEUE' || status === 'IN_PROGRESS' || status === undefined
+    ? `\`fare wait ${id}\` waits for its end.`
+    : `It has ended: \`fare status ${id}\` shows how.`;
 }
 
 /** `2.00 USDT or more on TRON (TRC20) to T… (only this token …)` */

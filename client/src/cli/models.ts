@@ -13,6 +13,7 @@ import {
   printFields,
   printJson,
   printTable,
+  remark,
   wrap,
 } from './terminal/terminal.ts';
 import { schemaOf, type Schema } from './jobs/input.ts';
@@ -34,14 +35,9 @@ export async function models(
       ['MODEL', 'KIND', 'PRICE'],
       found.map((model) => [model.id, model.kind, priceText(model)]),
     );
-  if (found.length === 0) {
-    throw new Stop(
-      exits.failed,
-      'no_match',
-      all.length === 0 ? 'The service offers no models.' : 'No model matches.',
-      all.length === 0 ? null : '`fare models` lists all of them.',
-    );
-  }
+  if (found.length > 0) return;
+  const none = 'No model matches. `fare models` lists all of them.';
+  remark(false, all.length === 0 ? 'The service offers no models.' : none);
 }
 
 /** One model. Throws with similar ids if it is unknown. */

@@ -1,6 +1,6 @@
 import { formatUsd } from '../index.ts';
 import type { Estimate, Model } from '../index.ts';
-import { keyed } from './account.ts';
+import { about, keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import { readInput, type Fields, type InputOptions } from './jobs/input.ts';
 import { findModel, priceCall } from './models.ts';
@@ -28,7 +28,7 @@ export async function price(
   const model = await findModel(context, id);
   const input = await readInput(model, values, options, context.quiet);
   if (model.kind === 'text') demandTokens(model, input);
-  const estimate = await client.estimate(model.id, input);
+  const estimate = await about({ model_id: id }, client.estimate(model.id, input));
   warnOfUnknown(estimate);
   if (context.json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));

@@ -1,7 +1,19 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
-import { bold, count, linesOf, moment, once, remark, run, several, usd, verb } from './verb.ts';
+import {
+  bold,
+  count,
+  linesOf,
+  moment,
+  once,
+  oneOf,
+  remark,
+  run,
+  several,
+  usd,
+  verb,
+} from './verb.ts';
 
 /**
  * All verbs of `fare`, their arguments and descriptions. Help, completions, the man page and the
@@ -136,9 +148,7 @@ function addUsage(program: Command): void {
 function addModels(program: Command): void {
   const models = verb(program, 'models', 'list the models and their prices')
     .argument('[search...]', 'words that occur in the id, name, task or description')
-    .addOption(
-      new Option('--kind <kind>', 'only models of this kind').choices(['video', 'image', 'text']),
-    )
+    .addOption(oneOf('--kind <kind>', 'only models of this kind', ['video', 'image', 'text']))
     .action(run(async () => (await import('./models.ts')).models));
   remark(models, {
     says: ['Needs no key.'],
@@ -234,7 +244,7 @@ function addRuns(program: Command): void {
 
 function addRequests(program: Command): void {
   const list = verb(program, 'list', 'list requests, newest first')
-    .addOption(new Option('--status <status>', 'only requests with this status').choices(statuses))
+    .addOption(oneOf('--status <status>', 'only requests with this status', statuses))
     .option('--model <model>', 'only requests to this model')
     .option('--metadata <name=value>', 'only requests with this pair; may be repeated', several)
     .option('-n, --limit <n>', 'how many to list', count, 20)
@@ -285,7 +295,7 @@ function addRequests(program: Command): void {
 
 function addRest(program: Command): void {
   const upload = verb(program, 'upload', 'upload a file, print its id')
-    .argument('<file>', 'image, video, audio, PDF or text')
+    .argument('<file>', 'image, video, audio, PDF or text; "-" reads stdin')
     .action(run(async () => (await import('./jobs/upload.ts')).upload));
   remark(upload, {
     says: [
@@ -349,10 +359,25 @@ function exitHelp(): string {
   return `\n${bold('Exit codes:')}\n${rows.join('\n')}`;
 }
 
+/** An option that is none, as an input: `seed=7` for `--seed 7`. */
+function pairOf(given: string): string {
+  const [name, own] = given.replace(/^-+/, '').split(/=(.*)/s);
+  const next = process.argv[process.argv.indexOf(given) + 1];
+  const value = own ?? (next === undefined || next.startsWith('-') ? 'VALUE' : next);
+  return `${name!.replaceAll('-', '_')}=${/\s/.test(value) ? JSON.stringify(value) : value}`;
+}
+
 const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 
 /** Adds the options that give a model's input. */
 function withInput(command: Command): Command {
+  // Commander calls this for an unknown option. Most are inputs, not misspelt options.
+  Object.assign(command, {
+    unknownOption: (given: string) => {
+      const text = `error: unknown option '${given}'\nInputs are key=value: ${pairOf(given)}`;
+      command.error(text, { code: 'commander.unknownOption' });
+    },
+  });
   return command
     .argument('<model>', 'its id, as `fare models` lists it')
     .argument(

@@ -1,5 +1,5 @@
 import { formatUsd, type RequestLine, type Status } from '../index.ts';
-import { keyed } from './account.ts';
+import { about, keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import { follow, unsuccessful } from './jobs/follow.ts';
 import { readPairs } from './metadata.ts';
@@ -107,13 +107,14 @@ export async function wait({ json, quiet }: Context, id: string): Promise<void> 
 
 export async function cancel({ json, quiet }: Context, id: string): Promise<void> {
   const request_id = requestIdOf(id);
-  await keyed({ quiet }).cancel(request_id);
+  await about({ request_id }, keyed({ quiet }).cancel(request_id));
   if (json) printJson({ request_id, status: 'CANCELLED' });
   else remark(quiet, 'Cancelled. Nothing was charged.');
 }
 
 export async function result({ json, quiet }: Context, id: string): Promise<void> {
-  const output = await keyed({ quiet }).response(requestIdOf(id));
+  const request_id = requestIdOf(id);
+  const output = await about({ request_id }, keyed({ quiet }).response(request_id));
   print(jsonOf(output, json || !process.stdout.isTTY ? undefined : 2));
 }
 
@@ -130,7 +131,7 @@ export async function download(
   const requestId = requestIdOf(id);
   const [card, output] = await Promise.all([
     client.requests.get(requestId),
-    client.response(requestId),
+    about({ request_id: requestId }, client.response(requestId)),
   ]);
   const count = mediaIn(output).length;
   checkOut(out, { force, count: Math.max(1, count), isText: count === 0 });
@@ -141,6 +142,6 @@ export async function download(
     throw new Stop(
       exits.failed,
       'no_output',
-      'This request has no files; `fare result ID` shows its output.',
+      `This request has no files; \`fare result ${requestId}\` shows its output.`,
     );
 }

@@ -87,21 +87,35 @@ export function connection(): Connection {
   const kept = readSettings();
   const baseUrl = baseUrlOf(env.FAREBOX_BASE_URL || kept.base_url || usualBaseUrl);
   const own = kept.api_key && baseUrl === kept.base_url ? kept.api_key : null;
-  return { baseUrl, apiKey: env.FAREBOX_API_KEY?.trim() || own };
+  const given = env.FAREBOX_API_KEY?.trim();
+  const apiKey = given || own;
+  // No header can hold other characters.
+  if (apiKey && !/^[!-~]+$/.test(apiKey))
+    throw new Stop(
+      exits.unauthorized,
+      'unauthorized',
+      'The key has characters that no key has: a key is one word that begins with fbx_.',
+      `The key is the one in ${given ? 'FAREBOX_API_KEY' : settingsPath()}.`,
+    );
+  return { baseUrl, apiKey };
 }
 
 /**
- * The base URL of an address as people write it: without a scheme, without /v1, or with a trailing
- * slash.
+ * The base URL of an address as people write it: without a scheme, without /v1, with a trailing
+ * slash, or of a call below /v1.
  */
-export function baseUrlOf(text: string): string {
-  const isLocal = /^(localhost|127\.|\[::1\])/.test(text);
-  const full = /^https?:\/\//.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;
+export function baseUrlOf(given: string): string {
+  const text = given.trim();
+  // A colon ends a scheme, unless a port follows.
+  if (/^[a-z][\w+.-]*:(?!\d)/i.test(text) && !/^https?:\/\//i.test(text))
+    throw usage(`${JSON.stringify(text)} must begin with http:// or https://.`);
+  const isLocal = /^(localhost|127\.|\[::1\])/i.test(text);
+  const full = /^https?:/i.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;
   const url = URL.canParse(full) ? new URL(full) : null;
   if (!url || url.username || url.password) {
     throw usage(`${JSON.stringify(text)} is not an address. It looks like ${usualBaseUrl}.`);
   }
-  const where = url.pathname.replace(/\/+$/, '');
+  const where = url.pathname.replace(/\/+$/, '').replace(/(.*\/v1)\/.*/, '$1');
   return `${url.origin}${where === '' ? '/v1' : where}`;
 }
 

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { codeOf, messageOf } from '../unknown.ts';
 import { usage } from './exits.ts';
+import { say } from './terminal/terminal.ts';
 
 /**
  * Texts of files and of stdin. Bytes that are not UTF-8 are refused: they would be sent, and paid
@@ -38,6 +39,18 @@ function bytesOf(path: string): Buffer {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * Tells that text from a pipe or a file is not read. Programs often leave a socket here, which says
+ * nothing.
+ */
+export function remarkOnUnread(quiet: boolean, how: string): void {
+  const { fd, isTTY } = process.stdin;
+  if (quiet || isTTY || fd === undefined) return;
+  const found = fstatSync(fd);
+  if (found.isFIFO() || (found.isFile() && found.size > 0))
+    say('yellow', `stdin is not read: ${how}`);
 }
 
 /** All of stdin. Throws on a terminal, because a pipe is expected, and at a second call. */

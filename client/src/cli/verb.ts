@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { usage } from './exits.ts';
 import { wrap } from './terminal/terminal.ts';
 
@@ -65,6 +65,16 @@ export function bold(text: string): string {
 /** Collects a repeated option. A list option would also take the arguments after it. */
 export function several(text: string, before: string[] = []): string[] {
   return [...before, text];
+}
+
+/** An option with few values, which may be written in any case and with `-` for `_`. */
+export function oneOf(flags: string, says: string, values: string[]): Option {
+  const plain = (text: string) => text.toLowerCase().replaceAll('-', '_');
+  return new Option(flags, says).choices(values).argParser((text) => {
+    const found = values.find((value) => plain(value) === plain(text));
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.`);
+  });
 }
 
 /** Refuses an option that is repeated: the last one would win silently. */

@@ -3,7 +3,7 @@ import { file, type Model } from '../../index.ts';
 import { isObject } from '../../unknown.ts';
 import { usage } from '../exits.ts';
 import { remark } from '../terminal/terminal.ts';
-import { fileText, stdinText } from '../text.ts';
+import { fileText, remarkOnUnread, stdinText } from '../text.ts';
 
 /** Builds a model's input from the command line. */
 
@@ -68,6 +68,8 @@ export async function readInput(
       put(name, lists.get(name));
     }
   }
+  if (!process.stdin.readableEnded)
+    remarkOnUnread(quiet, 'put "-" in place of the prompt or the input file, or key=@-.');
   for (const name of Object.keys(given))
     if (Object.hasOwn(base, name))
       remark(quiet, `${name} replaces the one in ${sourceOf(options.input!)}.`);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { formatUsd, parseUsd, type Estimate, type Model } from '../../index.ts';
-import { keyed } from '../account.ts';
+import { about, keyed } from '../account.ts';
 import { ask } from '../terminal/ask.ts';
 import { exits, Stop, usage } from '../exits.ts';
 import { readInput, schemaOf, type Fields, type InputOptions } from './input.ts';
@@ -43,7 +43,7 @@ export async function runModel(
   checkJobs();
   const metadata = readPairs(options.metadata);
   const input = await readInput(model, values, options, context.quiet);
-  const estimate = await client.estimate(model.id, input);
+  const estimate = await about({ model_id: id }, client.estimate(model.id, input));
   if (options.save) checkOut(out, { force, ...expected(model, input, estimate) });
   warnOfUnknown(estimate);
   await agree(estimate, model, options, context);

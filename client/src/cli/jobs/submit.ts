@@ -1,4 +1,5 @@
 import { FareboxError, formatUsd, type Farebox, type QueuedRequest } from '../../index.ts';
+import { about } from '../account.ts';
 import { exits, Stop } from '../exits.ts';
 import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
@@ -21,7 +22,10 @@ export async function submitKept(
     const { idempotency_key: idempotencyKey, webhook_url: webhookUrl, metadata } = job;
     const how = { idempotencyKey, webhookUrl, metadata };
     const submit = (signal: AbortSignal) =>
-      client.submit(job.model_id, job.input!, { ...how, signal });
+      about(
+        { model_id: job.model_id },
+        client.submit(job.model_id, job.input!, { ...how, signal }),
+      );
     submitted = (await leavable(submit, () => unknown())).submitted!;
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { LocalFile, type Farebox } from '../../index.ts';
-import { withUploads } from '../../media.ts';
+import { withUploads, type ByteStream } from '../../media.ts';
 import { keyed } from '../account.ts';
+import { usage } from '../exits.ts';
 import { localFile, type Fields } from './input.ts';
 import type { Context } from '../verb.ts';
 import {
@@ -15,11 +16,10 @@ import {
 } from '../terminal/terminal.ts';
 
 export async function upload({ json, quiet }: Context, path: string): Promise<void> {
-  const uploaded = await uploadFile(
-    keyed({ quiet }),
-    localFile(path, 'Give the path of a file.').path,
-    quiet,
-  );
+  const hint = 'Give the path of a file, or "-" for stdin.';
+  if (path === '-' && process.stdin.isTTY) throw usage('stdin is a terminal.', hint);
+  const source = path === '-' ? process.stdin : localFile(path, hint).path;
+  const uploaded = await uploadFile(keyed({ quiet }), source, quiet);
   if (json) printJson(uploaded);
   else print(oneLine(uploaded.file_id));
 }
@@ -37,14 +37,16 @@ export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Pro
   });
 }
 
-async function uploadFile(client: Farebox, path: string, quiet: boolean) {
+async function uploadFile(client: Farebox, source: string | ByteStream, quiet: boolean) {
   const line = new LiveLine(quiet);
-  const name = basename(path);
+  const name = typeof source === 'string' ? basename(source) : 'stdin';
   try {
-    const uploaded = await client.upload(path, {
+    const uploaded = await client.upload(source, {
       onProgress: ({ sent, total }) =>
         line.show(
-          `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total ?? 0)}  ${name}`,
+          total === null
+            ? `${bytesText(sent)}  ${name}`
+            : `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total)}  ${name}`,
         ),
     });
     line.end();
