@@ -10,6 +10,7 @@ import * as people from './db/accounts/people.ts';
 import * as queue from './db/requests/queue.ts';
 import * as pages from './db/requests/request-pages.ts';
 import * as requests from './db/requests/requests.ts';
+import { addShareGauges, databaseShares } from './http/database-share.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { trialCalls } from './http/api/play-deposit.ts';
 import { falCalls } from './http/fal/routes.ts';
@@ -100,6 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const signals = { leaving: leaving.signal, draining: draining.signal, cutoff: cutoff.signal };
   const lookup = options.lookup ?? createLookup();
   const deps = httpDeps(services, config, { ...signals, times, lookup });
+  addShareGauges(deps);
   const worker = options.worker ? createWorker(workerDeps(services, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
   const table = options.http
@@ -344,13 +346,17 @@ function httpDeps(
 function budgets(config: Config, { shareWaitMs }: Times) {
   const calls = config.FAREBOX_IN_FLIGHT_MAX;
   const bytes = config.FAREBOX_BODIES_MAX_BYTES;
+  const shares = databaseShares(config.FAREBOX_DATABASE_POOL);
   return {
     openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
     accountChats: createBudget(Infinity, ceilings(config).openChats),
     drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
-    // Each sum may hold a database connection for seconds.
-    usageSums: createBudget(2, 1),
+    statements: new FairQueue({ ...shares.statements, waitMs: shareWaitMs, waitingMax: 100 }),
+    signIns: new FairQueue({ ...shares.signIns, waitMs: shareWaitMs }),
+    // Each sum may hold a database connection for seconds, so an account gets one at most half of
+    // the time.
+    sums: new FairQueue({ places: 2, perOwner: 1, waitMs: shareWaitMs, waitingMax: 10, rest: 1 }),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
     // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest

@@ -66,8 +66,12 @@ export interface HttpDeps {
   drains: Budget;
   /** Open uploads, by account. */
   openUploads: Budget;
-  /** Sums of usage that are being read, by account. */
-  usageSums: Budget;
+  /** Statements and transactions of calls, by account, person or network. */
+  statements: FairQueue;
+  /** Calls of the sign-in library, by network. */
+  signIns: FairQueue;
+  /** Sums over many rows, by account or person. */
+  sums: FairQueue;
   /** Calls in progress: by network until the key or session is known, then by account or person. */
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
@@ -128,8 +132,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller's address behind the operator's proxies. Fastify's own `ip` is a proxy's. */
     readonly address: string;
+    /** The network, person or account in whose share the call is. */
+    owner: string;
     /** Moves the call into the share of this account or person. */
     belongsTo: (owner: string) => void;
+    /** Fires when the caller has left or has its reply; of a call that waits for the database. */
+    left?: AbortSignal;
     /** Gives the call's slot to another call, because this one only waits from now on. */
     yieldSlot: () => void;
     /** The key's holder, once the key was accepted. */

@@ -28,6 +28,12 @@ export function takeShare(
   });
 }
 
+interface ShareBounds extends Pick<HttpDeps, 'metrics'> {
+  signal?: AbortSignal;
+  /** Details of the refusal. */
+  details?: Record<string, unknown>;
+}
+
 /**
  * Runs `work` in the account's or person's share of the places; it may wait for one while the
  * caller is there. Throws `rate_limited` if its own other calls have used the share, and
@@ -38,7 +44,7 @@ export async function inShare<T>(
   owner: string,
   what: string,
   work: () => T | Promise<T>,
-  { metrics, signal }: Pick<HttpDeps, 'metrics'> & { signal?: AbortSignal },
+  { metrics, signal, details }: ShareBounds,
 ): Promise<T> {
   try {
     return await queue.run(owner, work, signal);
@@ -50,6 +56,7 @@ export async function inShare<T>(
     throw new ApiError('rate_limited', {
       message: `Your other calls have used your share of this server for ${what}. Nothing was charged; make fewer of them at once, and retry with backoff.`,
       reason: 'account_share',
+      ...(details && { details }),
       headers: { 'retry-after': '2' },
     });
   }

@@ -6,6 +6,7 @@ import * as chat from './api/chat/chat.ts';
 import { client } from './api/client.ts';
 import * as deposits from './api/deposits.ts';
 import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
+import { ofCall } from './database-share.ts';
 import type {
   Handler,
   HttpDeps,
@@ -168,7 +169,7 @@ export function routes(deps: HttpDeps): Route[] {
     ...withKey(deps, 'spend', otherForms),
     ...withKey(deps, 'keys', managingCalls),
     ...operatorCalls.map(([scope, [method, path, about, { shapes, handle }]]): Route => {
-      const handler: OperatorHandler = (req, reply) => handle(req, reply, deps);
+      const handler: OperatorHandler = (req, reply) => handle(req, reply, ofCall(req, reply, deps));
       return { method, path, prefixed: true, docs: about, shapes, who: 'operator', scope, handler };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
@@ -185,7 +186,7 @@ export function outside(deps: HttpDeps): Route[] {
 
 function withKey(deps: HttpDeps, scope: KeyScope, table: Row<KeyedRequest>[]): Route[] {
   return table.map(([method, path, about, { shapes, handle }, ahead]) => {
-    const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
+    const handler: KeyedHandler = (req, reply) => handle(req, reply, ofCall(req, reply, deps));
     const called = { method, path, prefixed: true, docs: about, shapes };
     return { ...called, who: 'key', scope, handler, ahead };
   });
@@ -198,7 +199,7 @@ function bind(
   table: OpenRow[],
 ): Route[] {
   return table.map(([method, path, about, { shapes, handle }]) => {
-    const handler: Handler = (req, reply) => handle(req, reply, deps);
+    const handler: Handler = (req, reply) => handle(req, reply, ofCall(req, reply, deps));
     return { method, path, prefixed, docs: about, shapes, who, handler };
   });
 }

@@ -16,6 +16,7 @@ import { headerValues } from '../lib/outbound/headers.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
+import { ofCall } from './database-share.ts';
 import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
@@ -79,7 +80,7 @@ export function createServer(
     done(null, payload),
   );
   app.decorateRequest('yieldSlot').decorateRequest('caller').decorateRequest('operator');
-  app.decorateRequest('made');
+  app.decorateRequest('made').decorateRequest('left').decorateRequest('owner');
   const { trustedProxies } = deps.settings;
   app.decorateRequest('address', {
     getter() {
@@ -93,7 +94,7 @@ export function createServer(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
     countRefusal(error, req, deps);
-    return sendError(await withTopUp(error, deps, req), req, reply);
+    return sendError(await withTopUp(error, ofCall(req, reply, deps), req), req, reply);
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
@@ -190,8 +191,10 @@ function takeCallSlot(
   const counted = stranger ? 0 : 1;
   counts.inFlight += counted;
   let working = true;
+  req.owner = owner;
   return {
     belongsTo(id) {
+      req.owner = id;
       if (!working || budget !== deps.calls) return;
       budget.give(owner, 1);
       budget = null;
@@ -299,7 +302,7 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   return {
     onRequest: async (req, reply) => {
       reply.headers(unstored);
-      const judged = authenticate(req, reply, deps, route.scope);
+      const judged = authenticate(req, reply, ofCall(req, reply, deps), route.scope);
       route.ahead?.(req, deps);
       const { caller, grant } = await judged;
       req.belongsTo(caller.account_id);
@@ -320,7 +323,7 @@ function operatorHandlerOf(
   return {
     onRequest: async (req, reply) => {
       reply.headers(unstored);
-      const operator = await authenticateOperator(req, reply, scope, deps);
+      const operator = await authenticateOperator(req, reply, scope, ofCall(req, reply, deps));
       req.belongsTo(operator.operator_key_id);
       Object.assign(req, { operator });
     },

@@ -40,10 +40,17 @@ export class FairQueue {
   /** Those that hold or wait. An owner moves to the end when it gets or leaves a place. */
   readonly #owners = new Map<string, Owner>();
   #free: number;
+  #refused = 0;
 
   constructor(options: FairQueueOptions) {
     this.#options = { waitingMax: 1_000, rest: 0, ...options };
     this.#free = options.places;
+  }
+
+  /** Works that run, that wait, and that got no place so far. */
+  stats(): { running: number; waiting: number; refused: number } {
+    const waiting = [...this.#owners.values()].reduce((sum, owner) => sum + owner.waiting.size, 0);
+    return { running: this.#options.places - this.#free, waiting, refused: this.#refused };
   }
 
   /**
@@ -105,7 +112,7 @@ export class FairQueue {
   /** Waits until this owner has taken a place. */
   async #turn(owner: Owner, signal?: AbortSignal): Promise<void> {
     const { waitMs, waitingMax } = this.#options;
-    if (owner.waiting.size >= waitingMax) throw new NoPlace(true);
+    if (owner.waiting.size >= waitingMax) throw this.#refusal(true);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { begun } = owner;
     const leave = (reason: unknown) => {
@@ -114,7 +121,7 @@ export class FairQueue {
       reject(reason);
     };
     const timer = setTimeout(
-      () => leave(new NoPlace(owner.held > 0 || owner.begun > begun)),
+      () => leave(this.#refusal(owner.held > 0 || owner.begun > begun)),
       waitMs,
     );
     const stop = () => leave(signal!.reason);
@@ -127,6 +134,11 @@ export class FairQueue {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  #refusal(own: boolean): NoPlace {
+    this.#refused += 1;
+    return new NoPlace(own);
   }
 
   /** Otherwise the map would keep every owner for ever. */

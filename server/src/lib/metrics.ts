@@ -149,6 +149,30 @@ export function addOwn(
   registry.registerMetric(gauge);
 }
 
+/** As `addOwn`, with a value for each value of a label; a counter if its name says so. */
+export function addOwnBy(
+  registry: Registry,
+  {
+    name,
+    help,
+    label,
+    read,
+  }: { name: string; help: string; label: string; read: () => Record<string, number> },
+): void {
+  const Kind = name.endsWith('_total') ? Counter : Gauge;
+  const metric = new Kind({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [of, value] of Object.entries(read())) this.inc({ [label]: of }, value);
+    },
+  });
+  registry.registerMetric(metric);
+}
+
 /** Shared gauges are read at most this often, and a scrape waits for them at most this long. */
 const sharedFreshMs = 3_000;
 const sharedWaitMs = 2_000;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
 import { createAuth } from '../../src/http/session/auth.ts';
+import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { Role } from '../../src/core/account/role.ts';
 import { mountWeb } from '../../src/http/session/mount.ts';
@@ -261,7 +262,9 @@ async function openGate(service: Service) {
   });
   app.decorateRequest('belongsTo', () => {});
   const handler = async () => ({ reached: true });
-  const deps = { db: service.db, auth, web: { origin } } as unknown as WebDeps;
+  const queue = new FairQueue({ places: 8, perOwner: 8, waitMs: 10_000 });
+  const queues = { statements: queue, signIns: queue };
+  const deps = { db: service.db, auth, web: { origin }, ...queues } as unknown as WebDeps;
   mountWeb(
     app,
     webRoutes().map((route) => ({ ...route, handler })),

@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
+import { ofCall } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Call } from '../routes.ts';
 
@@ -33,7 +34,7 @@ export function trialCalls(deps: HttpDeps): Call[] {
       prefixed: true,
       who: 'key',
       scope: 'spend',
-      handler: ({ caller }) => payPlayMoney(deps, caller.account_id),
+      handler: (req, reply) => payPlayMoney(ofCall(req, reply, deps), req.caller.account_id),
     },
   ];
 }

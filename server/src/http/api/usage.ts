@@ -8,6 +8,7 @@ import {
 } from '../../db/accounts/usage-sums.ts';
 import { objectOf } from '../../lib/json.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
+import { inSum } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
 import {
   form,
@@ -68,10 +69,10 @@ const UsageQuery = form({
 /** GET /usage: sorted by the values of `by`: day, model, key, then metadata. */
 export const usage = keyedEndpoint(
   { query: UsageQuery, rawQuery: metadataQuery, reply: pageOf(UsageLine) },
-  async ({ req, query }, deps) => {
+  async ({ req, reply, query }, deps) => {
     const { by, names } = groupsIn(query.by);
     const { account_id } = req.caller;
-    const rows = await sumUp(deps, {
+    const asked = {
       account_id,
       by,
       names,
@@ -81,7 +82,8 @@ export const usage = keyedEndpoint(
       metadata: metadataAsked(objectOf(req.query)),
       above: valuesIn(query.cursor, by.length + names.length),
       limit: query.limit + 1,
-    });
+    };
+    const rows = await inSum(req, reply, deps, () => sumUp(deps, asked));
     const lines = rows.map((row) => ({ ...row, requests: row.completed + row.failed }));
     return usagePageFrom(lines, query.limit, (line) => [
       ...by.map((group) => line[fields[group]]),
@@ -90,37 +92,16 @@ export const usage = keyedEndpoint(
   },
 );
 
-/**
- * An account can run one sum at a time and a process two, because a sum reads all requests of its
- * period and holds a database connection.
- */
+/** Throws `bad_request` if the sum takes too long. */
 async function sumUp(
-  { db, usageSums, settings, metrics }: HttpDeps,
+  { db, settings }: HttpDeps,
   query: AccountUsageQuery,
 ): Promise<AccountUsageRow[]> {
-  const { account_id } = query;
-  if (!usageSums.take(account_id, 1)) {
-    const own = usageSums.held(account_id) > 0;
-    metrics.overload.inc({ reason: own ? 'share' : 'in_flight' });
-    throw own ? oneAtATime() : new ApiError('capacity_unavailable', { expected: true });
-  }
-  try {
-    const rows = await readWithin(db, settings.times.usageSumMs, (tx) => usageOf(tx, query));
-    if (rows) return rows;
-  } finally {
-    usageSums.give(account_id, 1);
-  }
+  const rows = await readWithin(db, settings.times.usageSumMs, (tx) => usageOf(tx, query));
+  if (rows) return rows;
   throw new ApiError('bad_request', {
     message: 'There are too many requests in these days to add up. Ask for fewer days.',
     param: 'from',
-  });
-}
-
-function oneAtATime(): ApiError {
-  return new ApiError('rate_limited', {
-    message: 'An account can make one usage call at a time. Wait until the other call has ended.',
-    details: { usage_sums_limit: 1 },
-    headers: { 'retry-after': '2' },
   });
 }
 

@@ -3,6 +3,7 @@ import * as refusals from '../../db/accounts/refusals.ts';
 import * as spend from '../../db/accounts/spend.ts';
 import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
+import { inSum } from '../database-share.ts';
 import { StatusName } from '../api/request-schema.ts';
 import {
   boolean,
@@ -122,15 +123,18 @@ export const spending = endpoint(
     query: object({ days: optional(choice([7, 30, 90])) }),
     reply: named('Spend', object({ days: list(text()), data: list(SpendDay) })),
   },
-  async ({ visit, query }, { db }) => {
+  async ({ visit, reply, query }, deps) => {
+    const { db } = deps;
     const { days = 30 } = query;
     const { account_id } = visit;
     const now = Date.now();
     const today = Math.floor(now / dayMs) * dayMs;
     const since = new Date(today - (days - 1) * dayMs);
-    const kept = await rollUpSpend(db, account_id, now);
-    const live = kept > since ? kept : since;
-    const rows = await spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
+    const rows = await inSum(visit, reply, deps, async () => {
+      const kept = await rollUpSpend(db, account_id, now);
+      const live = kept > since ? kept : since;
+      return spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
+    });
     return {
       days: Array.from({ length: days }, (_, i) => dayText(new Date(since.getTime() + i * dayMs))),
       data: rows.map((row) => ({ ...row, day: dayText(row.day) })),

@@ -15,6 +15,7 @@ import { csvLine, type Cell } from '../../lib/csv.ts';
 import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../api/request-schema.ts';
+import { inSum } from '../database-share.ts';
 import { pageFrom } from '../form.ts';
 import {
   boolean,
@@ -181,8 +182,9 @@ export const totals = endpoint(
       }),
     ),
   },
-  async ({ visit, query }, { db }) => {
-    const sums = await movementTotals(db, await filterOf(visit.account_id, query, { db }));
+  async ({ visit, reply, query }, deps) => {
+    const filter = await filterOf(visit.account_id, query, deps);
+    const sums = await inSum(visit, reply, deps, () => movementTotals(deps.db, filter));
     return { ...sums, net_usd_micro: sums.in_usd_micro - sums.out_usd_micro };
   },
 );

@@ -120,10 +120,11 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key or its account has reached a limit: calls a minute, open jobs, open chat calls, ' +
-      'open uploads, open usage calls, or its share of what all accounts use together (`details.held`).',
+      'open uploads, or its share of what all accounts use together (`details.held`, or ' +
+      '`details.reason: "account_share"`).',
     do:
       'Wait as long as `Retry-After` says. At `details.open_jobs_limit`, `open_chats_limit`, ' +
-      '`open_uploads_limit` or `usage_sums_limit`, wait until one has ended.',
+      '`open_uploads_limit` or `account_share`, wait until another call has ended.',
   },
   internal_error: {
     when: 'The service failed.',

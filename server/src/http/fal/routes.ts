@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ofCall } from '../database-share.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { statusAhead } from '../api/requests.ts';
 import { at, type At, type PathParams } from '../path.ts';
@@ -52,7 +53,8 @@ const keyed: Row[] = [
 export function falCalls(deps: HttpDeps): Call[] {
   return [
     ...keyed.map(([method, path, call, ahead]): Call => {
-      const handler = (req: KeyedRequest, reply: FastifyReply) => call(req, reply, deps);
+      const handler = (req: KeyedRequest, reply: FastifyReply) =>
+        call(req, reply, ofCall(req, reply, deps));
       const about = { prefixed: false, who: 'key', scope: 'spend' } as const;
       return { method, path: `/fal${path}`, ...about, handler, ahead };
     }),
@@ -62,7 +64,7 @@ export function falCalls(deps: HttpDeps): Call[] {
       prefixed: false,
       who: 'signature',
       handler: (req: FastifyRequest, reply: FastifyReply) =>
-        upload.receive(at('/fal/uploads/:file_id', req), reply, deps),
+        upload.receive(at('/fal/uploads/:file_id', req), reply, ofCall(req, reply, deps)),
     },
   ];
 }

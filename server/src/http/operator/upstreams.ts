@@ -116,7 +116,7 @@ export const list = endpoint(
       upstreamStates.upstreamStates(db, defined),
       keyStates(db, deps.upstreams),
       latelyOf(db, hour),
-      fullDay(db),
+      fullDay(deps),
     ]);
     const names = states.map(({ name }) => name);
     const paused = await upstreamStates.pausedModels(db, names);
@@ -210,15 +210,15 @@ interface Day {
   costs: Map<string, UpstreamCosts>;
 }
 
-const newestDays = new WeakMap<Database, { at: number; figures: Promise<Day> }>();
+const newestDays = new WeakMap<WebDeps['upstreams'], { at: number; figures: Promise<Day> }>();
 
 /** The last reading if it is recent, else a new reading, which all pages share. */
-function fullDay(db: Database): Promise<Day> {
-  const known = newestDays.get(db);
+function fullDay({ db, upstreams }: WebDeps): Promise<Day> {
+  const known = newestDays.get(upstreams);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;
   const figures = readDay(db);
-  newestDays.set(db, { at: performance.now(), figures });
-  figures.catch(() => newestDays.delete(db));
+  newestDays.set(upstreams, { at: performance.now(), figures });
+  figures.catch(() => newestDays.delete(upstreams));
   return figures;
 }
 

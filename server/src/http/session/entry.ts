@@ -34,6 +34,7 @@ import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, throttle, type Throttle } from './throttle.ts';
+import { inSignIn } from '../database-share.ts';
 import { findSession, type WebDeps } from './visit.ts';
 
 /** Calls of visitors before and right after they sign in. */
@@ -122,9 +123,9 @@ export async function auth(
       await throttle(deps, `${path} device`, device, tries.email);
     }
   }
-  const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
+  const person = guesses.has(path) ? (await findSession(req, deps))?.session.person_id : null;
   if (person) await throttle(deps, 'guess', person, guessesOfPerson);
-  const response = await deps.auth.handle(request);
+  const response = await inSignIn(req, deps, () => deps.auth.handle(request));
   if (path === '/sign-in/email' && response.ok && email !== null)
     rememberDevice(reply, email, deps);
   return passOn(response, reply);

@@ -1,5 +1,6 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ofCall } from '../database-share.ts';
 import { pagesDir } from './pages.ts';
 import type { Need } from './endpoint.ts';
 import type { WebRoute } from './routes.ts';
@@ -31,12 +32,12 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
         if (route.path.startsWith('/api/'))
           reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
         demandOwnOrigin(req, deps);
-        await judge(route.need, req, reply, deps);
+        await judge(route.need, req, reply, ofCall(req, reply, deps));
       },
       handler: (req, reply) =>
         typeof route.handler === 'function'
-          ? route.handler(visitOf(req), reply, deps)
-          : route.handler.handle(visitOf(req), reply, deps),
+          ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
+          : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
     });
   }
 }

@@ -13,6 +13,7 @@ import type { EndTransition } from '../../core/request/request.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
+import { inSignIn } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
@@ -82,17 +83,17 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
 }
 
 /** The session of the caller; null: nobody is signed in. */
-export function findSession(req: FastifyRequest, auth: Auth): ReturnType<Auth['session']> {
-  return auth.session(fetchHeaders(req));
+export function findSession(req: FastifyRequest, deps: WebDeps): ReturnType<Auth['session']> {
+  return inSignIn(req, deps, () => deps.auth.session(fetchHeaders(req)));
 }
 
 /** The session of the caller. Throws `unauthorized`. */
 export async function demandSession(
   req: FastifyRequest,
   reply: FastifyReply,
-  { auth }: WebDeps,
+  deps: WebDeps,
 ): Promise<Session> {
-  const found = await findSession(req, auth);
+  const found = await findSession(req, deps);
   if (found) {
     if (found.cookies.length > 0) reply.header('set-cookie', found.cookies);
     return found.session;
@@ -123,6 +124,8 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
     });
   }
   visit.account_id = account_id;
+  // All its people and keys share its part of the database.
+  visit.owner = account_id;
   visit.role = found.role;
   const { session_id, person_id } = visit.session;
   visit.grant = { session_id, person_id, account_id };

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { schemaOfSession } from '../../src/db/schema.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
+import { requestIn } from '../kit/states.ts';
+import { until } from '../kit/until.ts';
+import { password, person, startWebService, stranger } from '../kit/web.ts';
+
+/** No account holds more than a share of the database's connections, and calls wait in turns. */
+
+/** Five of ten connections are for statements of calls, and two of these for one account. */
+const pool = 10;
+const places = 5;
+const share = 2;
+const shareWaitMs = 400;
+
+let service: Service;
+let base: string;
+/** A process with its own ten connections. */
+let own: Database;
+let locker: Database;
+let noisy: TestAccount;
+let quiet: TestAccount;
+
+before(async () => {
+  service = await startWebService({ times: { shareWaitMs, usageSumMs: 3_600_000 } });
+  const open = (max: number, applicationName: string) =>
+    openDatabase({
+      connection: service.databaseUrl,
+      max,
+      statementTimeoutMs: 30_000,
+      applicationName,
+      session: schemaOfSession,
+    });
+  own = open(pool, 'shares');
+  locker = open(3, 'locker');
+  ({ base } = await service.another({}, { db: own }));
+  noisy = await service.account();
+  quiet = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  await own.close();
+  await locker.close();
+});
+
+const get = (path: string, { key }: TestAccount, more: CallOptions = {}): Promise<Reply> =>
+  service.call('GET', path, { key, base, ...more });
+
+/** How many statements wait for this table. */
+async function waiting(table: string): Promise<number> {
+  const [row] = await locker.run<{ n: number }>(
+    rawSql(
+      'select count(*)::int as n from pg_locks where not granted and relation = $1::regclass',
+      [table],
+    ),
+  );
+  return row!.n;
+}
+
+/** Runs `work` while nobody can read the table. */
+async function locked(table: string, work: () => Promise<unknown>): Promise<void> {
+  await locker.tx(async (tx) => {
+    await tx.run(rawSql(`lock table ${table} in access exclusive mode`));
+    await work();
+  });
+}
+
+/** The quiet account submits and asks for a status, and notices nothing. */
+async function assertServed(more: CallOptions = {}): Promise<void> {
+  const body = { prompt: 'x' };
+  const own = { key: quiet.key, base, body, ...more };
+  const submitted = await service.call('POST', '/v1/queue/fake/image', own);
+  assert.equal(submitted.status, 202, submitted.text);
+  const { status } = await get(`/v1/requests/${submitted.body.request_id}/status`, quiet, more);
+  assert.equal(status, 200);
+}
+
+const search = '/v1/requests?metadata.tenant=nobody';
+
+/** Calls that read for themselves, with a table that each of them reads. */
+const doors: [path: string, table: string, most: number][] = [
+  [search, 'metadata_pairs', share],
+  ['/v1/requests?metadata.a=b&metadata.c=d&status=FAILED', 'metadata_pairs', share],
+  ['/v1/deposits', 'chain_deposits', share],
+  ['/v1/requests/JOB', 'outputs', share],
+  ['/v1/requests/JOB/response', 'outputs', share],
+  ['/v1/usage?by=day&metadata.customer=42', 'metadata_pairs', 1],
+];
+
+describe('an account holds its share of the connections, and its other calls wait', () => {
+  for (const [door, table, most] of doors)
+    test(door, async () => {
+      const account = await service.account();
+      const path = door.replace('JOB', await requestIn(service, account, 'COMPLETED'));
+      let calls: Promise<Reply>[] = [];
+      await locked(table, async () => {
+        calls = Array.from({ length: 12 }, () => get(path, account));
+        await until('the share is used', async () => (await waiting(table)) === most);
+        await assertServed();
+        const refused = await Promise.race(calls);
+        const { details } = assertRefused(refused, 'rate_limited');
+        assert.equal(details.reason, 'account_share');
+        assert.match(refused.headers.get('retry-after')!, /^[1-9]\d*$/);
+        assert.equal(await waiting(table), most);
+        await assertServed();
+      });
+      const statuses = new Set((await Promise.all(calls)).map(({ status }) => status));
+      assert.deepEqual(statuses, new Set([200, 429]));
+    });
+
+  test('its people on the pages and its keys have one share', async () => {
+    const owner = await person(service, { [noisy.account_id]: 'owner' });
+    const here = { base: service.base };
+    let calls: Promise<unknown>[] = [];
+    await locked('webhook_deliveries', async () => {
+      const pages = owner.of(noisy.account_id);
+      calls = Array.from({ length: 6 }, () => pages.call('GET', '/deliveries'));
+      await until('the share is used', async () => (await waiting('webhook_deliveries')) === share);
+      const refused = await get(search, noisy, here);
+      assert.equal(assertRefused(refused, 'rate_limited').details.reason, 'account_share');
+      await assertServed(here);
+      assert.equal(await waiting('webhook_deliveries'), share);
+    });
+    await Promise.all(calls);
+  });
+});
+
+test('accounts that hold all places leave submits and statuses alone; the next one gets 503', async () => {
+  const others = await Promise.all([1, 2, 3].map(() => service.account()));
+  const calls: Promise<Reply>[] = [];
+  await locked('metadata_pairs', async () => {
+    for (const each of others) calls.push(...[1, 2].map(() => get(search, each)));
+    await until('all are used', async () => (await waiting('metadata_pairs')) === places);
+    const late = await get(search, quiet);
+    assertRefused(late, 'capacity_unavailable');
+    assert.ok(late.headers.get('retry-after'));
+    await assertServed();
+    assert.equal(await waiting('metadata_pairs'), places);
+  });
+  await Promise.all(calls);
+  assert.equal((await get(search, quiet)).status, 200);
+});
+
+test('a caller who leaves gives up waiting, and what has begun keeps its place', async () => {
+  await locked('metadata_pairs', async () => {
+    const gone = new AbortController();
+    const calls = Array.from({ length: 12 }, () => get(search, noisy, { signal: gone.signal }));
+    await until('the share is used', async () => (await waiting('metadata_pairs')) === share);
+    gone.abort();
+    await Promise.allSettled(calls);
+    const refused = await get(search, noisy);
+    assert.equal(assertRefused(refused, 'rate_limited').details.reason, 'account_share');
+    assert.equal(await waiting('metadata_pairs'), share, 'the database still works for them');
+    await assertServed();
+  });
+  await until('the places are free', async () => (await get(search, noisy)).status === 200);
+});
+
+test('metrics show the pool and the shares', async () => {
+  await locked('metadata_pairs', async () => {
+    const calls = Array.from({ length: 5 }, () => get(search, noisy));
+    await until('the share is used', async () => (await waiting('metadata_pairs')) === share);
+    const { text } = await service.call('GET', '/metrics', { base });
+    assert.match(text, /^farebox_database_connections\{state="busy"\} [2-9]$/m);
+    assert.match(text, /^farebox_database_connections\{state="waiting"\} \d+$/m);
+    assert.match(text, /^farebox_share_running\{share="statements"\} 2$/m);
+    assert.match(text, /^farebox_share_waiting\{share="statements"\} 3$/m);
+    assert.equal((await Promise.race(calls)).status, 429);
+    const { text: later } = await service.call('GET', '/metrics', { base });
+    assert.match(later, /^farebox_share_refused_total\{share="statements"\} [1-9]\d*$/m);
+    void Promise.allSettled(calls);
+  });
+});
+
+test('two accounts that add up all the time do not keep a third one out', async () => {
+  const [a, b, c] = await Promise.all([1, 2, 3].map(() => service.account()));
+  const path = '/v1/usage?by=day,model,key';
+  let over = false;
+  const loop = async (account: TestAccount) => {
+    while (!over) await get(path, account);
+  };
+  const loops = [a!, a!, b!, b!].map(loop);
+  for (let i = 0; i < 30; i++) assert.equal((await get('/v1/usage?by=day', c!)).status, 200);
+  over = true;
+  await Promise.all(loops);
+});
+
+test('sign-ins hold few connections, whoever makes them', async () => {
+  const here = { base: service.base };
+  let calls: Promise<unknown>[] = [];
+  await locked('sign_in_windows', async () => {
+    calls = Array.from({ length: 8 }, (_, i) =>
+      stranger(service).call('POST', '/api/auth/sign-in/email', {
+        email: `n${i}@x.test`,
+        password,
+      }),
+    );
+    await until('one waits', async () => (await waiting('sign_in_windows')) > 0);
+    await assertServed(here);
+    assert.ok((await waiting('sign_in_windows')) <= places, 'each stranger has an address');
+  });
+  await Promise.all(calls);
+});
