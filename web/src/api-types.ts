@@ -1605,7 +1605,7 @@ export type OperatorDeposit = {
   token: string;
   /** As the explorer writes it: without 0x on TRON. */
   tx_hash: string;
-  log_position: number;
+  log_position: number | null;
   /** A page that shows the transaction. */
   explorer_url: string | null;
   block_height: number;

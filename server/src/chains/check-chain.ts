@@ -132,7 +132,8 @@ async function checkLogs(
       await ask(size);
       return `answers eth_getLogs for ${size.blocks} blocks and ${size.addresses} addresses at once`;
     } catch (error) {
-      await limits.shrink(error, size, ask);
+      const refusal = await limits.shrink(error, size, ask);
+      if (refusal) throw refusal;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { errorOf } from '../lib/unknown.ts';
 import { RpcError } from './rpc.ts';
 
 /** Learns how many blocks and addresses an endpoint takes in one question. */
@@ -53,16 +54,19 @@ export class QuestionLimits {
   /**
    * Makes the next questions smaller if that helps, whatever the words of the refusal: endpoints
    * have too many of them. The same words may mean an outage, a wrong key or a limit of calls, so
-   * smaller questions are asked to find out. Rejects if the endpoint refuses even one block and one
-   * address, and the size stays.
+   * smaller questions are asked to find out. Returns null, or why the endpoint refuses even one
+   * block and one address; then the size stays.
    */
-  async shrink(error: unknown, asked: QuestionSize, ask: AskSized): Promise<void> {
-    if (!(error instanceof RpcError) || asked.blocks * asked.addresses === 1) throw error;
-    await ask(smallestQuestion);
+  async shrink(error: unknown, asked: QuestionSize, ask: AskSized): Promise<Error | null> {
+    if (!(error instanceof RpcError)) throw error;
+    if (asked.blocks * asked.addresses === 1) return error;
+    const smallest = await refusalOf(ask(smallestQuestion));
+    if (smallest !== null) return smallest;
     const isOfBlocks =
       asked.addresses === 1 ||
-      (asked.blocks > 1 && (await isAnswered(ask({ ...asked, blocks: 1 }))));
+      (asked.blocks > 1 && (await refusalOf(ask({ ...asked, blocks: 1 }))) === null);
     this.refused(error, asked, isOfBlocks ? 'blocks' : 'addresses');
+    return null;
   }
 
   /** Makes the next questions smaller in this part: as small as the refusal says, or half. */
@@ -77,11 +81,8 @@ export class QuestionLimits {
   }
 }
 
-function isAnswered(answer: Promise<unknown>): Promise<boolean> {
-  return answer.then(
-    () => true,
-    () => false,
-  );
+function refusalOf(answer: Promise<unknown>): Promise<Error | null> {
+  return answer.then(() => null, errorOf);
 }
 
 /** The largest number in the text that is smaller than this one; null if there is none. */

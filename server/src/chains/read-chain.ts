@@ -3,6 +3,8 @@ import { isTrifle } from '../core/deposit/deposit.ts';
 import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
+import { checkTransfers } from './check-transfers.ts';
+import { isSameTransfer, type WantedTransfer } from './receipts.ts';
 import {
   demandBlock,
   demandOrder,
@@ -13,9 +15,10 @@ import {
   readHead,
   readTransfers,
   type Block,
+  type LeaveOut,
+  type Question,
 } from './scan.ts';
-import { BadAnswer } from './wire.ts';
-import { Witness, type KnownTransfer } from './witness.ts';
+import { Witness } from './witness.ts';
 
 /** One endpoint of a chain that is read. */
 export interface ChainEndpoint {
@@ -42,6 +45,8 @@ export interface ChainReading {
   skipped: BlockRange | null;
   /** The newest final block up to which all was read. */
   scanned: Block | null;
+  /** Why a deposit was left for the next read; null: none was. */
+  doubt: Error | null;
   head: bigint;
 }
 
@@ -77,15 +82,21 @@ export type LoadAddresses = () => Promise<readonly string[]>;
  * Reads a chain from the cursor to its newest final block, and the blocks above. If `cursor` is
  * null, nothing was read yet, and reading begins at the chain's start height or newest block.
  * Throws `ReplacedBlock` if the block of the cursor is another one now.
+ *
+ * `leaveOut`: the first endpoint was asked several times for something that it cannot give. A
+ * deposit that it does not confirm is held now, and the reason is given for everything else that is
+ * left out: the second reading of the blocks finds it. Null: the cursor stays before it.
  */
 export async function readChain(
   chain: Chain,
   endpoints: ChainEndpoints,
   cursor: Cursor | null,
   load: LoadAddresses,
+  leaveOut: LeaveOut | null = null,
 ): Promise<ChainReading> {
   const [{ rpc }, ...more] = endpoints;
-  // guard: replaced-block-stops
+  const holds = leaveOut !== null;
+  // guard: replaced-block-stops (off: null)
   const before = cursor?.hash ? await demandSame(rpc, cursor.height, cursor.hash) : null;
   const head = await readHead(rpc);
   const newest = await readFinal(rpc, chain, head);
@@ -108,7 +119,10 @@ export async function readChain(
       ]
     : [{ from, to }];
   const found: SeenTransfer[] = [];
-  for (const range of ranges) found.push(...(await noted(chain, range, addresses, endpoints[0])));
+  for (const range of ranges) {
+    const question = { ...range, addresses, takesGarbled: holds, leaveOut };
+    found.push(...(await noted(chain, question, endpoints[0])));
+  }
   const others = more.map((each) => new Witness(chain, each.rpc));
   const isPaid = found.some(({ block_height }) => block_height <= most);
   const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
@@ -116,12 +130,27 @@ export async function readChain(
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
   // guard: only-final-is-credited (off: found)
   const wanted = found.filter(isFinal);
-  const final = await checkedBlocks(wanted, new Witness(chain, rpc, newest), others);
-  // The next read goes on after the last block that was checked.
-  if (final.length < wanted.length)
-    return { start: from, final, seen: null, skipped, scanned: blockOf(final.at(-1)!), head };
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
-  return { start: from, final, seen, skipped, scanned, head };
+  const reading = { start: from, seen, skipped, scanned, head };
+  if (scanned === null) return { ...reading, final: [], doubt: null };
+  const { final, upTo, doubt } = await checkTransfers(wanted, {
+    first: new Witness(chain, rpc, newest),
+    others,
+    before,
+    last: scanned,
+    holds,
+    most: checkedMax,
+  });
+  if (upTo === null) return { ...reading, final, doubt };
+  return {
+    ...reading,
+    final,
+    doubt,
+    // Without a doubt, the next read goes on at once after the last block that was checked.
+    seen: doubt ? seen : null,
+    skipped: doubt ? { from: upTo + 1n, to: skipped?.to ?? target } : skipped,
+    scanned: upTo < from ? null : await demandBlock(rpc, upTo),
+  };
 }
 
 /**
@@ -151,23 +180,33 @@ export async function readAgain(
   load: LoadAddresses,
 ): Promise<FinalTransfer[]> {
   const [asked = endpoints[0], ...others] = endpoints.toReversed();
-  await demandBlock(asked.rpc, range.to);
-  const found = await noted(chain, range, await load(), asked);
-  const witnesses = others.map(({ rpc }) => new Witness(chain, rpc));
-  return checkedOf(found, new Witness(chain, asked.rpc), witnesses);
+  const last = await demandBlock(asked.rpc, range.to);
+  const question = { ...range, addresses: await load(), takesGarbled: true, leaveOut: null };
+  const found = await noted(chain, question, asked);
+  const { final, failure } = await checkTransfers(found, {
+    first: new Witness(chain, asked.rpc),
+    others: others.map(({ rpc }) => new Witness(chain, rpc)),
+    before: null,
+    last,
+    holds: true,
+    most: Infinity,
+  });
+  if (failure) throw failure;
+  return final;
 }
 
-/** The given deposits that every endpoint knows by now. */
-export async function confirmedOf<Deposit extends KnownTransfer>(
+/** Those of the given deposits that every endpoint knows by now, as the endpoints have them. */
+export async function confirmedOf(
   chain: Chain,
   endpoints: ChainEndpoints,
-  deposits: readonly Deposit[],
-): Promise<Deposit[]> {
+  deposits: readonly WantedTransfer[],
+): Promise<FinalTransfer[]> {
   const witnesses = endpoints.map(({ rpc }) => new Witness(chain, rpc));
-  const confirmed: Deposit[] = [];
+  const confirmed: FinalTransfer[] = [];
   for (const deposit of deposits) {
-    const places = await Promise.all(witnesses.map((each) => each.placeOrNull(deposit)));
-    if (places.every((place) => place !== null)) confirmed.push(deposit);
+    const [own, ...more] = await Promise.all(witnesses.map((each) => each.receivedOrNull(deposit)));
+    if (own && more.every((each) => isSameTransfer(own, each)))
+      confirmed.push({ ...own, is_confirmed: true });
   }
   return confirmed;
 }
@@ -193,18 +232,16 @@ export async function demandSetting(
   }
 }
 
-/** The transfers in a range of blocks, without those that are too small to be stored. */
+/** The transfers that are asked for, without those that are too small to be stored. */
 function noted(
   chain: Chain,
-  { from, to }: BlockRange,
-  addresses: readonly string[],
+  question: Omit<Question, 'tokens' | 'isNoted'>,
   { rpc, limits }: ChainEndpoint,
 ): Promise<SeenTransfer[]> {
   const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
   const isNoted = ({ token, units }: SeenTransfer) =>
     !isTrifle(units, tokens.get(token)!, chain.minimum_usd_micro);
-  const range = { tokens: [...tokens.keys()], from, to, isNoted };
-  return readTransfers(rpc, range, addresses, limits);
+  return readTransfers(rpc, { ...question, tokens: [...tokens.keys()], isNoted }, limits);
 }
 
 /**
@@ -218,60 +255,6 @@ async function agreedFinal(others: Witness[], most: bigint, newest: Block | null
     (least, block) => (block && block.at.getTime() > oldest ? lower(least, block.height) : least),
     most,
   );
-}
-
-/**
- * Like `checkedOf`, block by block. Ends early after `checkedMax` transfers, or if the endpoint
- * fails after the first block: the checked transfers are written, and the next read checks the
- * rest.
- */
-async function checkedBlocks(
-  found: readonly SeenTransfer[],
-  first: Witness,
-  others: readonly Witness[],
-): Promise<FinalTransfer[]> {
-  const checked: FinalTransfer[] = [];
-  for (const transfers of Map.groupBy(found, ({ block_height }) => block_height).values()) {
-    if (checked.length >= checkedMax) break;
-    try {
-      checked.push(...(await checkedOf(transfers, first, others)));
-    } catch (error) {
-      if (checked.length === 0) throw error;
-      break;
-    }
-  }
-  return checked;
-}
-
-function blockOf({ block_height, block_hash, block_at }: FinalTransfer): Block {
-  return { height: block_height, hash: block_hash, at: block_at };
-}
-
-/**
- * Adds to each transfer its log's place, its block's time, and whether every endpoint confirms it.
- * Throws if `first`, the endpoint that has found the transfers, does not confirm one.
- */
-async function checkedOf(
-  found: readonly SeenTransfer[],
-  first: Witness,
-  others: readonly Witness[],
-): Promise<FinalTransfer[]> {
-  const checked: FinalTransfer[] = [];
-  for (const transfer of found) {
-    const [log_position, ...places] = await Promise.all([
-      first.place(transfer),
-      ...others.map((each) => each.placeOrNull(transfer)),
-    ]);
-    if (log_position === null)
-      throw new BadAnswer(
-        `the endpoint has found the transfer ${transfer.tx_hash}, but does not confirm it`,
-      );
-    const { at } = await demandBlock(first.call, transfer.block_height);
-    // guard: both-endpoints-asked (off: false)
-    const isDoubted = places.some((place) => place !== log_position);
-    checked.push({ ...transfer, log_position, block_at: at, is_confirmed: !isDoubted });
-  }
-  return checked;
 }
 
 async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<Block> {

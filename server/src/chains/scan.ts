@@ -1,13 +1,13 @@
 import type { Chain } from '../core/deposit/chain.ts';
 import type { BlockRange, SeenTransfer } from '../core/deposit/transfer.ts';
-import { isObject, type Json } from '../lib/json.ts';
+import { isObject } from '../lib/json.ts';
+import { messageOf } from '../lib/unknown.ts';
 import type { QuestionLimits, QuestionSize } from './limits.ts';
+import { demandFit, isGarbled, transferIn } from './logs.ts';
 import { RpcError, type Rpc } from './rpc.ts';
 import {
-  addressIn,
   BadAnswer,
   decimalsCall,
-  hex,
   heightIn,
   hexOf,
   quantity,
@@ -18,8 +18,8 @@ import {
 } from './wire.ts';
 
 /**
- * Reads transfers of tokens from a chain. EVM chains and TRON answer the same calls. Each answer is
- * checked: what does not fit the question is an error and never skipped.
+ * Reads blocks and transfers of tokens from a chain. EVM chains and TRON answer the same calls.
+ * Each answer is checked: one that does not fit its question is an error.
  */
 
 export interface Block {
@@ -88,67 +88,117 @@ export async function readFinal(
   return height < 0n ? null : demandBlock(call, height);
 }
 
-/** A question for transfers of these tokens, in blocks `from` to `to`. */
-interface Question {
+/** A question for transfers of these tokens to these addresses, in these blocks. */
+export interface Question extends BlockRange {
   tokens: readonly string[];
-  from: bigint;
-  to: bigint;
+  addresses: readonly string[];
   /** Other transfers are dropped at once, so that a flood of them takes no memory. */
   isNoted: (transfer: SeenTransfer) => boolean;
+  /** True: logs without details are taken, because a receipt may have them. */
+  takesGarbled: boolean;
+  leaveOut: LeaveOut | null;
 }
 
-/** All transfers to these addresses that the question asks for. */
+/**
+ * Called with the reason for each log or block that the endpoint cannot give, and the read goes on.
+ * A read that has none of it fails instead.
+ */
+export type LeaveOut = (why: string) => void;
+
+/** If an endpoint cannot give more than this, it cannot be read at all. */
+const leftOutMax = 20;
+
+/** All transfers that the question asks for. Throws `RpcError` or `BadAnswer`. */
 export async function readTransfers(
   call: Rpc,
-  range: Question,
-  addresses: readonly string[],
+  question: Question,
   limits: QuestionLimits,
 ): Promise<SeenTransfer[]> {
+  const { tokens, addresses, isNoted } = question;
   const found = new Map<string, SeenTransfer>();
   const watched = new Set(addresses);
   const padded = addresses.map(topicOf);
-  const { tokens, to, isNoted } = range;
-  const ask = async (low: bigint, high: bigint, topics: readonly string[]) => {
-    for (const log of await readLogs(call, tokens, { from: low, to: high }, topics)) {
-      const transfer = transferIn(log);
-      if (transfer === null) continue;
-      // guard: answer-fits-question
-      demandFit(transfer, { tokens, low, high, watched });
-      if (isNoted(transfer)) found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
-    }
+  let leftOut = 0;
+  const leave = (what: string, error: unknown) => {
+    leftOut += 1;
+    if (question.leaveOut === null || leftOut > leftOutMax) throw error;
+    question.leaveOut(`${what}: ${messageOf(error)}`);
   };
-  /** Asks for a range of blocks piece by piece; for the first piece, only from this address on. */
-  const walk = async (from: bigint, until: bigint, firstAddress: number): Promise<void> => {
-    let begun = firstAddress;
-    for (let low = from; low <= until; begun = 0) {
-      const high = lower(until, low + BigInt(limits.blocks) - 1n);
-      const sized = (first: number) => (size: QuestionSize) =>
-        ask(low, low + BigInt(size.blocks) - 1n, padded.slice(first, first + size.addresses));
-      while (begun < padded.length) {
-        const addressesLeft = padded.length - begun;
-        const asked = {
-          blocks: Number(high - low) + 1,
-          addresses: Math.min(limits.addresses, addressesLeft),
-        };
-        try {
-          await sized(begun)(asked);
-        } catch (error) {
-          await limits.shrink(error, asked, sized(begun));
-          // Earlier answers are kept; the remaining addresses are asked for in smaller pieces.
-          await walk(low, high, begun);
-          break;
-        }
-        limits.answered();
-        begun += asked.addresses;
+  const note = (log: unknown, range: BlockRange) => {
+    const transfer = transferIn(log, question.takesGarbled);
+    if (transfer === null) return;
+    // guard: answer-fits-question
+    demandFit(transfer, { tokens, range, watched });
+    if (isGarbled(transfer) || isNoted(transfer))
+      found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
+  };
+  const ask = async (range: BlockRange, first: number, count: number) => {
+    for (const log of await readLogs(call, tokens, range, padded.slice(first, first + count)))
+      try {
+        note(log, range);
+      } catch (error) {
+        leave(`a log in the blocks ${range.from} to ${range.to}`, error);
       }
-      low = high + 1n;
-    }
   };
-  if (padded.length > 0) await walk(range.from, to, 0);
+  const isAnswered = (height: bigint) =>
+    readLogs(call, tokens, { from: height, to: height }, padded.slice(0, 1)).then(
+      () => true,
+      () => false,
+    );
+  /** Leaves a block out if it alone cannot be read. Throws if the endpoint is away. */
+  const passOver = async (height: bigint, error: unknown) => {
+    const isReply = error instanceof RpcError && error.code !== null;
+    if (question.leaveOut === null || !isReply || height === 0n) throw error;
+    if (!(await isAnswered(height - 1n)) || (await isAnswered(height))) throw error;
+    leave(`block ${height}`, error);
+  };
+  if (padded.length > 0) await askInPieces(question, padded.length, { limits, ask, passOver });
   return [...found.values()].toSorted(
     (one, other) =>
       Number(one.block_height - other.block_height) || one.block_log_index - other.block_log_index,
   );
+}
+
+interface Pieces {
+  limits: QuestionLimits;
+  /** Asks for these blocks, and for so many addresses from the `first` one on. */
+  ask: (range: BlockRange, first: number, count: number) => Promise<void>;
+  /** Called if not even one address of the block can be asked for. May throw. */
+  passOver: (height: bigint, refusal: Error) => Promise<void>;
+}
+
+/** Asks for blocks piece by piece; for the first piece, only from the `first` address on. */
+async function askInPieces(
+  range: BlockRange,
+  count: number,
+  how: Pieces,
+  first = 0,
+): Promise<void> {
+  const { limits, passOver } = how;
+  let begun = first;
+  for (let low = range.from; low <= range.to; begun = 0) {
+    const high = lower(range.to, low + BigInt(limits.blocks) - 1n);
+    while (begun < count) {
+      const from = begun;
+      const ask = ({ blocks, addresses }: QuestionSize) =>
+        how.ask({ from: low, to: low + BigInt(blocks) - 1n }, from, addresses);
+      const blocks = Number(high - low) + 1;
+      const asked = { blocks, addresses: Math.min(limits.addresses, count - begun) };
+      try {
+        await ask(asked);
+      } catch (error) {
+        const refusal = await limits.shrink(error, asked, ask);
+        if (refusal) await passOver(low, refusal);
+        // Earlier answers are kept; the remaining addresses are asked for in smaller pieces.
+        const rest = { from: refusal ? low + 1n : low, to: high };
+        await askInPieces(rest, count, how, refusal ? 0 : begun);
+        break;
+      }
+      limits.answered();
+      begun += asked.addresses;
+    }
+    low = high + 1n;
+  }
 }
 
 /** The logs of transfers of these tokens to these addresses, not checked yet. */
@@ -169,72 +219,6 @@ async function readLogs(
   // Some endpoints answer null where others refuse.
   if (!Array.isArray(logs)) throw new RpcError('eth_getLogs', null, 'the answer is not a list');
   return logs;
-}
-
-/** A transfer in a block, to be confirmed. Its log is found by its number in the block. */
-type Mined = Pick<
-  SeenTransfer,
-  'tx_hash' | 'block_height' | 'block_hash' | 'token' | 'to_address' | 'units'
-> & { block_log_index: number };
-/** A stored transfer. Its log is found by its place in the receipt, which a reorg cannot change. */
-type Stored = Omit<Mined, 'block_log_index'> & { log_position: number };
-
-/** The place of the transfer's log in its receipt; null if the endpoint does not confirm it. */
-export async function confirmTransfer(call: Rpc, transfer: Mined | Stored): Promise<number | null> {
-  const receipt = await call('eth_getTransactionReceipt', [transfer.tx_hash]);
-  if (receipt === null) return null;
-  if (!isObject(receipt)) throw new BadAnswer('eth_getTransactionReceipt: not a receipt');
-  if (receipt.status !== '0x1') return null;
-  const block_hash = word(receipt.blockHash, 'a block hash');
-  const block = await readBlock(call, heightIn(receipt.blockNumber));
-  if (block?.hash !== block_hash) return null;
-  const logs = Array.isArray(receipt.logs) ? receipt.logs : [];
-  const log_position =
-    'log_position' in transfer
-      ? transfer.log_position
-      : logs.findIndex((log) => isObject(log) && isNumbered(log, transfer.block_log_index));
-  const log = logs[log_position];
-  const known = log === undefined ? null : transferIn(log);
-  const isSame =
-    known !== null &&
-    known.tx_hash === transfer.tx_hash &&
-    known.block_hash === transfer.block_hash &&
-    known.token === transfer.token &&
-    known.to_address === transfer.to_address &&
-    known.units === transfer.units;
-  return isSame ? log_position : null;
-}
-
-function isNumbered(log: Json, index: number): boolean {
-  return quantity(log.logIndex, 'a number') === BigInt(index);
-}
-
-/** The transfer in a log; null if a reorg has removed it. */
-function transferIn(log: unknown): SeenTransfer | null {
-  if (!isObject(log)) throw new BadAnswer('a log is not an object');
-  if (log.removed === true) return null;
-  const [event, from, to, ...more] = Array.isArray(log.topics) ? log.topics : [];
-  if (event !== transferTopic || more.length > 0) throw new BadAnswer('a log is not a Transfer');
-  return {
-    tx_hash: word(log.transactionHash, 'a transaction hash'),
-    block_log_index: Number(quantity(log.logIndex, 'a number')),
-    block_height: heightIn(log.blockNumber),
-    block_hash: word(log.blockHash, 'a block hash'),
-    token: hex(log.address, 40, 'a contract'),
-    from_address: addressIn(from),
-    to_address: addressIn(to),
-    units: BigInt(word(log.data, 'an amount')),
-  };
-}
-
-function demandFit(
-  { token, block_height, to_address }: SeenTransfer,
-  asked: { tokens: readonly string[]; low: bigint; high: bigint; watched: ReadonlySet<string> },
-): void {
-  if (!asked.tokens.includes(token)) throw new BadAnswer(`a log of another contract, ${token}`);
-  if (block_height < asked.low || block_height > asked.high)
-    throw new BadAnswer(`a log of block ${block_height}, asked for ${asked.low} to ${asked.high}`);
-  if (!asked.watched.has(to_address)) throw new BadAnswer('a log to an address not asked for');
 }
 
 export function lower(one: bigint, other: bigint): bigint {

@@ -1,26 +1,29 @@
 import type { Chain } from '../core/deposit/chain.ts';
-import type { Rpc } from './rpc.ts';
-import { confirmTransfer, readFinal, readHead, type Block } from './scan.ts';
+import { receivedTransfer, type ReceivedTransfer, type WantedTransfer } from './receipts.ts';
+import { RpcError, type Rpc } from './rpc.ts';
+import { readFinal, readHead, type Block } from './scan.ts';
 
-export type KnownTransfer = Parameters<typeof confirmTransfer>[1];
+/** After this many failures in a row an endpoint is not asked again. */
+const failuresMax = 3;
 
 /**
- * An endpoint that is asked during one read whether it knows transfers. After its first failure it
+ * An endpoint that is asked during one read whether it knows transfers. If it does not answer, it
  * is not asked again, so that a hanging endpoint delays a read only once.
  */
 export class Witness {
   readonly #chain: Chain;
   readonly #rpc: Rpc;
   /** Calls the endpoint. For each method, a call like the last one gets the same answer again. */
-  readonly call: Rpc;
+  readonly #call: Rpc;
   #final: Promise<Block | null> | undefined;
-  #failure: Promise<never> | undefined;
+  #failures = new Set<RpcError>();
+  #hasGivenUp = false;
 
   /** `final`: the endpoint's newest final block, if it is already known. */
   constructor(chain: Chain, rpc: Rpc, final?: Block | null) {
     this.#chain = chain;
     this.#rpc = rpc;
-    this.call = rememberLast(rpc);
+    this.#call = rememberLast(rpc);
     if (final !== undefined) this.#final = Promise.resolve(final);
   }
 
@@ -31,25 +34,30 @@ export class Witness {
   }
 
   /**
-   * The place of the transfer's log in its receipt; null if the endpoint does not confirm it, or
-   * does not call its block final.
+   * The transfer as its receipt has it; null if the endpoint does not confirm it, or does not call
+   * its block final. Rejects with `BadAnswer`, or with `RpcError` if the endpoint fails.
    */
-  async place(transfer: KnownTransfer): Promise<number | null> {
-    if (this.#failure) return this.#failure;
+  async received(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
+    const [failure] = this.#failures;
+    if (failure && this.#hasGivenUp) throw failure;
     try {
       const final = await this.final();
       // guard: both-endpoints-call-it-final
       if (final === null || transfer.block_height > final.height) return null;
-      return await confirmTransfer(this.call, transfer);
+      const received = await receivedTransfer(this.#call, transfer);
+      this.#failures.clear();
+      return received;
     } catch (error) {
-      this.#failure = Promise.reject(error);
-      return this.#failure;
+      if (!(error instanceof RpcError)) throw error;
+      this.#failures.add(error);
+      this.#hasGivenUp ||= error.code === null || this.#failures.size >= failuresMax;
+      throw error;
     }
   }
 
-  /** Like `place`, but null if the endpoint does not answer. */
-  placeOrNull(transfer: KnownTransfer): Promise<number | null> {
-    return this.place(transfer).catch(() => null);
+  /** Like `received`, but null if the endpoint does not answer, or not well. */
+  receivedOrNull(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
+    return this.received(transfer).catch(() => null);
   }
 }
 

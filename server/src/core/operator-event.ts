@@ -27,7 +27,7 @@ interface DepositFacts {
   chain: string;
   token: string;
   tx_hash: string;
-  log_position: number;
+  log_position: number | null;
   amount_usd_micro: string;
 }
 

@@ -30,6 +30,7 @@ export const reasons = [
   'deposit_unknown',
   'deposit_unconfirmed',
   'deposit_unmatched',
+  'deposit_unplaced',
   'deposit_key_same',
   'deposit_key_unused',
   'email_invalid',

@@ -30,6 +30,7 @@ export const guards = {
       chain_deposits_amount_usd_micro_check: 'CHECK ((amount_usd_micro >= 0))',
       chain_deposits_block_hash_check: "CHECK ((block_hash ~ '^0x[0-9a-f]{64}$'::text))",
       chain_deposits_block_height_check: 'CHECK ((block_height >= 0))',
+      chain_deposits_block_log_index_check: 'CHECK ((block_log_index >= 0))',
       chain_deposits_chain_fkey: 'FOREIGN KEY (chain) REFERENCES chains(name)',
       chain_deposits_chain_tx_hash_log_position_key: 'UNIQUE (chain, tx_hash, log_position)',
       chain_deposits_from_address_check: "CHECK ((from_address ~ '^0x[0-9a-f]{40}$'::text))",
@@ -47,6 +48,8 @@ export const guards = {
         "CHECK (((state <> 'credited'::text) OR ((account_id IS NOT NULL) AND (amount_usd_micro > 0))))",
       credited_has_time: "CHECK (((state = 'credited'::text) = (credited_at IS NOT NULL)))",
       credited_is_booked: "CHECK (((state = 'credited'::text) = (transfer_id IS NOT NULL)))",
+      credited_is_placed: "CHECK (((state <> 'credited'::text) OR (log_position IS NOT NULL)))",
+      placed_or_numbered: 'CHECK ((num_nonnulls(log_position, block_log_index) > 0))',
       uncredited_says_why: "CHECK (((state = 'credited'::text) = (why IS NULL)))",
       why_fits_state:
         "CHECK (((why IS NULL) OR ((state = 'held'::text) = (why = ANY (ARRAY['unconfirmed'::text, 'unmatched'::text, 'review'::text])))))",

@@ -12,7 +12,7 @@ import {
   type ChainReading,
 } from '../chains/read-chain.ts';
 import { RpcError } from '../chains/rpc.ts';
-import { lower } from '../chains/scan.ts';
+import { lower, type LeaveOut } from '../chains/scan.ts';
 import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
 import { secondReadingAfterSeconds } from '../core/deposit/chain-state.ts';
 import type { BlockRange, FinalTransfer } from '../core/deposit/transfer.ts';
@@ -23,7 +23,8 @@ import { redact } from '../lib/log.ts';
 import type { LogThrottle } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { recordRead, type ChainRead } from '../operations/deposits/record-read.ts';
+import { recordApart } from '../operations/deposits/record-apart.ts';
+import type { ChainRead } from '../operations/deposits/record-read.ts';
 import { noteFailedRead } from '../operations/operator-events.ts';
 
 /** Reads the blockchains that are due: asks their endpoints, then writes what was found. */
@@ -59,6 +60,11 @@ const leaseSeconds = 60;
 /** Time between two reads while a deposit is on its way, or somebody looks at an address. */
 const soonSeconds = 5;
 const failureMaxSeconds = 300;
+/**
+ * After so many reads in succession that failed, a deposit, a log or a block that the first
+ * endpoint cannot give no longer keeps the others waiting.
+ */
+const doubtedMax = 2;
 /** Blocks are read again together once those that are due span this many seconds. */
 const secondReadingEverySeconds = 600;
 const readAgainBlocksMax = 2_000;
@@ -114,7 +120,14 @@ async function record(
 ): Promise<boolean> {
   const { db, log, reviewUsdMicro } = deps;
   const { name: chain } = live.chain;
-  const recorded = await recordRead(db, live, claim.attempt, read, reviewUsdMicro);
+  const recorded = await recordApart(
+    db,
+    live,
+    claim.attempt,
+    read,
+    reviewUsdMicro,
+    leaveOutOf(claim, deps),
+  );
   for (const credited of recorded?.credited ?? []) {
     const { id: deposit_id, account_id, amount_usd_micro } = credited;
     const { tx_hash } = asExplorersWrite(credited, [live]);
@@ -136,23 +149,16 @@ async function record(
 async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
   const { db } = deps;
   const { chain, key } = live;
-  const { name, chain_id } = chain;
-  if (claim.chain_id !== BigInt(chain_id))
-    throw new WrongSetting(
-      `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
-    );
-  const former = claim.start_height === null ? await chains.nameOf(db, claim) : null;
-  // guard: renamed-chain-is-not-read
-  if (former !== null)
-    throw new WrongSetting(
-      `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Rename ${name} to ${former} in its file.`,
-    );
+  const { name } = chain;
+  await demandName(claim, chain, db);
   const endpoints = await checkedEndpoints(live, deps);
   const load = () => addresses.watched(db, key);
   const { scanned_height: height, scanned_hash: hash } = claim;
   const seen = deps.seen.get(name) ?? null;
   const cursor = height === null ? null : { height, hash, seen };
-  const reading = await readChain(chain, endpoints, cursor, load);
+  const reading = await readChain(chain, endpoints, cursor, load, leaveOutOf(claim, deps));
+  const { doubt } = reading;
+  if (doubt) noteDoubt(doubt, claim, deps);
   const { rescan_from: wantedFrom, rescan_to: wantedTo } = claim;
   const found: ChainRead = {
     final: reading.final,
@@ -165,7 +171,8 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       scanned_block_at: reading.scanned?.at ?? null,
       rescanned_height: claim.rescanned_height ?? reading.start - 1n,
       rescan: wantedFrom === null ? null : { from: wantedFrom, to: wantedTo! },
-      last_error: null,
+      last_error: doubt && redact(doubt.message),
+      failures: doubt ? claim.failures + 1 : 0,
       head_height: reading.head,
       // This attempt goes on, so it keeps its lease.
       wake_seconds: leaseSeconds,
@@ -194,11 +201,31 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
       ...found.state,
       rescanned_height: (again && second?.to) ?? found.state.rescanned_height,
       rescan: wanted.left,
-      last_error: wanted.error,
+      last_error: found.state.last_error ?? wanted.error,
       wake_seconds:
-        wanted.left && wanted.error === null ? 0 : await wakeSeconds(chain, reading, deps),
+        wanted.left && wanted.error === null && !doubt
+          ? 0
+          : await wakeSeconds(chain, reading, claim, deps),
     },
   };
+}
+
+/** Throws `WrongSetting` if the chain was read under another name or chain id. */
+async function demandName(
+  claim: chains.ChainClaim,
+  { name, chain_id }: Chain,
+  db: Database,
+): Promise<void> {
+  if (claim.chain_id !== BigInt(chain_id))
+    throw new WrongSetting(
+      `${name} was read as the chain ${claim.chain_id} before, but its file says ${chain_id}. Correct chain_id, or give the other chain another name.`,
+    );
+  const former = claim.start_height === null ? await chains.nameOf(db, claim) : null;
+  // guard: renamed-chain-is-not-read
+  if (former !== null)
+    throw new WrongSetting(
+      `The chain ${chain_id} was read under the name ${former} before, so its deposits would be credited again. Rename ${name} to ${former} in its file.`,
+    );
 }
 
 /**
@@ -225,6 +252,26 @@ async function checkedEndpoints(
     }
   }
   return [first, ...usable];
+}
+
+/**
+ * Reports what a read leaves out: the second reading of its blocks may find the deposits in it.
+ * Null: the read must fail instead, as it has not failed often enough.
+ */
+function leaveOutOf(
+  { name: chain, failures }: chains.ChainClaim,
+  { log, failures: throttle }: ChainDeps,
+): LeaveOut | null {
+  if (failures < doubtedMax) return null;
+  return (why) => {
+    const count = throttle.due(`left out of ${chain}`);
+    if (count !== null) log.error({ chain, why, count }, 'a part of a chain was left out');
+  };
+}
+
+function noteDoubt(doubt: Error, { name }: chains.ChainClaim, deps: ChainDeps): void {
+  deps.noteFailed(name);
+  deps.log.warn({ chain: name, err: doubt }, 'a deposit could not be confirmed yet');
 }
 
 function noteSecond(error: unknown, chain: string, { log, failures }: ChainDeps): null {
@@ -282,15 +329,14 @@ async function newlyConfirmed(
   // Only tokens of the chain file, because the decimals of others are unknown.
   const tokens = chain.tokens.map(({ address }) => address);
   const held = await chainDeposits.unconfirmed(db, chain.name, tokens, unconfirmedMax);
-  const known = await confirmedOf(chain, endpoints, held);
-  return known.map((each) => ({ ...each, is_confirmed: true }));
+  return confirmedOf(chain, endpoints, held);
 }
 
 /** Each transfer once, even if a read found it twice; confirmed if either copy is. */
 function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
   const byPlace = new Map<string, FinalTransfer>();
   for (const each of found) {
-    const place = `${each.tx_hash}:${each.log_position}`;
+    const place = `${each.tx_hash}:${each.block_log_index ?? `at ${each.log_position}`}`;
     if (!byPlace.get(place)?.is_confirmed) byPlace.set(place, each);
   }
   return [...byPlace.values()];
@@ -298,9 +344,11 @@ function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
 
 async function wakeSeconds(
   chain: Chain,
-  { seen, scanned }: ChainReading,
+  { seen, scanned, doubt }: ChainReading,
+  { failures }: chains.ChainClaim,
   { db, chainSeconds }: ChainDeps,
 ): Promise<number> {
+  if (doubt) return retrySeconds(doubt, failures, chainSeconds);
   // The chain is behind, so it is read on at once. If no block was scanned, another endpoint is
   // behind, and asking at once would change nothing.
   if (seen === null && scanned !== null) return 0;

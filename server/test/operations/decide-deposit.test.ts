@@ -46,6 +46,7 @@ let used = 0;
 const made = {
   review: () => place((n) => transferTo(address, n), 1n),
   unconfirmed: () => place((n) => transferTo(address, n, { is_confirmed: false })),
+  unplaced: () => place((n) => transferTo(address, n, { is_confirmed: false, log_position: null })),
   unmatched: () => place((n) => transferTo(nobody, n)),
   token: () => place((n) => transferTo(address, n, { token: usdc, units: 7_000_000n })),
   dust: () => place((n) => transferTo(address, n, { units: 10n ** 17n })),
@@ -134,12 +135,17 @@ describe('an operator credits a deposit', () => {
       assert.deepEqual(booked, [{ id: done.transfer_id, source: 'chain', kind: 'deposit' }]);
     });
 
-  const refused: [kind: keyof typeof made, named: 'nobody' | 'other' | 'strange', why: string][] = [
+  const refused: [
+    kind: keyof typeof made,
+    named: 'nobody' | 'own' | 'other' | 'strange',
+    why: string,
+  ][] = [
     ['credited', 'nobody', 'deposit_credited'],
     ['unmatched', 'nobody', 'deposit_unmatched'],
     ['unmatched', 'strange', 'account_unknown'],
     ['token', 'nobody', 'deposit_token'],
     ['unconfirmed', 'nobody', 'deposit_unconfirmed'],
+    ['unplaced', 'own', 'deposit_unplaced'],
     ['token', 'other', 'deposit_of_other'],
     ['review', 'other', 'deposit_of_other'],
     ['zero', 'nobody', 'deposit_amount'],
@@ -153,7 +159,8 @@ describe('an operator credits a deposit', () => {
         await balance(),
         await customer(database.db, 0n),
       ];
-      const account_id = { nobody: null, other: other.account_id, strange: newId() }[named];
+      const accounts = { nobody: null, own: who.account_id, other: other.account_id };
+      const account_id = named === 'strange' ? newId() : accounts[named];
       assert.equal(await reasonOf(credit(id, { account_id })), why);
       assert.equal(await stateOf(id), state);
       assert.deepEqual([await balance(), await balance(other)], [before, 0n]);

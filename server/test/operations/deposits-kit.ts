@@ -51,6 +51,7 @@ export function transferTo(
   return {
     tx_hash: hashOf(n),
     log_position: 0,
+    block_log_index: 0,
     block_height: BigInt(100 + n),
     block_hash: hashOf(1_000 + n),
     block_at: new Date('2026-01-01T00:00:00Z'),

@@ -24,8 +24,10 @@ export interface BlockRange {
 
 /** A transfer in a final block. */
 export interface FinalTransfer extends FoundTransfer {
-  /** The place of its log among the logs of the receipt, from 0. */
-  log_position: number;
+  /** The number of its log in the block; null: not known. */
+  block_log_index: number | null;
+  /** The place of its log among the logs of the receipt, from 0; null: no receipt has it yet. */
+  log_position: number | null;
   block_at: Date;
   /** Every endpoint of the chain knows it. */
   is_confirmed: boolean;

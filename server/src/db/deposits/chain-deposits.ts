@@ -4,7 +4,14 @@ import { fragment, sql, type Connection, type Fragment } from '../../lib/sql/sql
 
 type State = 'held' | 'credited' | 'ignored';
 
-export interface NewDeposit extends DepositPlace {
+/** The place of a deposit. Its position is null until an endpoint has shown its receipt. */
+type PerhapsPlaced = Omit<DepositPlace, 'log_position'> & {
+  log_position: number | null;
+  /** The number of its log in the block; null: not known. */
+  block_log_index: number | null;
+};
+
+export interface NewDeposit extends PerhapsPlaced {
   id: string;
   block_height: bigint;
   block_hash: string;
@@ -20,7 +27,7 @@ export interface NewDeposit extends DepositPlace {
   transfer_id: string | null;
 }
 
-export interface KnownDeposit extends DepositPlace {
+export interface KnownDeposit extends PerhapsPlaced {
   id: string;
   state: State;
   why: HeldWhy | IgnoredWhy | null;
@@ -33,7 +40,7 @@ export function lockMany(
   hashes: readonly string[],
 ): Promise<KnownDeposit[]> {
   return db.run<KnownDeposit>(sql`
-    select id, chain, tx_hash, log_position, state, why from chain_deposits
+    select id, chain, tx_hash, log_position, block_log_index, state, why from chain_deposits
     where chain = ${chain} and tx_hash = any(${hashes}::text[])
     order by id for update`);
 }
@@ -60,7 +67,8 @@ async function findWith(
   locking: Fragment,
 ): Promise<OpenDeposit | null> {
   const [row] = await db.run<OpenDeposit>(sql`
-    select id, chain, tx_hash, log_position, token, state, why, account_id, amount_usd_micro
+    select id, chain, tx_hash, log_position, block_log_index, token, state, why, account_id,
+      amount_usd_micro
     from chain_deposits where id = ${id} ${locking}`);
   return row ?? null;
 }
@@ -91,6 +99,7 @@ export type UnconfirmedDeposit = Pick<
   NewDeposit,
   | 'tx_hash'
   | 'log_position'
+  | 'block_log_index'
   | 'block_height'
   | 'block_hash'
   | 'block_at'
@@ -110,8 +119,8 @@ export async function unconfirmed(
   limit: number,
 ): Promise<UnconfirmedDeposit[]> {
   const rows = await db.run<Omit<UnconfirmedDeposit, 'units'> & { units: string }>(sql`
-    select tx_hash, log_position, block_height, block_hash, block_at, token, from_address,
-      to_address, amount_units::text as units
+    select tx_hash, log_position, block_log_index, block_height, block_hash, block_at, token,
+      from_address, to_address, amount_units::text as units
     from chain_deposits
     where chain = ${chain} and state = 'held' and why = 'unconfirmed'
       and token = any(${tokens}::text[])
@@ -151,9 +160,9 @@ export async function isCredited(db: Connection, reference: string): Promise<boo
 /** Inserts deposits. A credited deposit gets the present time as `credited_at`. */
 export async function insertMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
   await db.run(sql`
-    insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
-      block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id, state,
-      why, transfer_id, credited_at, seen_at)
+    insert into chain_deposits (id, chain, tx_hash, log_position, block_log_index, block_height,
+      block_hash, block_at, token, from_address, to_address, amount_units, amount_usd_micro,
+      account_id, state, why, transfer_id, credited_at, seen_at)
     select d.*, case when state = 'credited' then now() end, coalesce((
       select min(seen_at) from chain_sightings s
       where s.chain = d.chain and s.tx_hash = d.tx_hash), now())
@@ -167,6 +176,8 @@ export async function insertMany(db: Connection, deposits: NewDeposit[]): Promis
 export async function decideMany(db: Connection, deposits: NewDeposit[]): Promise<void> {
   await db.run(sql`
     update chain_deposits c set
+      log_position = coalesce(d.log_position, c.log_position),
+      block_log_index = coalesce(d.block_log_index, c.block_log_index),
       block_height = d.block_height,
       block_hash = d.block_hash,
       block_at = d.block_at,
@@ -189,6 +200,7 @@ const columns = {
   chain: 'text',
   tx_hash: 'text',
   log_position: 'int',
+  block_log_index: 'int',
   block_height: 'bigint',
   block_hash: 'text',
   block_at: 'timestamptz',

@@ -187,8 +187,10 @@ export interface ReadState {
   rescanned_height: bigint;
   /** The blocks that remain to be read once more for an operator; null: none. */
   rescan: BlockRange | null;
-  /** Why the blocks of `rescan` could not be read; null: no error. */
+  /** Why not all was read; null: no error. */
   last_error: string | null;
+  /** The number of reads in succession that left a deposit for the next one; default 0. */
+  failures?: number;
   head_height: bigint;
   /** Seconds until the next read. */
   wake_seconds: number;
@@ -207,7 +209,7 @@ export async function noteRead(db: Connection, name: string, read: ReadState): P
       head_height = greatest(head_height, ${read.head_height}),
       read_at = now(),
       wake_at = now() + ${read.wake_seconds}::float8 * interval '1 s',
-      failures = 0,
+      failures = ${read.failures ?? 0},
       last_error = ${read.last_error?.slice(0, 2000) ?? null},
       refused_why = null
     where name = ${name}`);

@@ -7,7 +7,7 @@ export interface FoundDepositRow {
   id: string;
   chain: string;
   tx_hash: string;
-  log_position: number;
+  log_position: number | null;
   block_height: bigint;
   block_at: Date;
   token: string;

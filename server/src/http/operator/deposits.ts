@@ -41,7 +41,7 @@ const OperatorDeposit = named(
     title: text("The chain's name for people."),
     token: text('Symbol of the token; its contract if the chain is no longer set up.'),
     tx_hash: text('As the explorer writes it: without 0x on TRON.'),
-    log_position: integer(),
+    log_position: nullable(integer()),
     explorer_url: nullable(text('A page that shows the transaction.')),
     block_height: integer(),
     block_at: time(),

@@ -1,5 +1,9 @@
 import type { ShownChain } from '../../core/deposit/chain.ts';
-import { chainReference, creditMaxUsdMicro } from '../../core/deposit/deposit.ts';
+import {
+  chainReference,
+  creditMaxUsdMicro,
+  type DepositPlace,
+} from '../../core/deposit/deposit.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
@@ -66,6 +70,7 @@ export function creditDeposit(
         `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMaxUsdMicro)} USD.`,
         { reason: 'deposit_amount' },
       );
+    const place = placeOf(deposit);
     const mentioned = await chainDeposits.findMentioned(tx, [tx_hash]);
     // guard: credited-by-hand-is-asked
     if (!allows_booked && mentioned.has(tx_hash))
@@ -74,7 +79,7 @@ export function creditDeposit(
         { reason: 'deposit_booked' },
       );
     const transfer_id = newId();
-    const reference = chainReference(deposit);
+    const reference = chainReference(place);
     books.deposit(transfer_id, account_id, amount_usd_micro, reference, 'chain');
     await chainDeposits.credit(tx, { id: deposit_id, account_id, transfer_id });
     writeBooks(tx, books);
@@ -114,12 +119,21 @@ export function ignoreDeposit(
       target: deposit_id,
       details: {
         amount_usd_micro: String(amount_usd_micro),
-        reference: chainReference(deposit),
+        reference: deposit.log_position === null ? null : chainReference(placeOf(deposit)),
         before: { state, why },
         ...reason,
       },
     };
   });
+}
+
+/** The place of a deposit. Throws `Refused` if it is not known: another row may be the same one. */
+function placeOf({ chain, tx_hash, log_position }: chainDeposits.OpenDeposit): DepositPlace {
+  if (log_position !== null) return { chain, tx_hash, log_position };
+  throw new Refused(
+    'No endpoint has shown the receipt of this transaction yet, so nobody knows where in it the deposit is. Set another endpoint, or book the amount by hand with the hash of the transaction as the reference.',
+    { reason: 'deposit_unplaced' },
+  );
 }
 
 function reasonOf(given: string | undefined): { reason?: string } {

@@ -4,8 +4,9 @@ import type { NewEvent } from '../../core/operator-event.ts';
 
 /** Events to the operator about deposits. Ignored deposits cause no event. */
 
-interface EventDeposit extends DepositPlace {
+interface EventDeposit extends Omit<DepositPlace, 'log_position'> {
   id: string;
+  log_position: number | null;
   token: string;
   account_id: string | null;
   amount_usd_micro: bigint;

@@ -44,13 +44,13 @@ export type RecordedRead = { credited: CreditedDeposit[]; held: number } | null;
 /**
  * Writes what a read of a chain found, in one transaction: new deposits with their money, what was
  * seen above the final block, and how far the chain is read. A deposit is written and credited
- * once, however often it is found.
+ * once, however often it is found. `state` null: only the deposits are written.
  */
 export function recordRead(
   db: Database,
   { key, ...shown }: DepositChain,
   attempt: number,
-  read: ChainRead,
+  read: Omit<ChainRead, 'state'> & { state: ChainRead['state'] | null },
   reviewUsdMicro: bigint | null,
 ): Promise<RecordedRead> {
   const { chain } = shown;
@@ -69,7 +69,6 @@ export function recordRead(
     const known = hashes.length === 0 ? [] : await chainDeposits.lockMany(tx, chain.name, hashes);
     const mentioned =
       hashes.length === 0 ? new Set<string>() : await chainDeposits.findMentioned(tx, hashes);
-    const before = new Map(known.map((each) => [chainReference(each), each]));
     const { added, changed } = decide(
       read.final.map((each) => ({
         ...each,
@@ -78,11 +77,11 @@ export function recordRead(
         account_id: owners.get(each.to_address) ?? null,
         is_mentioned: mentioned.has(each.tx_hash),
       })),
-      before,
+      known,
       { minimum_usd_micro: chain.minimum_usd_micro, review_usd_micro: reviewUsdMicro },
     );
     const decided = [...added, ...changed];
-    const credited = decided.filter((each): each is Credited => each.transfer_id !== null);
+    const credited = decided.filter(isCredited);
     const held = decided.filter((each): each is Held => each.state === 'held');
     for (const each of credited)
       books.deposit(
@@ -99,7 +98,7 @@ export function recordRead(
       ...credited.map((each) => creditedEvent(each, [shown])),
       ...held.map((each) => heldEvent(each, [shown])),
     ]);
-    if (read.seen !== null)
+    if (read.seen !== null && read.state !== null)
       await sightings.replace(
         tx,
         chain.name,
@@ -107,12 +106,17 @@ export function recordRead(
         read.state.head_height,
         read.skipped,
       );
-    await chains.noteRead(tx, chain.name, read.state);
+    if (read.state !== null) await chains.noteRead(tx, chain.name, read.state);
     return { credited, held: held.length };
   });
 }
 
 type Credited = chainDeposits.NewDeposit & CreditedDeposit & { transfer_id: string };
+
+function isCredited(deposit: chainDeposits.NewDeposit): deposit is Credited {
+  return deposit.transfer_id !== null && deposit.log_position !== null;
+}
+
 type Held = chainDeposits.NewDeposit & { why: HeldWhy };
 
 interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_mentioned'> {
@@ -123,13 +127,13 @@ interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_men
 /** Decides on new deposits, and again on deposits that were held as unconfirmed. */
 function decide(
   found: Found[],
-  before: ReadonlyMap<string, chainDeposits.KnownDeposit>,
+  known: readonly chainDeposits.KnownDeposit[],
   rules: DepositRules,
 ): { added: chainDeposits.NewDeposit[]; changed: chainDeposits.NewDeposit[] } {
   const added: chainDeposits.NewDeposit[] = [];
   const changed: chainDeposits.NewDeposit[] = [];
   for (const { facts: token, units, is_confirmed, is_mentioned, ...facts } of found) {
-    const earlier = before.get(chainReference(facts));
+    const earlier = earlierOf(facts, known);
     // guard: deposit-credited-once
     if (earlier && earlier.why !== 'unconfirmed') continue;
     const amount_usd_micro = amountOf(units, token);
@@ -138,10 +142,36 @@ function decide(
     const decision = decisionOf(judgeDeposit(deposit, rules));
     if (earlier && decision.why === 'unconfirmed') continue;
     const id = earlier?.id ?? newId();
-    const row = { ...facts, ...decision, id, amount_units: units, amount_usd_micro };
+    const { block_log_index = null } = facts;
+    const row = {
+      ...facts,
+      ...decision,
+      id,
+      block_log_index,
+      amount_units: units,
+      amount_usd_micro,
+    };
     (earlier ? changed : added).push(row);
   }
   return { added, changed };
+}
+
+/**
+ * The row of a deposit. Until its place is known, it is found by the number of its log. A row that
+ * has no number may be any deposit of its transaction.
+ */
+function earlierOf(
+  found: Pick<Found, 'tx_hash' | 'log_position' | 'block_log_index'>,
+  known: readonly chainDeposits.KnownDeposit[],
+): chainDeposits.KnownDeposit | undefined {
+  const { log_position: place, block_log_index: number } = found;
+  const rows = known.filter(({ tx_hash }) => tx_hash === found.tx_hash);
+  const placed = rows.find(({ log_position }) => log_position !== null && log_position === place);
+  const isNumbered = (row: chainDeposits.KnownDeposit) =>
+    row.block_log_index === null || row.block_log_index === number;
+  return (
+    placed ?? rows.find((row) => (place === null || row.log_position === null) && isNumbered(row))
+  );
 }
 
 /** The deposits above the final block, as the pages show them: dust is left out. */

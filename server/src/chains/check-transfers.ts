@@ -1,0 +1,110 @@
+import type { FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
+import { errorOf } from '../lib/unknown.ts';
+import { isSameTransfer, type ReceivedTransfer } from './receipts.ts';
+import { RpcError } from './rpc.ts';
+import { demandOrder, type Block } from './scan.ts';
+import { BadAnswer } from './wire.ts';
+import type { Witness } from './witness.ts';
+
+/** Checks the transfers of final blocks by their receipts. */
+
+export interface TransferChecks {
+  /** The endpoint that has found the transfers. */
+  first: Witness;
+  others: readonly Witness[];
+  /** The blocks before and at the end of the read. */
+  before: Block | null;
+  last: Block;
+  /**
+   * True: a transfer that `first` does not confirm is among the results as unconfirmed. False: it
+   * is left for the next read.
+   */
+  holds: boolean;
+  /** After this many transfers, the check ends with the current block. */
+  most: number;
+}
+
+export interface CheckedTransfers {
+  final: FinalTransfer[];
+  /** The block up to which no transfer was left; null: all were checked. */
+  upTo: bigint | null;
+  /** Why transfers were left although `first` answers; null: for no such reason. */
+  doubt: Error | null;
+  /** Why the rest was not checked; null: it was, or there were too many. */
+  failure: Error | null;
+}
+
+/** Throws if nothing was checked because of a doubt or a failure. */
+export async function checkTransfers(
+  found: readonly SeenTransfer[],
+  how: TransferChecks,
+): Promise<CheckedTransfers> {
+  const final: FinalTransfer[] = [];
+  let checkedTo: bigint | null = null;
+  let failure: Error | null = null;
+  let doubt: { height: bigint; error: Error } | null = null;
+  const blocks = Map.groupBy(found, ({ block_height }) => block_height);
+  for (const [height, transfers] of blocks) {
+    if (final.length >= how.most) break;
+    const checks = [];
+    for (const transfer of transfers) checks.push(await checked(transfer, how));
+    failure = checks.find(({ error }) => isFailure(error, how.holds))?.error ?? null;
+    if (failure) break;
+    for (const { transfer, error } of checks)
+      if (error === null || how.holds) final.push(transfer);
+      else doubt ??= { height, error };
+    checkedTo = height;
+    blocks.delete(height);
+  }
+  const reason = doubt?.error ?? failure;
+  if (reason && final.length === 0) throw reason;
+  const isCut = blocks.size > 0;
+  const upTo = doubt ? doubt.height - 1n : isCut ? checkedTo : null;
+  return { final, upTo, doubt: doubt?.error ?? null, failure };
+}
+
+/** An endpoint that refuses one receipt may give the next one, but one that hangs gives none. */
+function isFailure(error: Error | null, holds: boolean): boolean {
+  return error instanceof RpcError && (!holds || error.code === null);
+}
+
+/** The transfer with its log's place, its block's time, and whether every endpoint confirms it. */
+async function checked(
+  transfer: SeenTransfer,
+  { first, others, before, last }: TransferChecks,
+): Promise<{ transfer: FinalTransfer; error: Error | null }> {
+  const wanted = { ...transfer, log_position: null };
+  const [own, ...more] = await Promise.all([
+    first.received(wanted).then((received) => inOrder(received, before, last), errorOf),
+    ...others.map((each) => each.receivedOrNull(wanted)),
+  ]);
+  if (own && !(own instanceof Error)) {
+    // guard: both-endpoints-asked (off: false)
+    const isDoubted = !more.every((each) => isSameTransfer(own, each));
+    return { transfer: { ...own, is_confirmed: !isDoubted }, error: null };
+  }
+  const known = more.find((each) => each !== null);
+  return {
+    transfer: { ...wanted, block_at: last.at, ...known, is_confirmed: false },
+    error:
+      own ??
+      new BadAnswer(
+        `the endpoint has found the transfer ${transfer.tx_hash}, but does not confirm it`,
+      ),
+  };
+}
+
+function inOrder(
+  received: ReceivedTransfer | null,
+  before: Block | null,
+  last: Block,
+): ReceivedTransfer | Error | null {
+  if (received === null) return null;
+  const { block_height: height, block_hash: hash, block_at: at } = received;
+  try {
+    demandOrder(...(before ? [before] : []), { height, hash, at }, last);
+    return received;
+  } catch (error) {
+    return errorOf(error);
+  }
+}

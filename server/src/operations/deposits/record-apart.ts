@@ -1,0 +1,64 @@
+import type { FinalTransfer } from '../../core/deposit/transfer.ts';
+import { isDataError, type Database } from '../../lib/sql/sql.ts';
+import { codeOf, messageOf } from '../../lib/unknown.ts';
+import type { DepositChain } from './deposit-address.ts';
+import {
+  recordRead,
+  type ChainRead,
+  type CreditedDeposit,
+  type RecordedRead,
+} from './record-read.ts';
+
+/** A function or trigger of the database has refused a row. */
+const raised = 'P0001';
+
+/**
+ * Like `recordRead`, but a deposit that the database refuses does not keep the others out: it is
+ * held, and if it cannot be held either, it is left out with the reason. `leaveOut` null: the
+ * others are written, and then the error is thrown.
+ */
+export async function recordApart(
+  db: Database,
+  live: DepositChain,
+  attempt: number,
+  read: ChainRead,
+  reviewUsdMicro: bigint | null,
+  leaveOut: ((why: string) => void) | null,
+): Promise<RecordedRead> {
+  const write = (part: Parameters<typeof recordRead>[3]) =>
+    recordRead(db, live, attempt, part, reviewUsdMicro);
+  const whole = await refusedOr(() => write(read));
+  if (!('refusal' in whole)) return whole.done;
+  const credited: CreditedDeposit[] = [];
+  let held = 0;
+  const refusals: { transfer: FinalTransfer; refusal: unknown }[] = [];
+  for (const transfer of read.final) {
+    const alone = (final: FinalTransfer) =>
+      write({ ...read, final: [final], seen: null, state: null });
+    let result = await refusedOr(() => alone(transfer));
+    if ('refusal' in result)
+      result = await refusedOr(() => alone({ ...transfer, is_confirmed: false }));
+    if ('refusal' in result) refusals.push({ transfer, refusal: result.refusal });
+    else if (result.done === null) return null;
+    else {
+      credited.push(...result.done.credited);
+      held += result.done.held;
+    }
+  }
+  for (const { transfer, refusal } of refusals) {
+    if (leaveOut === null) throw refusal;
+    leaveOut(`the database refuses the deposit ${transfer.tx_hash}: ${messageOf(refusal)}`);
+  }
+  const shown = await refusedOr(() => write({ ...read, final: [] }));
+  const rest = 'refusal' in shown ? await write({ ...read, final: [], seen: null }) : shown.done;
+  return rest && { credited, held };
+}
+
+async function refusedOr<T>(work: () => Promise<T>): Promise<{ done: T } | { refusal: unknown }> {
+  try {
+    return { done: await work() };
+  } catch (refusal) {
+    if (isDataError(refusal) || codeOf(refusal) === raised) return { refusal };
+    throw refusal;
+  }
+}
