@@ -29,7 +29,7 @@ const notOffered: [path: string, instead: string][] = [
 /** `known`: the addresses of the mounted routes. */
 export function nothingAt(req: FastifyRequest, known: readonly string[]): string {
   const path = req.url.split('?')[0]!.slice(0, 200);
-  if (speaksFal(req)) return `There is nothing at ${path}. ${falOffer}`;
+  if (speaksFal(req)) return `There is nothing at ${path}. ${falOffer(path)}`;
   const full = `/v1/${path.replace(/^(\/+v1(?=\/|$))+/, '').replace(/^\/+|\/+$/g, '')}`;
   const other = notOffered.find(([start]) => full === start || full.startsWith(`${start}/`));
   if (other) return `${full} is not offered; ${other[1]}`;

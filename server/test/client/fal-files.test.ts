@@ -47,6 +47,63 @@ async function address(from: TestAccount = account) {
 }
 
 describe('an upload', () => {
+  for (const host of ['rest.fal.ai', 'rest.alpha.fal.ai', 'rest.shark.fal.ai'])
+    test(`by ${host} is the same call, whatever storage it names`, async () => {
+      const body = { content_type: 'image/png', file_name: 'a.png' };
+      for (const query of ['', '?storage_type=gcs', '?storage_type=fal-cdn-v3']) {
+        const path = `/fal/${host}/storage/upload/initiate${query}`;
+        const asked = await service.call('POST', path, { key: account.key, body });
+        assert.equal(asked.status, 200, asked.text);
+        const { upload_url, file_url } = asked.body;
+        const put = await fetch(upload_url, {
+          method: 'PUT',
+          body: new Uint8Array(tinyPng),
+          headers: png.headers,
+        });
+        assert.equal(put.status, 201);
+        const own = await service.call('GET', `/v1/files/${file_url}`, { key: account.key });
+        assert.deepEqual(own.bytes, tinyPng);
+      }
+    });
+
+  const refused: [method: string, path: string, says: RegExp][] = [
+    [
+      'POST',
+      '/rest.fal.ai/storage/upload/initiate-multipart?storage_type=fal-cdn-v3',
+      /not taken in parts\. Upload the file with POST \/v1\/files/,
+    ],
+    ['POST', '/rest.alpha.fal.ai/storage/upload/initiate-multipart', /not taken in parts/],
+    ['POST', '/rest.alpha.fal.ai/storage/upload/complete-multipart', /not taken in parts/],
+    [
+      'POST',
+      '/rest.beta.fal.ai/storage/upload/initiate',
+      /POST \/fal\/rest\.fal\.ai\/storage\/upload\/initiate gives/,
+    ],
+    [
+      'POST',
+      '/rest.alpha.fal.ai/storage/auth/token?storage_type=fal-cdn-v3',
+      /fal's own storage[^]*POST \/v1\/files/,
+    ],
+    ['POST', '/v3.fal.media/files/upload', /fal's own storage/],
+    ['POST', '/rest.alpha.fal.ai/tokens/', /realtime are not supported; use subscribe/],
+    ['GET', '/rest.alpha.fal.ai/billing/user_balance', /Served are/],
+  ];
+  for (const [method, path, says] of refused)
+    test(`by ${method} ${path} is refused, and the refusal names another call`, async () => {
+      const before = await count();
+      const reply = await service.call(method, `/fal${path}`, {
+        key: account.key,
+        ...(method === 'POST' && { body: {} }),
+      });
+      assert.equal(reply.status, 404);
+      assert.match(reply.body.error.message, says);
+      const [, at = ''] = /There is nothing at (\S+)\. /.exec(reply.body.error.message)!;
+      assert.equal(at, `/fal${path.split('?')[0]}`);
+      assert.ok(!reply.body.error.message.slice(at.length + 20).includes(at));
+      assert.doesNotMatch(reply.body.error.message, /storage\.upload up to/);
+      assert.equal(await count(), before);
+    });
+
   test('gives the id of a file that holds the very bytes, for its account alone', async () => {
     const id = await fal.storage.upload(picture());
     const own = await service.call('GET', `/v1/files/${id}`, { key: account.key });

@@ -42,7 +42,7 @@ export async function run(
   const asked = { model_id: req.params['*'], webhook_url: webhookOf(req) };
   const isStream = asked.model_id.endsWith('/stream');
   if (isStream && !deps.catalog().models.has(asked.model_id))
-    throw new ApiError('not_found', { message: falOffer });
+    throw new ApiError('not_found', { message: falOffer(`/${asked.model_id}`) });
   // Without a free slot nothing is submitted, because this caller gets no id to poll.
   return inWaitingSlot(req, deps, async (over) => {
     const submitted = await enqueue(asked, req, reply, deps);

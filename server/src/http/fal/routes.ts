@@ -22,6 +22,11 @@ type KeyedCall<Params = unknown> = (
 /** A path has the first two segments of a model's id, or three if the first is a namespace. */
 const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'] as const;
 
+/** The names that fal's clients of different years know the same host by. */
+const queueHosts = ['queue.fal.run', 'queue.fal.dev'] as const;
+const runHosts = ['fal.run', 'fal.dev'] as const;
+const restHosts = ['rest.fal.ai', 'rest.alpha.fal.ai', 'rest.shark.fal.ai'] as const;
+
 type Row = [Call['method'], string, KeyedCall, Ahead?];
 
 function row<const Path extends string>(
@@ -39,15 +44,17 @@ function row<const Path extends string>(
 }
 
 const keyed: Row[] = [
-  row('POST', '/queue.fal.run/*', queue.submit),
-  row('POST', '/fal.run/*', queue.run),
-  ...apps.flatMap((app): Row[] => [
-    row('GET', `/queue.fal.run${app}/requests/:request_id`, queue.result),
-    row('GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead),
-    row('GET', `/queue.fal.run${app}/requests/:request_id/status/stream`, queue.stream),
-    row('PUT', `/queue.fal.run${app}/requests/:request_id/cancel`, queue.cancel),
+  ...queueHosts.flatMap((host): Row[] => [
+    row('POST', `/${host}/*`, queue.submit),
+    ...apps.flatMap((app): Row[] => [
+      row('GET', `/${host}${app}/requests/:request_id`, queue.result),
+      row('GET', `/${host}${app}/requests/:request_id/status`, queue.status, statusAhead),
+      row('GET', `/${host}${app}/requests/:request_id/status/stream`, queue.stream),
+      row('PUT', `/${host}${app}/requests/:request_id/cancel`, queue.cancel),
+    ]),
   ]),
-  row('POST', '/rest.fal.ai/storage/upload/initiate', upload.initiate),
+  ...runHosts.map((host) => row('POST', `/${host}/*`, queue.run)),
+  ...restHosts.map((host) => row('POST', `/${host}/storage/upload/initiate`, upload.initiate)),
 ];
 
 export function falCalls(deps: HttpDeps): Call[] {
