@@ -23,6 +23,7 @@ import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
 import { nothingAt } from './nowhere.ts';
+import { isOutside, logAtEnd, logCalls } from './call-log.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
@@ -53,8 +54,8 @@ export function createServer(
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ownNumber,
-    // Few calls log anything. Our lines name their call by `call_id` (`request_id` is the id of a
-    // job or chat); Fastify's own lines do not name it.
+    // Our lines name their call by `call_id` (`request_id` is the id of a job or chat); Fastify's
+    // own lines do not name it.
     childLoggerFactory: (parent) => parent,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -70,8 +71,11 @@ export function createServer(
       if (!methods.includes(req.method!)) req.method = 'TRACE';
       return req.url!;
     },
-    clientErrorHandler: answerBroken,
-    frameworkErrors: sendError,
+    clientErrorHandler: (error, socket) => answerBroken(error, socket, logger),
+    frameworkErrors(error, req, reply) {
+      logAtEnd(req, reply, logger);
+      return sendError(error, req, reply);
+    },
     return503OnClosing: false,
   });
   // Bodies stay streams: each route reads its own within its own limits.
@@ -103,9 +107,9 @@ export function createServer(
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
   });
-  if (logger.level === 'debug') logCalls(app, logger);
+  logCalls(app, logger);
   bound(app, deps);
-  refuseMalformed(app);
+  refuseMalformed(app, logger);
   allowOrigins(app, table, deps.settings.corsOrigins);
   compressReplies(app);
   mount(app, table, deps);
@@ -212,42 +216,13 @@ function takeCallSlot(
   };
 }
 
-/** Logs one line per call, without anything that the caller has written. */
-function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
-  app.addHook('onRequest', (req, reply, done) => {
-    reply.raw.once('close', () => {
-      const { id: call_id, method, made: request_id } = req;
-      const facts = {
-        call_id,
-        request_id,
-        method,
-        route: req.routeOptions.url ?? 'none',
-        status: reply.raw.statusCode,
-        ms: Math.round(reply.elapsedTime),
-        key_id: req.caller?.key_id,
-        operator_key_id: req.operator?.operator_key_id,
-      };
-      logger.debug(facts, 'call');
-    });
-    done();
-  });
-}
-
-/**
- * True for a route outside /v1, /api and /fal. The request's target is not used, because it may be
- * a whole URL.
- */
-function isOutside(url: string | undefined): boolean {
-  return url !== undefined && !/^\/(v1|api|fal)\//.test(url);
-}
-
 /** Handles malformed calls that Node would serve, or would refuse with an empty body. */
-function refuseMalformed(app: FastifyInstance): void {
+function refuseMalformed(app: FastifyInstance, log: FastifyBaseLogger): void {
   // An unknown expectation is ignored, as the standard allows.
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
   app.server.on('connect', (_req, socket: Socket) => {
     socket.on('error', () => {});
-    refuseRaw(socket, 400, 'This server is not a proxy and does not support CONNECT.');
+    refuseRaw(socket, 400, 'This server is not a proxy and does not support CONNECT.', log);
   });
   app.addHook('onRequest', (req, _reply, done) => {
     const { httpVersion, headers, rawHeaders } = req.raw;
@@ -349,15 +324,17 @@ function isKeyed(req: FastifyRequest): req is KeyedRequest {
 function answerBroken(
   error: Error & { code?: string },
   socket: Socket & { parser?: { incoming?: IncomingMessage } },
+  log: FastifyBaseLogger,
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable)
     return void socket.destroy();
   const [status, text] = brokenStatus[error.code ?? ''] ?? [400, 'The call is not valid HTTP.'];
-  refuseRaw(socket, status, text);
+  refuseRaw(socket, status, text, log);
 }
 
-function refuseRaw(socket: Socket, status: number, text: string): void {
+function refuseRaw(socket: Socket, status: number, text: string, log: FastifyBaseLogger): void {
   const id = ownNumber();
+  log.info({ call_id: id, route: 'none', status }, 'call');
   const body = JSON.stringify(errorBody(new ApiError('bad_request', { message: text }), id));
   const head = [
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,

@@ -100,7 +100,13 @@ function isPlain(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** One JSON object per line, on stderr or the given stream; secrets are removed from every line. */
+/** Marks the fields of a line that cannot hold a secret. */
+export const clean = Symbol('clean');
+
+/**
+ * One JSON object per line, on stderr or the given stream; secrets are removed from every line that
+ * is not marked as `clean`.
+ */
 export function createLog(
   level: string,
   out: { write(line: string): unknown } = process.stderr,
@@ -112,6 +118,33 @@ export function createLog(
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: serializeError },
     },
-    { write: (line: string) => void out.write(redact(line)) },
+    lineSink(out),
   );
+}
+
+/**
+ * Clean lines are frequent, so they wait until the event loop comes round, and leave in one write.
+ * Another line leaves at once, behind them.
+ */
+function lineSink(out: { write(line: string): unknown }) {
+  let waiting = '';
+  function flush(): void {
+    const lines = waiting;
+    waiting = '';
+    if (lines !== '') out.write(lines);
+  }
+  return {
+    // Makes pino set `lastObj` before each write.
+    [Symbol.for('pino.metadata')]: true,
+    lastObj: null as object | null,
+    write(line: string): void {
+      if (this.lastObj === null || !(clean in this.lastObj)) {
+        flush();
+        out.write(redact(line));
+        return;
+      }
+      if (waiting === '') setImmediate(flush);
+      waiting += line;
+    },
+  };
 }

@@ -226,6 +226,8 @@ describe('that cannot be kept are null, and the call succeeds', () => {
       assert.match(number, /^req_[0-9a-f]{32}$/, 'the number of the caller never replaces ours');
       const [line] = await listed(number, own.key);
       assert.deepEqual([line.call_id, line.caller_id], [number, kept]);
+      const logged = await lineOf(number);
+      assert.equal(logged.caller_id ?? null, kept);
     });
 });
 
@@ -259,6 +261,13 @@ function raw(
     sent.end('{"prompt":"a cat"}');
   });
 }
+
+const lineOf = (number: string): Promise<Record<string, any>> =>
+  until('the call is logged', async () =>
+    service.log
+      .map((text) => JSON.parse(text))
+      .find(({ msg, call_id }) => msg === 'call' && call_id === number),
+  );
 
 test('of nothing find nothing, and too long ones are refused', async () => {
   const own = await service.account();

@@ -218,7 +218,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...options.env,
       ...overrides,
     });
-    const log = createLog(config.FAREBOX_LOG_LEVEL, { write: (line) => lines.push(line) });
+    const log = createLog(config.FAREBOX_LOG_LEVEL, {
+      write: (text) => lines.push(...text.split(/(?<=\n)/)),
+    });
     const opened = { db, embedded, applied: [], close: async () => {} };
     const app = await startApp({
       config,
