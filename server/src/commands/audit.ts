@@ -1,20 +1,39 @@
-import { audit } from '../ledger/audit.ts';
+import { audit, type AuditReport } from '../ledger/audit.ts';
+import { mend, type Mended } from '../operations/mend.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
 
-export async function auditBooks(context: Context): Promise<number> {
-  const report = await withDatabase(context, (db) => audit(db));
+export async function auditBooks(
+  context: Context,
+  options: { mend?: boolean } = {},
+): Promise<number> {
+  const { report, mended } = await withDatabase(context, async (db) =>
+    options.mend ? mend(db) : { report: await audit(db), mended: [] },
+  );
+  const shown = { ...report, ...(options.mend && { mended }) };
+  print(context, shown, [...mended.map(changed), ...verdict(report)].join('\n'));
+  return report.ok ? 0 : 1;
+}
+
+function verdict(report: AuditReport): string[] {
   const { laws, accounts, transfers, requests } = report.checked;
   const proved = `${laws} laws over ${counted(accounts, 'account')}, ${counted(transfers, 'transfer')} and ${counted(requests, 'request')}`;
-  const lines = report.violations.flatMap(({ law, says, found }) => [
-    `broken: ${law}: ${says}`,
-    ...found.map((row) => `  ${JSON.stringify(row)}`),
-  ]);
-  print(
-    context,
-    report,
-    report.ok
-      ? `The books balance: ${proved}.`
-      : [`The books do NOT balance (${proved}).`, ...lines].join('\n'),
-  );
-  return report.ok ? 0 : 1;
+  if (report.ok) return [`The books balance: ${proved}.`];
+  return [
+    `The books do NOT balance (${proved}).`,
+    ...report.violations.flatMap(({ law, says, found }) => [
+      `broken: ${law}: ${says}`,
+      ...found.map((row) => `  ${JSON.stringify(row)}`),
+    ]),
+    report.mendable ? mendIt : findTheCause,
+  ];
+}
+
+const mendIt =
+  'Only counters are wrong, no money. To compute them again, run: farebox audit --mend';
+const findTheCause =
+  'More than a counter is wrong, so no command corrects it. Stop the service, keep the database as it is, and find the cause.';
+
+function changed({ account_id, key_id, counter, was, is }: Mended): string {
+  const whose = key_id === null ? `account ${account_id}` : `key ${key_id}`;
+  return `Mended ${counter} of ${whose}: was ${was}, is ${is}.`;
 }

@@ -471,9 +471,9 @@ function addCatalog(program: Command, run: Run): void {
 }
 
 function addBooks(program: Command, run: Run): void {
-  verb(program, 'audit', 'check the laws of the ledger; exit 1 if one is broken').action(
-    run(async () => (await import('./audit.ts')).auditBooks),
-  );
+  verb(program, 'audit', 'check the laws of the ledger; exit 1 if one is broken')
+    .option('--mend', 'compute wrong counters again, if no other law is broken')
+    .action(run(async () => (await import('./audit.ts')).auditBooks));
   verb(program, 'export', 'write everything into one snapshot file')
     .argument('<file>')
     .action(run(async () => (await import('./snapshot.ts')).exportSnapshot));

@@ -4,4 +4,6 @@ export interface Law {
   says: string;
   /** Selects the rows that break the law; no rows means that the law is kept. */
   broken: string;
+  /** Set if the law is of counters, which can be computed again: the column that names the row. */
+  counter_of?: 'key_id' | 'account_id';
 }

@@ -200,6 +200,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_months_recompute',
+    counter_of: 'key_id',
     says: "the stored sums of a key's month equal those recomputed from the key's reserves, and that month is neither before the month of the newest reserve nor in the future",
     // After a failover, the new server's clock may be an hour behind the one that wrote the month.
     broken: `
@@ -220,6 +221,7 @@ export const laws: Law[] = [
   },
   {
     name: 'key_jobs_recompute',
+    counter_of: 'key_id',
     says: "the stored count of a key's open jobs equals the number of its jobs that are not final",
     broken: `
       select u.key_id, u.open_requests, coalesce(q.open, 0) as open from key_usage u left join (
@@ -230,6 +232,7 @@ export const laws: Law[] = [
   },
   {
     name: 'account_jobs_recompute',
+    counter_of: 'account_id',
     says: "the stored count of an account's open jobs equals the sum over its keys",
     broken: `
       select b.account_id, b.open_requests, coalesce(u.open, 0) as open from balances b left join (
@@ -284,6 +287,7 @@ export const laws: Law[] = [
   ...logLaws,
   {
     name: 'spend_days_recompute',
+    counter_of: 'account_id',
     says: 'the stored daily sums of an account equal those recomputed from its requests of these days, which are all final',
     broken: `
       with t as (

@@ -36,6 +36,7 @@ export function keyAuthor(key: { operator_key_id: string; name: string }): Autho
 /** Every action that is recorded in the operator's log. */
 export type OperatorAction =
   | 'books.prove'
+  | 'books.mend'
   | 'account.create'
   | 'account.credit'
   | 'account.adjust'

@@ -45,6 +45,7 @@ addWords('operator_log', {
       note: 'note',
       overlap_hours: 'hours until the former secret ends',
       models: 'models',
+      counters: 'counters',
       by_key_id: 'by key',
       name: 'name',
     },
@@ -52,6 +53,7 @@ addWords('operator_log', {
     none_text: 'Every operator action appears here: credits, suspensions, prices, vouchers.',
     action: {
       books_prove: 'Checked the books',
+      books_mend: 'Mended counters',
       account_create: 'Created an account',
       account_credit: 'Credited',
       account_adjust: 'Corrected the balance',
@@ -139,6 +141,7 @@ addWords('operator_log', {
       note: 'заметка',
       overlap_hours: 'часов прежнего секрета',
       models: 'модели',
+      counters: 'счётчики',
       by_key_id: 'ключом',
       name: 'имя',
     },
@@ -147,6 +150,7 @@ addWords('operator_log', {
       'Пополнения, приостановки, цены, ваучеры: всё, что делает оператор, оставляет здесь строку.',
     action: {
       books_prove: 'Проверены книги',
+      books_mend: 'Исправлены счётчики',
       account_create: 'Создан аккаунт',
       account_credit: 'Пополнение',
       account_adjust: 'Исправлен баланс',
