@@ -22,8 +22,8 @@ import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
-import { nothingAt } from './nowhere.ts';
 import { isOutside, logAtEnd, logCalls } from './call-log.ts';
+import { nothingAt, notOfferedAt } from './nowhere.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
@@ -255,9 +255,10 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   for (const [url, known] of supported) {
     const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
     const allow = allowed.join(', ');
-    const refuse = async () => {
+    const refuse = async ({ method }: FastifyRequest) => {
+      const why = notOfferedAt(method, url.replace(/:\w+/g, '*'));
       throw new ApiError('method_not_allowed', {
-        message: `This address supports only ${allow}.`,
+        message: `This address supports only ${allow}.${why === null ? '' : ` ${method} ${why}`}`,
         headers: { allow },
       });
     };

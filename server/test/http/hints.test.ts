@@ -1,5 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { findOperation } from '../kit/openapi.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 
 /** A refusal says what was likely meant. */
@@ -49,12 +50,29 @@ describe('an address that is not there', () => {
     ['/v1/model', /Did you mean \/v1\/models\?/],
     ['/queue/fake/image', /Did you mean \/v1\/queue\/fake\/image\?/],
     ['/responses', /Did you mean \/v1\/responses\?/],
-    ['/v1/responses/resp_1', /Did you mean \/v1\/responses\?/],
+    ['/v1/responses/resp_1', /responses are not stored\. .* POST \/v1\/responses/],
+    ['/v1/responses/resp_1/cancel', /responses are not stored/],
+    ['/v1/responses/input_tokens', /POST \/v1\/messages\/count_tokens counts tokens/],
+    ['/v1/conversations', /conversations are not stored/],
+    ['/conversations/conv_1/items', /conversations are not stored/],
+    ['/v1/chat/completions/chatcmpl-1', /not stored\. GET \/v1\/requests/],
+    ['/v1/uploads/upload_1/parts', /POST \/v1\/files takes a file in one piece/],
+    ['/v1/vector_stores', /into its messages: POST \/v1\/chat\/completions/],
+    ['/v1/fine_tuning/jobs', /models cannot be trained\. Text models answer at/],
+    ['/v1/audio/speech', /speech .* not sold\. Text models answer at/],
+    ['/v1/realtime/client_secrets', /POST \/v1\/chat\/completions with "stream": true/],
+    ['/v1/threads/thread_1/runs', /threads are not stored.*POST \/v1\/responses/],
+    ['/v1/credits', /GET \/v1\/balance/],
+    ['/v1/key', /GET \/v1\/balance/],
+    ['/v1/generation', /GET \/v1\/requests\/\{request_id\}/],
+    ['/v1/organization/costs', /GET \/v1\/usage/],
+    ['/v1/files/file_1/content', /GET \/v1\/files\/\{file_id\} gives the bytes/],
     ['/v1/messages/batches', /is not offered; use POST \/v1\/messages/],
     ['/v1/v1/messages', /Did you mean \/v1\/messages\?/],
     ['/v1/images/variations', /is not offered; use POST \/v1\/images\/edits/],
     ['/v1/videos', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
-    ['/v1/embeddings', /\/v1\/embeddings is not offered/],
+    ['/v1/embeddings', /\/v1\/embeddings is not offered; .* Text models answer at POST/],
+    ['/v1/keyboards', /There is nothing at/],
     ['/v1/nowhere/at/all', /There is nothing at .* lists the routes\./],
   ];
   for (const [path, says] of cases) {
@@ -62,8 +80,29 @@ describe('an address that is not there', () => {
       const reply = await service.call('POST', path, { key: account.key, body: {} });
       assert.equal(reply.status, 404);
       assert.match(reply.body.error.message, says);
+      for (const [, method, offer] of reply.text.matchAll(
+        /(GET|POST) (\/v1\/[\w/{}]+)(?!\.json|\w)/g,
+      )) {
+        const found = findOperation(method!, offer!.replace(/[{}]/g, ''));
+        assert.notEqual(typeof found, 'string', `${method} ${offer} is not in the document`);
+      }
     });
   }
+
+  const wrongMethods: [method: string, path: string, says: RegExp][] = [
+    ['GET', '/v1/files', /only POST\. GET \/v1\/files is not offered; files are not listed/],
+    ['DELETE', '/v1/files/file_1', /only GET, HEAD\. DELETE .* its expires_at/],
+    ['GET', '/v1/responses', /only POST\. GET \/v1\/responses .* not stored/],
+    ['GET', '/v1/chat/completions', /only POST\. GET .* not stored/],
+    ['DELETE', '/v1/models/fake/image', /^This address supports only GET, HEAD\.$/],
+  ];
+  for (const [method, path, says] of wrongMethods)
+    test(`but is there for another method: ${method} ${path}`, async () => {
+      const reply = await service.call(method, path, { key: account.key });
+      assert.equal(reply.status, 405);
+      assert.match(reply.body.error.message, says);
+      assert.ok(reply.headers.get('allow'));
+    });
 
   test('a slash at the end changes nothing', async () => {
     const read = async (path: string) => (await fetch(service.base + path)).json() as any;
