@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/session/auth.ts';
+import { verificationLetter } from './http/session/letters.ts';
 import type { Oidc } from './http/session/oidc.ts';
 import { pagesDir } from './http/session/pages.ts';
 import { webRoutes, type WebRoute } from './http/session/routes.ts';
@@ -12,7 +13,7 @@ import type { WebDeps } from './http/session/visit.ts';
 import * as sessions from './db/accounts/sessions.ts';
 import type { Letter } from './lib/mail.ts';
 import { messageOf } from './lib/unknown.ts';
-import { isInvited, resetPassword, settlePerson } from './operations/accounts/person.ts';
+import { askToConfirm, isInvited, settlePerson } from './operations/accounts/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 
@@ -40,7 +41,10 @@ export function openWeb(
     admits: async ({ email, emailVerified }) =>
       signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
-    proven: (id) => resetPassword(db, id),
+    askToConfirm: ({ id, email }) =>
+      void askToConfirm(db, id)
+        .then((token) => post?.(verificationLetter(email, `${origin()}/confirm?token=${token}`)))
+        .catch((error: Error) => log.error({ cause: error.message }, 'e-mail not sent')),
     signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;

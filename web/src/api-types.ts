@@ -19,7 +19,26 @@ export interface Calls {
     reply: { status: 'check_mail' | 'sign_in' };
   };
   'POST /api/invitation': { body: { token: string }; reply: Invitation };
-  'POST /api/email': { body: { token: string }; reply: { email: string } };
+  'POST /api/email': {
+    body: {
+      token: string;
+      /** Required in a browser that is not known to be theirs. */
+      password?: string;
+    };
+    reply: { email: string };
+  };
+  'POST /api/confirm': {
+    body: {
+      token: string;
+      /** Required in a browser that is not known to be theirs. */
+      password?: string;
+    };
+    reply: { email: string };
+  };
+  'POST /api/auth/reset-password': {
+    body: { newPassword: string; token: string };
+    reply: { status: true };
+  };
   'GET /api/me': { reply: Me };
   'PATCH /api/me': { body: { name: string }; reply: { name: string } };
   'POST /api/me/email': {

@@ -55,6 +55,7 @@ const entryPages = (
     ['/two-factor', 'TwoFactor'],
     ['/forgot', 'Forgot'],
     ['/reset', 'Reset'],
+    ['/confirm', 'Confirm'],
     ['/email', 'NewEmail'],
     ['/invitation', 'Invitation'],
   ] as const

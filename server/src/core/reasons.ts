@@ -84,6 +84,7 @@ export const reasons = [
   'own_console',
   'owner_last',
   'pages_too_many',
+  'password_needed',
   'people_too_many',
   'person_unknown',
   'prompt_too_long',

@@ -49,6 +49,7 @@ const table: Record<Need, string> = {
     GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg · GET /llms.txt
     GET /docs · GET /docs/* · GET /models · GET /models/* · GET /robots.txt · GET /sitemap.txt
     GET /api/web · POST /api/sign-up · POST /api/invitation · POST /api/email · GET /email
+    POST /api/confirm · GET /confirm
     POST /api/auth/sign-in/email · POST /api/auth/sign-in/social · GET /api/auth/callback/oidc
     POST /api/auth/sign-out · POST /api/auth/request-password-reset
     GET /api/auth/reset-password/:token · POST /api/auth/reset-password
@@ -252,7 +253,7 @@ async function openGate(service: Service) {
     mail: null,
     admits: async () => false,
     settle: nothing,
-    proven: nothing,
+    askToConfirm: () => {},
     signedIn: nothing,
   });
   const app = fastify();

@@ -29,7 +29,8 @@ let wanted = 0;
 const fresh = () => `new${++wanted}@example.com`;
 const ask = (who: Person, email: string, given: object = { password }) =>
   who.call('POST', '/api/me/email', { email, ...given });
-const confirm = (token: string) => stranger(service).call('POST', '/api/email', { token });
+const confirm = (token: string, given: object = { password }) =>
+  stranger(service).call('POST', '/api/email', { token, ...given });
 const signIn = async (email: string) =>
   (await stranger(service).call('POST', '/api/auth/sign-in/email', { email, password })).status;
 const lettersTo = (email: string) => post.letters.filter(({ to }) => to === email);
@@ -59,7 +60,16 @@ describe('another e-mail address', () => {
     // Nothing has changed yet.
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [200, 401]);
 
-    assert.deepEqual((await confirm(token)).body, { email });
+    // A program that reads the letter presses the button of the page, too.
+    for (const given of [{}, { password: '' }, { password: 'guessed by it' }]) {
+      const { status, body } = await confirm(token, given);
+      assert.ok([400, 403].includes(status), JSON.stringify(body));
+    }
+    const elsewhere = await other.call('POST', '/api/email', { token });
+    assert.equal(elsewhere.body.error.details.reason, 'password_needed');
+    assert.deepEqual([await signIn(ada.email), await signIn(email)], [200, 401]);
+
+    assert.deepEqual((await ada.call('POST', '/api/email', { token })).body, { email });
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [401, 200]);
     const { body: me } = await ada.call('GET', '/api/me');
     assert.deepEqual([me.email, me.email_verified, me.person_id], [email, true, ada.id]);

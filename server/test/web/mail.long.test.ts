@@ -34,6 +34,10 @@ const askReset = (email: string) =>
     email,
     redirectTo: '/reset',
   });
+const tokenFor = async (email: string) =>
+  new URL((await post.letterTo(email)).links[0]!).searchParams.get('token')!;
+const confirm = (token: string, given: string) =>
+  stranger(service).call('POST', '/api/confirm', { token, password: given });
 const accountsOf = (email: string) =>
   service.db.run(
     rawSql('select from members m join people p on p.id = m.person_id where p.email = $1', [email]),
@@ -56,11 +60,10 @@ describe('signing up', () => {
       [403, 'EMAIL_NOT_VERIFIED'],
     );
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
-    const { links } = await post.letterTo(email);
-    const opened = await ada.call('GET', pathOf(links[0]!));
-    assert.equal(opened.status, 302);
-    assert.equal(opened.headers.get('location'), '/sign-in?confirmed=yes');
-    assert.equal(opened.headers.getSetCookie().length, 0);
+    const token = await tokenFor(email);
+    const confirmed = await stranger(service).call('POST', '/api/confirm', { token, password });
+    assert.deepEqual(confirmed.body, { email });
+    assert.equal(confirmed.headers.getSetCookie().length, 0);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     assert.equal((await ada.signIn()).status, 200);
     const { body } = await ada.call('GET', '/api/me');
@@ -94,8 +97,12 @@ describe('signing up', () => {
         return all.length === 2 && all;
       });
       const link = (kind: RegExp) => sent.flatMap(({ links }) => links).find((l) => kind.test(l))!;
-      assert.equal((await stranger(service).call('GET', pathOf(link(/verify/)))).status, 302);
-      assert.equal(await isProven(email), true);
+      const first = new URL(link(/confirm/)).searchParams.get('token')!;
+      for (const each of passwords) {
+        const { status } = await confirm(first, each);
+        assert.equal(status, 400, 'a later sign-up ends the links of the earlier one');
+      }
+      assert.equal(await isProven(email), false);
       const signIn = (given: string) =>
         stranger(service).call('POST', '/api/auth/sign-in/email', { email, password: given });
       for (const each of passwords) assert.equal((await signIn(each)).status, 401);

@@ -1,12 +1,12 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Anchor, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
 import { meQuery, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
-import { Problem } from '../components/Form.tsx';
+import { HolderForm } from './HolderForm.tsx';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 
@@ -19,24 +19,21 @@ export function NewEmail() {
   const { token = '' } = useQueryOf(entrySearch);
   const me = useMe();
   const queries = useQueryClient();
-  const confirm = useMutation({
-    mutationFn: () => api('POST /api/email', { body: { token } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
-  });
-  const { data, error } = confirm;
+  const [email, setEmail] = useState<string | null>(null);
+  const confirm = async (given: { password?: string }) => {
+    const changed = await api('POST /api/email', { body: { token, ...given } });
+    await queries.invalidateQueries({ queryKey: meQuery.queryKey });
+    setEmail(changed.email);
+  };
   return (
     <Frame title={t('email_title')}>
       <Stack>
-        {error && <Problem text={messageOf(error)} />}
-        {data === undefined ? (
-          <>
+        {email === null ? (
+          <HolderForm onSubmit={confirm} action={t('email_confirm')}>
             <Text size="sm">{t('email_text')}</Text>
-            <Button onClick={() => confirm.mutate()} loading={confirm.isPending}>
-              {t('email_confirm')}
-            </Button>
-          </>
+          </HolderForm>
         ) : (
-          <Text role="status">{t('email_done', { email: data.email })}</Text>
+          <Text role="status">{t('email_done', { email })}</Text>
         )}
         <Anchor component={Link} to={me ? '/dashboard' : '/sign-in'} size="sm" ta="center">
           {me ? t('to_dashboard') : t('sign_in')}

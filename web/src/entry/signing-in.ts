@@ -52,5 +52,5 @@ export async function signInElsewhere(to: string | undefined): Promise<void> {
 }
 
 export async function sendVerification(email: string): Promise<void> {
-  await authCall('/send-verification-email', { email, callbackURL: '/sign-in?confirmed=yes' });
+  await authCall('/send-verification-email', { email });
 }

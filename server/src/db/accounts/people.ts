@@ -2,6 +2,7 @@ import { namesOf } from '../../core/account/email.ts';
 import type { Role } from '../../core/account/role.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
+import * as links from './links.ts';
 
 /** People who sign in, and the accounts they belong to. */
 
@@ -29,8 +30,8 @@ export async function insert(db: Connection, person: NewPerson): Promise<boolean
   const { id, name, email, email_verified, login_id, password } = person;
   const rows = await db.run(sql`
     with p as (
-      insert into people (id, name, email, email_verified)
-      values (${id}, ${name}, ${email}, ${email_verified})
+      insert into people (id, name, email, email_verified, owner_proven)
+      values (${id}, ${name}, ${email}, ${email_verified}, ${email_verified})
       on conflict do nothing returning id
     )
     insert into logins (id, person_id, provider_id, provider_account_id, password)
@@ -63,9 +64,10 @@ export async function rename(db: Connection, id: string, name: string): Promise<
   await db.run(sql`update people set name = ${name}, updated_at = now() where id = ${id}`);
 }
 
-/** Locks a person until the transaction ends. */
+/** Locks a person and their ways to sign in until the transaction ends. */
 export async function lock(db: Connection, id: string): Promise<void> {
   await db.run(sql`select from people where id = ${id} for no key update`);
+  await db.run(sql`select from logins where person_id = ${id} for no key update`);
 }
 
 /**
@@ -84,11 +86,11 @@ export async function lockUnproven(db: Connection, email: string): Promise<strin
   return row?.id ?? null;
 }
 
-/** Marks the address as confirmed. */
+/** Marks the address as confirmed, by someone who knows how the person signs in. */
 export async function verify(db: Connection, id: string): Promise<void> {
   await db.run(sql`
-    update people set email_verified = true, updated_at = now()
-    where id = ${id} and not email_verified`);
+    update people set email_verified = true, owner_proven = true, updated_at = now()
+    where id = ${id} and not owner_proven`);
 }
 
 /** The person's ways to sign in: providers of `logins`. */
@@ -101,10 +103,17 @@ export async function loginsOf(db: Connection, id: string): Promise<string[]> {
 
 /** Removes the second factor, so that the password alone is enough again. */
 export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
-  await forgetSteps(db, id);
+  await links.forgetSteps(db, id);
   await db.run(sql`delete from two_factors where person_id = ${id}`);
   await db.run(sql`
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
+}
+
+/** Ends every way to sign in except the password and the authenticator app. */
+export async function dropOtherWays(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from passkeys where person_id = ${personId}`);
+  await db.run(sql`
+    delete from logins where person_id = ${personId} and provider_id <> 'credential'`);
 }
 
 /** Sets a password; null removes it. Returns false if they have none to replace. */
@@ -119,56 +128,35 @@ export async function setPassword(
   return rows.length > 0;
 }
 
-/**
- * Ends a person's unfinished steps: browsers trusted without a code, links that set a new password,
- * sign-ins that wait for a code. A trigger does the same when a password or an app is set.
- */
-export async function forgetSteps(db: Connection, personId: string): Promise<void> {
-  await db.run(sql`delete from verifications where value = ${personId}`);
-}
-
-/** Stores a link that sets a new password or another e-mail address. */
-export async function insertLink(
-  db: Connection,
-  link: { id: string; person_id: string; identifier: string; seconds: number },
-): Promise<void> {
-  await db.run(sql`
-    insert into verifications (id, identifier, value, expires_at)
-    values (${link.id}, ${link.identifier}, ${link.person_id},
-      now() + make_interval(secs => ${link.seconds}))`);
-}
-
-/**
- * Deletes and returns the link of this name, so that it works only once. Null if there is none, or
- * if it has expired.
- */
-export async function takeEmailLink(
-  db: Connection,
-  name: string,
-): Promise<{ person_id: string; identifier: string } | null> {
-  const beginning = `${name} `;
-  const [row] = await db.run<{ person_id: string; identifier: string }>(sql`
-    delete from verifications where starts_with(identifier, ${beginning}) and expires_at > now()
-    returning value as person_id, identifier`);
-  return row ?? null;
-}
-
-export async function dropEmailLinks(db: Connection, personId: string): Promise<void> {
-  await db.run(sql`
-    delete from verifications where value = ${personId} and starts_with(identifier, 'email:')`);
-}
-
 /** Sets a confirmed address. Returns the previous one, or null if the new one is taken. */
 export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
   const [row] = await db.run<{ before: string }>(sql`
     update people p set email = ${email}, email_form = null, email_verified = true,
-      updated_at = now()
+      owner_proven = true, updated_at = now()
     from (select id, email from people where id = ${id} for update) old
     where p.id = old.id
       and not exists (select from people where id <> ${id}
         and (email = ${email} or coalesce(email_form, email) = ${email}))
     returning old.email as before`);
   return row?.before ?? null;
+}
+
+export async function insertPassword(
+  db: Connection,
+  login: { id: string; person_id: string; password: string },
+): Promise<void> {
+  await db.run(sql`
+    insert into logins (id, person_id, provider_id, provider_account_id, password)
+    values (${login.id}, ${login.person_id}, 'credential', ${login.person_id}, ${login.password})`);
+}
+
+export async function emailOf(
+  db: Connection,
+  id: string,
+): Promise<{ email: string; email_verified: boolean; owner_proven: boolean } | null> {
+  const [row] = await db.run<{ email: string; email_verified: boolean; owner_proven: boolean }>(sql`
+    select email, email_verified, owner_proven from people where id = ${id}`);
+  return row ?? null;
 }
 
 /** The hash of the person's password; null if they have none. */

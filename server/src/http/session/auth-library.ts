@@ -4,10 +4,10 @@ import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { resetIdentifier } from '../../operations/accounts/person.ts';
+import { nameOfLink } from '../../operations/accounts/link.ts';
 import { findByOurRules, openAdapter, snake, tables } from './auth-tables.ts';
 import { codesOnce } from './codes.ts';
-import { resetLetter, verificationLetter } from './letters.ts';
+import { resetLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
 
@@ -36,11 +36,8 @@ export interface AuthOptions {
   admits: (person: { email: string; emailVerified: boolean }) => Promise<boolean>;
   /** Gives a new person from the identity provider an account. */
   settle: (person: { id: string; email: string }) => Promise<void>;
-  /**
-   * Called after somebody has set a new password with a link that was sent to the address, or that
-   * an operator gave.
-   */
-  proven: (personId: string) => Promise<void>;
+  /** Sends the link that confirms a person's address, without waiting for it as `mail` does. */
+  askToConfirm: (person: { id: string; email: string }) => void;
   /** Called after somebody has signed in: their expired rows can be deleted. */
   signedIn: (personId: string) => Promise<void>;
 }
@@ -67,7 +64,7 @@ const hashedResets = {
   default: 'plain',
   overrides: {
     [resetPrefix]: {
-      hash: async (identifier: string) => resetIdentifier(identifier.slice(resetPrefix.length)),
+      hash: async (identifier: string) => nameOfLink('reset', identifier.slice(resetPrefix.length)),
     },
   },
 } as const;
@@ -183,7 +180,7 @@ function hooks({ admits, settle, signedIn }: AuthOptions) {
   };
 }
 
-function passwords({ mail, proven }: AuthOptions) {
+function passwords({ mail, askToConfirm }: AuthOptions) {
   return {
     emailAndPassword: {
       enabled: true,
@@ -191,8 +188,6 @@ function passwords({ mail, proven }: AuthOptions) {
       minPasswordLength: passwordMin,
       maxPasswordLength: passwordMax,
       requireEmailVerification: mail !== null,
-      revokeSessionsOnPasswordReset: true,
-      onPasswordReset: ({ user }: { user: { id: string } }) => proven(user.id),
       password: {
         hash: hashPassword,
         verify: ({ password, hash }: { password: string; hash: string }) =>
@@ -203,12 +198,8 @@ function passwords({ mail, proven }: AuthOptions) {
       }),
     },
     emailVerification: {
-      // The link proves only the address, neither the password nor the second factor.
-      autoSignInAfterVerification: false,
-      ...(mail && {
-        sendVerificationEmail: async ({ user, url }: Link) =>
-          mail(verificationLetter(user.email, url)),
-      }),
+      // Our own link, because opening the library's confirms the address.
+      ...(mail && { sendVerificationEmail: async ({ user }: Link) => askToConfirm(user) }),
     },
   };
 }
@@ -278,7 +269,6 @@ const throttles = {
   '/sign-in/email': { window: 60, max: 10 },
   '/sign-in/social': { window: 60, max: 20 },
   '/request-password-reset': { window: 3600, max: 10 },
-  '/reset-password': { window: 60, max: 10 },
   '/send-verification-email': { window: 3600, max: 10 },
   '/change-password': { window: 60, max: 10 },
   '/two-factor/*': { window: 60, max: 10 },
@@ -286,6 +276,6 @@ const throttles = {
 };
 
 interface Link {
-  user: { email: string };
+  user: { id: string; email: string };
   url: string;
 }

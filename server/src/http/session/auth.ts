@@ -1,4 +1,5 @@
 import { cookiePrefix, openLibrary, type AuthOptions, type Library } from './auth-library.ts';
+import { nameOfEmail } from './auth-tables.ts';
 import { oidcProvider } from './oidc.ts';
 
 /** Signing in: passwords, passkeys, authenticator apps, an identity provider; and sessions. */
@@ -14,9 +15,7 @@ export const authCalls: ['GET' | 'POST', string][] = [
   ['POST', '/sign-out'],
   ['POST', '/request-password-reset'],
   ['GET', '/reset-password/:token'],
-  ['POST', '/reset-password'],
   ['POST', '/send-verification-email'],
-  ['GET', '/verify-email'],
   ['POST', '/change-password'],
   ['POST', '/two-factor/enable'],
   ['POST', '/two-factor/verify-totp'],
@@ -72,8 +71,7 @@ export function createAuth(options: AuthOptions): Auth {
     },
     async sendVerification(email) {
       if (options.mail === null) return;
-      const body = { email, callbackURL: '/sign-in?confirmed=yes' };
-      await (await get()).api.sendVerificationEmail({ body });
+      await (await get()).api.sendVerificationEmail({ body: { email: nameOfEmail(email) } });
     },
   };
 }

@@ -2,17 +2,17 @@ import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { networkOf } from '../../lib/caller-address.ts';
-import { verifyPassword } from '../../lib/password.ts';
 import { emailOf } from '../../operations/accounts/account.ts';
-import { askForEmail, confirmEmail } from '../../operations/accounts/email.ts';
+import { askForEmail, changesEmailOf, confirmEmail } from '../../operations/accounts/email.ts';
 import { choice, email, form, object, optional, text } from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
-import { guessesOfPerson, letters, linkToken } from './entry.ts';
+import { demandPassword, holdersPassword, linkToken } from './confirmation.ts';
+import { letters } from './entry.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
 import { mayTry, throttle } from './throttle.ts';
-import type { Visit, WebDeps } from './visit.ts';
+import { findSession, type Visit, type WebDeps } from './visit.ts';
 
 /** Changing the e-mail address that a person signs in with. */
 
@@ -62,11 +62,20 @@ export const ask = endpoint(
   },
 );
 
-/** POST /api/email: confirms the new address with the token of the link that was sent to it. */
+/**
+ * POST /api/email: confirms the new address with the token of the link that was sent to it, in a
+ * browser in which the person is signed in, or with their password.
+ */
 export const confirm = openEndpoint(
-  { body: form({ token: linkToken }), reply: object({ email: text() }) },
+  { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
   async ({ visit, body }, deps) => {
     await throttle(deps, 'e-mail link', networkOf(visit.address), readsOfAddress);
+    const id = await changesEmailOf(deps.db, body.token);
+    const here = await findSession(visit, deps.auth);
+    if (here?.session.person_id !== id) {
+      const password = await people.passwordOf(deps.db, id);
+      await demandPassword({ id, password }, body.password, deps);
+    }
     const { email, before } = await confirmEmail(deps.db, body.token);
     deps.web.post?.(emailChangedLetter(before, email));
     return { email };
@@ -93,11 +102,5 @@ async function demandHolder(
       min_length: 1,
       max_length: passwordMax,
     });
-  await throttle(deps, 'guess', person_id, guessesOfPerson);
-  if (await verifyPassword(password, stored)) return;
-  throw new ApiError('bad_request', {
-    message: 'The password is wrong.',
-    param: 'password',
-    details: { reason: 'INVALID_PASSWORD' },
-  });
+  await demandPassword({ id: person_id, password: stored }, password, deps);
 }

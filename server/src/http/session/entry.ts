@@ -1,14 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import type { Reason } from '../../core/reasons.ts';
-import { signDevice, verifyDevice } from '../../core/request/signature.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as people from '../../db/accounts/people.ts';
 import { networkOf } from '../../lib/caller-address.ts';
-import { newId } from '../../lib/id.ts';
+import { hashToken } from '../../operations/accounts/link.ts';
 import {
   acceptInvitation,
-  hashToken,
   resetLink,
   signUp as makePerson,
 } from '../../operations/accounts/person.ts';
@@ -29,7 +27,9 @@ import {
   time,
   url,
 } from '../schemas/schema.ts';
-import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
+import { passwordMax, passwordMin } from './auth-library.ts';
+import { guessesOfPerson, linkToken } from './confirmation.ts';
+import { knownDevice, rememberDevice, rememberSignUp } from './devices.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
@@ -68,13 +68,10 @@ const guesses = new Set([
   '/two-factor/verify-totp',
   '/two-factor/verify-backup-code',
 ]);
-export const guessesOfPerson = { max: 20, seconds: 900 };
 const signUpsOfAddress = { max: 10, seconds: 3600 };
 export const letters = { max: 3, seconds: 3600 };
 const readsOfAddress = { max: 60, seconds: 600 };
 
-/** The token of a link in an e-mail. */
-export const linkToken = text(undefined, { minLength: 1, maxLength: 100 });
 const name = text(undefined, { minLength: 1, maxLength: 100 });
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
@@ -113,7 +110,7 @@ export async function auth(
   const { path, email, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
   if (tries && email !== null) {
-    const device = knownDevice(req, email, deps);
+    const device = knownDevice(req.headers.cookie, email, deps);
     if (device === null) {
       // The network's limit comes first: calls that it refuses do not use up the address's tries.
       await throttle(deps, `${path} from`, networkOf(req.address), tries.network);
@@ -131,32 +128,6 @@ export async function auth(
   return passOn(response, reply);
 }
 
-/** The longest that browsers keep a cookie. */
-const deviceSeconds = 400 * 24 * 3600;
-
-function deviceCookie({ web }: WebDeps): string {
-  return `${cookiePrefix(web.origin())}.device`;
-}
-
-/** This browser's id if somebody has used it to sign in with this address before, else null. */
-function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string | null {
-  const name = `${deviceCookie(deps)}=`;
-  const cookies = (req.headers.cookie ?? '').split(/; */);
-  const given = cookies.find((cookie) => cookie.startsWith(name));
-  return given === undefined ? null : verifyDevice(deps.secrets, given.slice(name.length), email);
-}
-
-/** Sets a cookie that gives no access: it only keeps this browser's tries apart from strangers'. */
-function rememberDevice(reply: FastifyReply, email: string, deps: WebDeps): void {
-  const name = deviceCookie(deps);
-  const secure = name.startsWith('__Host-') ? '; Secure' : '';
-  const value = signDevice(deps.secrets[0]!, newId(), email);
-  reply.header(
-    'set-cookie',
-    `${name}=${value}; Path=/; Max-Age=${deviceSeconds}; HttpOnly; SameSite=Lax${secure}`,
-  );
-}
-
 /** POST /api/sign-up: the answer is the same whether the address was free or not. */
 export const signUp = openEndpoint(
   {
@@ -168,7 +139,7 @@ export const signUp = openEndpoint(
     }),
     reply: object({ status: choice(['check_mail', 'sign_in']) }),
   },
-  async ({ visit, body }, deps) => {
+  async ({ visit, reply, body }, deps) => {
     await throttle(deps, 'sign-up', networkOf(visit.address), signUpsOfAddress);
     const { signUp: mode, hasMail } = deps.web;
     const { token = null } = body;
@@ -181,6 +152,7 @@ export const signUp = openEndpoint(
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
     const made = await makePerson(deps.db, wanted);
+    if (hasMail) rememberSignUp(reply, made.login, deps);
     // Not awaited: the time it takes would reveal which letter is sent.
     if (hasMail) {
       write(made, deps).catch((error: Error) =>

@@ -18,6 +18,7 @@ export const paths = [
   '/two-factor',
   '/forgot',
   '/reset',
+  '/confirm',
   '/email',
   '/invitation',
   ...['/dashboard', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),

@@ -6,6 +6,7 @@ import { siteRoutes } from '../site/routes.ts';
 import { authPath } from './auth-library.ts';
 import { authCalls } from './auth.ts';
 import type { Endpoint } from './endpoint.ts';
+import * as confirmation from './confirmation.ts';
 import * as email from './email.ts';
 import { row, type Need, type VisitHandler, type VisitRow, type WebMethod } from './endpoint.ts';
 import * as entry from './entry.ts';
@@ -26,6 +27,9 @@ const open: [WebMethod, string, OpenHandler | Endpoint<FastifyRequest>][] = [
   ['POST', '/api/sign-up', entry.signUp],
   ['POST', '/api/invitation', entry.invitation],
   ['POST', '/api/email', email.confirm],
+  ['POST', '/api/confirm', confirmation.confirm],
+  ['POST', `${authPath}/reset-password`, confirmation.reset],
+  ['GET', `${authPath}/verify-email`, confirmation.formerLink],
   ...authCalls.map(([method, path]): [WebMethod, string, OpenHandler] => [
     method,
     `${authPath}${path}`,

@@ -1,18 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import * as links from '../../db/accounts/links.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
-import { newId } from '../../lib/id.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
-import { hashToken, needPerson } from './person.ts';
+import { makeLink, needLink, takeLink } from './link.ts';
+import { needPerson } from './person.ts';
 
 /**
  * Changes the address that a person signs in with. The new address is confirmed by a link, or an
  * operator vouches for it.
  */
-
-const linkSeconds = 3600;
 
 export interface EmailChange {
   email: string;
@@ -29,23 +27,22 @@ export async function askForEmail(
   asked: { person_id: string; session_id: string; email: string },
 ): Promise<string> {
   const { person_id, session_id } = asked;
-  const token = randomBytes(24).toString('base64url');
-  const identifier = `${nameOf(token)} ${session_id} ${emailOf(asked.email)}`;
-  await db.tx(async (tx) => {
-    await people.dropEmailLinks(tx, person_id);
-    await people.insertLink(tx, { id: newId(), person_id, identifier, seconds: linkSeconds });
+  const data = `${session_id} ${emailOf(asked.email)}`;
+  return db.tx(async (tx) => {
+    await links.dropAll(tx, person_id, 'email:');
+    return makeLink(tx, 'email', person_id, data);
   });
-  return token;
+}
+
+/** The person whose address this link changes. Throws `Refused`. */
+export async function changesEmailOf(db: Database, token: string): Promise<string> {
+  return (await needLink(db, 'email', token)).person_id;
 }
 
 /** Throws `Refused` if the link is invalid or someone else has taken the address meanwhile. */
 export function confirmEmail(db: Database, token: string): Promise<EmailChange> {
   return db.tx(async (tx) => {
-    const link = await people.takeEmailLink(tx, nameOf(token));
-    if (!link)
-      throw new Refused('This link was used or has expired. Ask for another one.', {
-        reason: 'link_gone',
-      });
+    const link = await takeLink(tx, 'email', token);
     const [, session_id = '', email = ''] = link.identifier.split(' ');
     await sessions.endOthers(tx, link.person_id, session_id);
     return replace(tx, link.person_id, email);
@@ -66,7 +63,7 @@ export function changeEmail(db: Database, before: string, given: string): Promis
 
 /** Sets the new address. Links that were sent to the old one stop working. */
 async function replace(tx: Transaction, person_id: string, email: string): Promise<EmailChange> {
-  await people.forgetSteps(tx, person_id);
+  await links.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
   if (before === null)
     throw new Refused(`The address ${email} is taken by another person.`, {
@@ -74,9 +71,4 @@ async function replace(tx: Transaction, person_id: string, email: string): Promi
       email,
     });
   return { email, before };
-}
-
-/** Only a hash of the token is stored. The sign-in library uses no identifiers of this form. */
-function nameOf(token: string): string {
-  return `email:${hashToken(token).toString('base64url')}`;
 }

@@ -1,21 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { canonicalEmail, isSameEmail } from '../../core/account/email.ts';
 import { unseen, unseenWords } from '../../core/account/name.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
+import * as links from '../../db/accounts/links.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { newId } from '../../lib/id.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf, reportAccount } from './account.ts';
+import { hashToken, makeLink, needLink, takeLink } from './link.ts';
 import { Refused } from '../refused.ts';
 import { logTeamChange } from '../operator-action.ts';
 
 const nameMax = 100;
-const resetSeconds = 3600;
 const invitationDays = 7;
 
 export interface SignUp {
@@ -29,16 +30,21 @@ export interface SignUp {
   has_mail: boolean;
 }
 
+export interface SignedUp {
+  person: 'new' | 'unproven' | 'known';
+  /** Only if the password was set: its stored hash, which no other sign-up gets. */
+  login: { id: string; password: string } | null;
+  email: string;
+  email_verified: boolean;
+}
+
 /**
  * Creates a person, with an account of their own or a membership in the account they were invited
  * to. If the address belongs to someone already, the result is `known`, or `unproven` if they never
  * confirmed it; the caller must not show this. Throws `Refused` if the invitation has expired or is
  * for another address.
  */
-export async function signUp(
-  db: Database,
-  wanted: SignUp,
-): Promise<{ person: 'new' | 'unproven' | 'known'; email: string; email_verified: boolean }> {
+export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
   const email = emailOf(wanted.email);
   const name = displayName(wanted.name);
   const password = await hashPassword(wanted.password);
@@ -49,16 +55,16 @@ export async function signUp(
     const person = { id, name, email, email_verified, login_id: newId(), password };
     if (!(await people.insert(tx, person))) {
       const unproven = wanted.has_mail ? await people.lockUnproven(tx, email) : null;
-      if (unproven === null) return { person: 'known', email, email_verified };
+      if (unproven === null) return { person: 'known', login: null, email, email_verified };
       await startAnew(tx, { ...person, id: unproven });
       if (invitation && email_verified) {
         await use(tx, invitation, { id: unproven, email });
       }
-      return { person: 'unproven', email, email_verified };
+      return { person: 'unproven', login: null, email, email_verified };
     }
     if (invitation) await use(tx, invitation, { id, email });
     if (!invitation?.account_id) await ownAccount(tx, { id, email });
-    return { person: 'new', email, email_verified };
+    return { person: 'new', login: { id, password }, email, email_verified };
   });
 }
 
@@ -239,30 +245,57 @@ export async function insertInvitation(
  */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await needPerson(db, email);
-  const token = randomBytes(24).toString('base64url');
-  const identifier = resetIdentifier(token);
-  const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
-  await people.insertLink(db, reset);
-  return token;
+  return makeLink(db, 'reset', person.id);
 }
 
 /**
- * The stored form of a link to set a password. It holds only a hash of the token, so a stored row
- * cannot be used as a link. No identifier of the sign-in library begins like this.
+ * Sets the password of the person whom the link was sent or handed to, and signs all their browsers
+ * out. If the address was unproven until now, passkeys and the identity provider stop working:
+ * another person may have set them up. Throws `Refused` if the link was used or has expired.
  */
-export function resetIdentifier(token: string): string {
-  return `reset:${hashToken(token).toString('base64url')}`;
+export async function setNewPassword(db: Database, token: string, text: string): Promise<void> {
+  const password = await hashPassword(text);
+  await db.tx(async (tx) => {
+    const { person_id: id } = await takeLink(tx, 'reset', token);
+    const before = await people.emailOf(tx, id);
+    if (!before?.email_verified) await people.dropOtherWays(tx, id);
+    if (!(await people.setPassword(tx, id, password)))
+      await people.insertPassword(tx, { id: newId(), person_id: id, password });
+    await sessions.endAll(tx, id);
+    await people.verify(tx, id);
+  });
 }
 
-/** Confirms a person's address, after they set a new password through an e-mailed link. */
-export function resetPassword(db: Database, id: string): Promise<void> {
-  return people.verify(db, id);
+/** Makes the link that confirms a new person's address, and returns its token. */
+export function askToConfirm(db: Database, id: string): Promise<string> {
+  return makeLink(db, 'confirm', id);
+}
+
+/** The person whose address this link confirms. Throws `Refused`. */
+export async function findUnconfirmed(
+  db: Database,
+  token: string,
+): Promise<{ id: string; password: string | null }> {
+  const { person_id: id } = await needLink(db, 'confirm', token);
+  return { id, password: await people.passwordOf(db, id) };
+}
+
+/**
+ * Confirms an address with the link that was sent to it. The caller has checked that this is the
+ * person who signed up, not only a reader of the letter, such as a scanner. Throws `Refused`.
+ */
+export function confirmAddress(db: Database, token: string): Promise<string> {
+  return db.tx(async (tx) => {
+    const { person_id } = await takeLink(tx, 'confirm', token);
+    await people.verify(tx, person_id);
+    return (await people.emailOf(tx, person_id))!.email;
+  });
 }
 
 /** Signs out all other browsers of the person. Returns how many. */
 export function endOtherSessions(db: Database, id: string, keptId: string): Promise<number> {
   return db.tx(async (tx) => {
-    await people.forgetSteps(tx, id);
+    await links.forgetSteps(tx, id);
     return sessions.endOthers(tx, id, keptId);
   });
 }
@@ -271,7 +304,7 @@ export function endOtherSessions(db: Database, id: string, keptId: string): Prom
 export function endSession(db: Database, id: string, endedId: string): Promise<boolean> {
   return db.tx(async (tx) => {
     if (!(await sessions.end(tx, id, endedId))) return false;
-    await people.forgetSteps(tx, id);
+    await links.forgetSteps(tx, id);
     return true;
   });
 }
@@ -293,11 +326,6 @@ export async function needPerson(db: Connection, email: string) {
   if (person) return person;
   emailOf(email);
   throw new Refused(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
-}
-
-/** Only this hash of a link's token is stored. */
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 /** The display name of a person or an account. Throws `Refused`. */

@@ -1,0 +1,47 @@
+import { PasswordInput, Text } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiFailure } from '../api.ts';
+import { useAuthFailure } from '../auth-words.ts';
+import { Form } from '../components/Form.tsx';
+import { typed } from '../components/typed.ts';
+
+/** The form of a link's page. It asks for the password only where the service does. */
+export function HolderForm(props: {
+  onSubmit: (given: { password?: string }) => Promise<unknown>;
+  action: string;
+  children: ReactNode;
+}) {
+  const { t } = useTranslation('entry');
+  const inWords = useAuthFailure();
+  const [isAsked, setAsked] = useState(false);
+  const [password, setPassword] = useState('');
+  const submit = async () => {
+    try {
+      await props.onSubmit(isAsked ? { password } : {});
+    } catch (error) {
+      const isNeeded = error instanceof ApiFailure && error.reason === 'password_needed';
+      if (!isNeeded || isAsked) throw error;
+      setAsked(true);
+    }
+  };
+  return (
+    <Form onSubmit={submit} action={props.action} inWords={inWords} wide>
+      {props.children}
+      {isAsked && (
+        <>
+          <Text role="status" size="sm">
+            {t('holder_text')}
+          </Text>
+          <PasswordInput
+            label={t('password')}
+            autoComplete="current-password"
+            required
+            autoFocus
+            {...typed(password, setPassword)}
+          />
+        </>
+      )}
+    </Form>
+  );
+}
