@@ -384,10 +384,11 @@ function addRequests(program: Command, run: Run): void {
     .option('--status <status>', 'only requests with this status')
     .option('--account <email>', 'of one account')
     .option('--model <id>', 'of one model')
+    .option('--call-id <number>', "of a call with this number: ours or the caller's")
     .option('--limit <n>', 'how many', count, 50)
     .action(run(async () => (await import('./request.ts')).list));
   verb(request, 'show', 'show one request with its money, attempts and notifications')
-    .argument('<request-id>')
+    .argument('<request-id>', "the id, or a number of the call: x-request-id or the caller's own")
     .option('--input', "show the caller's input too")
     .action(run(async () => (await import('./request.ts')).show));
   verb(request, 'cancel', 'cancel a request that is still queued; nothing is charged')

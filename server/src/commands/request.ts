@@ -1,4 +1,6 @@
 import { formatUsd } from '../core/price/money.ts';
+import { requestOfNumber } from '../core/request/call-number.ts';
+import { callNumbers } from '../core/request/views.ts';
 import { statuses } from '../core/request/request.ts';
 import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
@@ -7,7 +9,6 @@ import * as requestLists from '../db/requests/request-lists.ts';
 import { anyRequest } from '../db/requests/request-pages.ts';
 import { scanMax } from '../http/form.ts';
 import { movementsOf } from '../ledger/statement.ts';
-import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
 import { isOneOf } from '../lib/records.ts';
 import type { Database } from '../lib/sql/sql.ts';
@@ -25,6 +26,7 @@ interface ListOptions {
   status?: string;
   account?: string;
   model?: string;
+  callId?: string;
   limit: number;
 }
 
@@ -38,9 +40,14 @@ export async function list(context: Context, options: ListOptions): Promise<void
   const rows = await withDatabase(context, async (db) => {
     const named = options.account;
     const account_id = named === undefined ? null : (await needAccount(db, named)).id;
-    const filter = { ...anyRequest, account_id, status, model_id };
+    const call_id = options.callId?.trim() ?? null;
+    const filter = { ...anyRequest, account_id, status, model_id, call_id };
     return requestLists.newest(db, filter, { limit, look: scanMax });
   });
+  printList(context, rows);
+}
+
+function printList(context: Context, rows: requestLists.AnyRow[]): void {
   const cells = rows.map((row) => [
     row.id,
     row.created_at.toISOString(),
@@ -55,14 +62,15 @@ export async function list(context: Context, options: ListOptions): Promise<void
   print(context, { data: rows.map(view) }, table([...head, 'CHARGED USD'], cells));
 }
 
+/** `number`: the id of a request or a number of a call. If it leads to several, they are listed. */
 export async function show(
   context: Context,
-  requestId: string,
+  number: string,
   options: { input?: boolean },
 ): Promise<void> {
-  const id = idOf(requestId);
-  const found = await withDatabase(context, (db) => load(db, id));
-  if (found === null) throw notThere(requestId);
+  const found = await withDatabase(context, (db) => findNamed(db, number.trim()));
+  if (found === null) throw notThere(number);
+  if (Array.isArray(found)) return printList(context, found);
   const { input, ...rest } = found;
   print(
     context,
@@ -126,13 +134,30 @@ export async function refund(
   );
 }
 
+/** A caller may send any id as its own number, so the id or our own number of a call goes first. */
+async function findNamed(db: Database, number: string) {
+  const id = requestOfNumber(number);
+  const own = id === null ? null : await load(db, id);
+  if (own !== null) return own;
+  const filter = { ...anyRequest, call_id: number };
+  const rows = await requestLists.newest(db, filter, { limit: namedMax, look: scanMax });
+  return rows.length > 1 ? rows : rows[0] ? load(db, rows[0].id) : null;
+}
+
+/** Most requests that are listed for one number of a caller. */
+const namedMax = 50;
+
 function idOf(requestId: string): string {
-  const id = requestId.toLowerCase();
-  if (isUuid(id)) return id;
-  throw notThere(requestId);
+  const id = requestOfNumber(requestId);
+  if (id === null) throw notThere(requestId);
+  return id;
 }
 
 function notThere(requestId: string): Refused {
+  if (/^req_/i.test(requestId))
+    return new Refused(
+      `No request was made by the call ${requestId}. If the call was refused, the log has its line.`,
+    );
   return new Refused(
     `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
   );
@@ -172,6 +197,7 @@ function view(row: requestLists.AnyRow) {
     quoted_usd_micro: row.quoted_usd_micro,
     charged_usd_micro: row.charged_usd_micro,
     webhook_state: row.webhook_state,
+    ...callNumbers(row),
     created_at: row.created_at,
     started_at: row.started_at,
     completed_at: row.completed_at,
@@ -187,6 +213,7 @@ function told(found: Found): string[] {
   return [
     `${found.request_id}  ${found.status}${error}`,
     `account    ${found.email}, key ${found.key_id}`,
+    `call       ${found.call_id ?? '-'}${found.caller_id === null ? '' : `, the caller's ${found.caller_id}`}`,
     `model      ${found.model_id} at ${found.upstream}`,
     `quoted     ${formatUsd(found.quoted_usd_micro)} USD`,
     `charged    ${charged === null ? '-' : `${formatUsd(charged)} USD`}`,

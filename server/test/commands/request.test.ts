@@ -84,3 +84,53 @@ test('request resolve books the cost of an unknown outcome, and of no other requ
   assert.equal(await moneyOf(service, id), money, 'the customer pays nothing');
   assertSaid(await resolve(newId()), /There is no request with the id/);
 });
+
+test('request show and list take the numbers of a call', async (t) => {
+  const place = commandsFor(t);
+  const own = await service.account();
+  const submit = async (headers = {}) => {
+    const call = { key: own.key, body: { prompt: 'x' }, headers };
+    const { headers: told, body } = await service.call('POST', '/v1/queue/fake/image', call);
+    return { id: body.request_id, number: told.get('x-request-id')! };
+  };
+  const repeated = { 'idempotency-key': 'k', 'x-request-id': 'order-7' };
+  const first = await submit(repeated);
+  const repeat = await submit(repeated);
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const shared = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
+  const many = [await submit(shared), await submit(shared)];
+  // A caller's own number may be another request's id.
+  const foreign = await submit({ 'x-request-id': first.id });
+
+  for (const number of [first.id, first.number, repeat.number, 'order-7', ` ${first.number}`]) {
+    const { json } = await place.run(['request', 'show', number, '--json']);
+    assert.deepEqual(
+      [json.request_id, json.call_id, json.caller_id],
+      [first.id, first.number, 'order-7'],
+      number,
+    );
+  }
+  const words = await place.run(['request', 'show', 'order-7']);
+  assert.match(words.stdout, new RegExp(`call +${first.number}, the caller's order-7`));
+  const several = await place.run(['request', 'show', trace, '--json']);
+  assert.deepEqual(
+    several.json.data.map((row: any) => row.request_id),
+    many.map(({ id }) => id).toReversed(),
+  );
+  const listed = await place.run(['request', 'list', '--call-id', first.id, '--json']);
+  assert.deepEqual(
+    listed.json.data.map((row: any) => [row.request_id, row.caller_id]),
+    [
+      [foreign.id, first.id],
+      [first.id, 'order-7'],
+    ],
+  );
+  assertSaid(
+    await place.run(['request', 'show', `req_${'0'.repeat(32)}`]),
+    /No request was made by the call req_0+\. .* the log has its line/,
+  );
+  for (const none of ['order-8', 'ü', ''])
+    assertSaid(await place.run(['request', 'show', none]), /There is no request with the id/);
+  const cancelled = await place.run(['request', 'cancel', first.number, '--json']);
+  assert.equal(cancelled.json.request_id, first.id);
+});

@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { constant, sql, type Connection } from '../../lib/sql/sql.ts';
-import { asked, withAsked, type Asked } from './call-numbers.ts';
+import { asked, withAsked, type Asked, type CallNumbers } from './call-numbers.ts';
 import { below, matching, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
 import type { RequestRow } from './requests.ts';
 
@@ -23,7 +23,7 @@ export async function list(
   return rows.map(withAsked);
 }
 
-export type AnyRow = RequestRow & { email: string };
+export type AnyRow = RequestRow & CallNumbers & { email: string };
 
 /**
  * The newest requests that match, for the operator. No statement reads more than `look` requests,
@@ -41,14 +41,15 @@ export async function newest(
     ids.push(...page.ids);
     below_id = page.reached?.id ?? null;
   } while (below_id !== null && ids.length < limit);
-  return db.run<AnyRow>(sql`
+  const rows = await db.run<RequestRow & { email: string; asked: Asked }>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
       r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
       r.expires_at, r.created_at, r.started_at, r.completed_at,
-      a.email from unnest(${ids}::uuid[]) m (id)
+      a.email, ${constant(asked('r.id'))} as asked from unnest(${ids}::uuid[]) m (id)
     cross join lateral (select * from requests where id = m.id limit 1) r
     join accounts a on a.id = r.account_id
     order by r.id desc`);
+  return rows.map(withAsked);
 }
 
 /** One attempt to start a request at an upstream, with fields that only the operator may see. */
