@@ -90,7 +90,7 @@ export interface Calls {
       metadata?: string;
       from?: string;
       to?: string;
-      /** A request id, or its beginning. */
+      /** A request id, its beginning, or a number of its call. */
       id?: string;
       /** A request id; the reply has the requests before it (older ones). */
       before?: string;
@@ -323,7 +323,7 @@ export interface Calls {
   'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts': {
     query: {
-      /** The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; a payment reference; a key as shown; or a voucher's code, last characters or note. */
+      /** The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note. */
       q?: string;
       /** Only accounts of this kind. */
       only?: 'active' | 'suspended' | 'operators';

@@ -81,10 +81,14 @@ describe('an account is found', () => {
   test('by a request, a key, a payment reference or a person of it', async () => {
     const account = await service.account();
     const body = { prompt: 'a cat' };
-    const sent = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    const headers = { 'x-request-id': `order of ${account.account_id}`.replaceAll(' ', '-') };
+    const call = { key: account.key, body, headers };
+    const sent = await service.call('POST', '/v1/queue/fake/image', call);
     const { email, id: person_id } = await person(service, { [account.account_id]: 'owner' });
     const traces = {
       [sent.body.request_id]: 'request',
+      [sent.headers.get('x-request-id')!]: 'request',
+      [headers['x-request-id']]: 'request',
       [account.key_id]: 'key',
       [`test ${account.account_id}`]: 'payment',
       [email]: 'person',

@@ -101,13 +101,35 @@ describe('the list', () => {
       assert.deepEqual(idsOf(await list(`?${query()}`)), expected());
     });
 
+  test('finds by the numbers of a call, also if one looks like the beginning of an id', async () => {
+    const own = await service.account();
+    const owner = await person(service, { [own.account_id]: 'owner' });
+    const find = async (text: string, more = '') =>
+      idsOf(await owner.of(own.account_id).call('GET', `/requests?id=${text}${more}`));
+    const submit = async (number: string) => {
+      const headers = { 'x-request-id': number, 'idempotency-key': number };
+      const call = { key: own.key, body: { prompt: 'x' }, headers };
+      const reply = await service.call('POST', '/v1/queue/fake/image', call);
+      return [reply.body.request_id, reply.headers.get('x-request-id')];
+    };
+    const [id, number] = await submit('12345678');
+    const [, repeat] = await submit('12345678');
+    const [other] = await submit('order-1');
+    for (const text of [id, number, repeat, '12345678']) assert.deepEqual(await find(text), [id]);
+    assert.deepEqual(await find('order-1'), [other]);
+    assert.deepEqual(await find('order-1', '&status=FAILED'), []);
+    assert.deepEqual(idsOf(await list(`?id=${number}`)), [], 'not of another account');
+    const detail = await owner.of(own.account_id).call('GET', `/requests/${id}`);
+    assert.deepEqual([detail.body.call_id, detail.body.caller_id], [number, '12345678']);
+  });
+
   for (const [param, value] of [
     ['status', 'DONE'],
     ['key_id', 'x'],
     ['metadata', 'customer'],
     ['metadata', '=42'],
-    ['id', 'not-an-id'],
-    ['id', `${'0'.repeat(36)}0`],
+    ['id', 'not an id'],
+    ['id', 'x'.repeat(129)],
     ['from', 'yesterday'],
     ['limit', '101'],
     ['before', 'x'],

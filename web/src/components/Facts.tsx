@@ -1,5 +1,7 @@
 import { Group, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from './Copy.tsx';
 import { Dimmed, Note } from './styles.ts';
 import { When } from './text.tsx';
 
@@ -16,6 +18,29 @@ export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
         </Group>
       ))}
     </Stack>
+  );
+}
+
+/** The numbers of the call that made a request, as rows of `Facts`. */
+export function useCallNumbers(request: { call_id: string | null; caller_id: string | null }) {
+  const { t } = useTranslation('common');
+  const numbers = [
+    [t('call_id'), request.call_id],
+    [t('caller_id'), request.caller_id],
+  ] as const;
+  return numbers.flatMap(([name, text]): [string, ReactNode][] =>
+    text === null ? [] : [[name, <CopiedText key={name} text={text} what={name} />]],
+  );
+}
+
+function CopiedText({ text, what }: { text: string; what: string }) {
+  return (
+    <Group gap={2} wrap="nowrap" justify="flex-end" miw={0}>
+      <Text span size="sm" ff="monospace" className="wrap">
+        {text}
+      </Text>
+      <Copy text={text} what={what} />
+    </Group>
   );
 }
 

@@ -1,4 +1,5 @@
 import { keyHintIn } from '../../core/account/key.ts';
+import { requestOfNumber } from '../../core/request/call-number.ts';
 import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../../core/account/voucher.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { rawSql, type Connection, type Statement } from '../../lib/sql/sql.ts';
@@ -102,7 +103,10 @@ const traces = `
     cross join lateral (select account_id from members where person_id = p.id limit 10000) m
   union all select account_id, 'key', name || ' ' || prefix || '…' || last4 from keys
     where id = $5 or (prefix = $6 and last4 = coalesce($7, last4))
-  union all select account_id, 'request', id::text from requests where id = $5
+  union all select account_id, 'request', id::text from requests where id = $11
+  -- A caller may send the same number with every call.
+  union all (select account_id, 'request', request_id::text from request_inputs
+    where caller_id = $8 limit 100)
   union all select account_id, 'payment', null from transfers
     -- A reservation has the id of its request, which is found as a request.
     where id = $5 and kind <> 'reserve'
@@ -129,6 +133,7 @@ function tracesOf(words: string): unknown[] {
     text,
     voucherHintIn(text),
     code === null ? null : hashVoucherCode(code),
+    requestOfNumber(text),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
+import { isCallerId } from '../../core/request/call-number.ts';
 import { readMetadata, type Metadata } from '../../core/request/metadata.ts';
 import * as sent from '../../db/requests/deliveries.ts';
 import * as keys from '../../db/accounts/keys.ts';
@@ -35,7 +36,7 @@ const PageQuery = object({
   metadata: optional(text('Only requests with this pair: NAME=VALUE.', { maxLength: 600 })),
   from: optional(moment()),
   to: optional(moment()),
-  id: optional(text('A request id, or its beginning.', { maxLength: 300 })),
+  id: optional(text('A request id, its beginning, or a number of its call.', { maxLength: 300 })),
   before: optional(id('A request id; the reply has the requests before it (older ones).')),
   after: optional(id('A request id; the reply has the requests after it (newer ones).')),
   limit: pageQuery(25).limit,
@@ -60,17 +61,21 @@ export const list = endpoint(
   async ({ query, visit }, deps) => {
     const { limit, before = null, after = null } = query;
     if (before !== null && after !== null) throw badField('after', 'left out if before is given');
-    const filter = filterOf(query, visit.account_id);
-    const { ids, more, reached, isTop } =
+    const pageOf = (filter: pages.PageFilter) =>
       after === null
-        ? await pageBelow(filter, before, limit, deps)
-        : await pageAbove(filter, after, limit, deps);
+        ? pageBelow(filter, before, limit, deps)
+        : pageAbove(filter, after, limit, deps);
+    const filter = filterOf(query, visit.account_id);
+    const found = await pageOf(filter);
+    // A number of the caller's may look like the beginning of an id.
+    const other = found.ids.length === 0 && filter.call_id === null ? query.id?.trim() : undefined;
+    const { ids, more, reached, isTop } =
+      other === undefined ? found : await pageOf({ ...filter, ...byCall(other) });
     const rows = new Map(
       (await pages.findEntries(deps.db, ids, [visit.account_id])).map((row) => [row.id, row]),
     );
-    const found = ids.flatMap((id) => rows.get(id) ?? []);
     return {
-      data: found.map((row) => entryOf(row, deps.links)),
+      data: ids.flatMap((id) => rows.get(id) ?? []).map((row) => entryOf(row, deps.links)),
       older: more ? (ids.at(-1) ?? null) : (reached?.id ?? null),
       newer: isTop ? null : (ids[0] ?? before),
       looked_to: reached?.created_at ?? null,
@@ -121,14 +126,23 @@ function pairOf(given: string | undefined): Metadata | null {
   return readMetadata({ [name]: value }, 'metadata');
 }
 
-/** The range of all ids that begin with the given text. */
-function idsOf(given: string | undefined): Pick<pages.PageFilter, 'first_id' | 'last_id'> {
-  if (given === undefined) return { first_id: null, last_id: null };
+type Named = Pick<pages.PageFilter, 'first_id' | 'last_id' | 'call_id'>;
+
+/** The range of all ids that begin with the given text; for any other text, a number of a call. */
+function idsOf(given: string | undefined): Named {
+  if (given === undefined) return { first_id: null, last_id: null, call_id: null };
   const text = given.trim().toLowerCase();
   const first_id = `${text}${firstId.slice(text.length)}`;
   const last_id = `${text}${lastId.slice(text.length)}`;
-  if (text.length <= 36 && isUuid(first_id) && isUuid(last_id)) return { first_id, last_id };
-  throw badField('id', 'the id of a request, or its beginning', { reason: 'request_id_invalid' });
+  if (text.length <= 36 && isUuid(first_id) && isUuid(last_id))
+    return { first_id, last_id, call_id: null };
+  if (isCallerId(given.trim())) return byCall(given.trim());
+  const rule = 'the id of a request, its beginning, or the number of a call';
+  throw badField('id', rule, { reason: 'request_id_invalid' });
+}
+
+function byCall(call_id: string): Named {
+  return { first_id: null, last_id: null, call_id };
 }
 
 /** GET /requests/choices: the values by which the list can be filtered. */

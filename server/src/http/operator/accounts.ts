@@ -70,7 +70,7 @@ export const FoundAccount = named(
 export const AccountQuery = object({
   q: optional(
     text(
-      "The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; a payment reference; a key as shown; or a voucher's code, last characters or note.",
+      "The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note.",
       { maxLength: 300 },
     ),
   ),

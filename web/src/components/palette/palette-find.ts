@@ -43,12 +43,25 @@ function scoreOf({ label, note = '', words = '' }: Offer, wanted: string[]): num
   return name.includes(first) ? 2 : 1;
 }
 
-/** A request id, or the beginning of one, in a search text; null if there is none. */
+/**
+ * A request id, or the beginning of one, in a search text; null if there is none. Our number of a
+ * call is the id of its request without dashes.
+ */
 export function idIn(typed: string): string | null {
+  const number = /req_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})/i.exec(
+    typed,
+  );
+  if (number) return number.slice(1).join('-').toLowerCase();
   const whole = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(typed);
   // Fewer than six digits would match the ids of whole days.
   const part = /^[0-9a-f]{6,8}(?:-[0-9a-f-]{0,27})?$/i.exec(typed.trim());
   return (whole ?? part)?.[0].toLowerCase() ?? null;
+}
+
+/** A text that may be a caller's own number of a call: one word with a digit. */
+export function numberIn(typed: string): string | null {
+  const text = typed.trim();
+  return /^(?=.*\d)[!-~]{6,128}$/.test(text) ? text : null;
 }
 
 const most = 5;

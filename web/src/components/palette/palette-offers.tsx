@@ -24,7 +24,7 @@ import type { Account, Me } from '../../api-types.ts';
 import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
 import { languageCodes, languages, setLanguage } from '../../words.ts';
-import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
+import { fitting, idIn, numberIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
 import type { Section } from '../frame/sections.tsx';
 import { useOperatorQuery } from '../../queries.ts';
@@ -168,11 +168,11 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
   ];
 }
 
-/** The account's requests whose ids begin with the text. */
+/** The account's requests whose ids begin with the text, or whose call has this number. */
 function useRequestOffers(account: Account | null, typed: string) {
   const { t } = useTranslation('palette');
   const navigate = useNavigate();
-  const wanted = idIn(typed);
+  const wanted = idIn(typed) ?? numberIn(typed);
   const [id] = useDebouncedValue(wanted, typingMs);
   const { data, isFetching } = useQuery({
     queryKey: ['account', account?.account_id, 'palette', id],

@@ -8,7 +8,12 @@ import { Duration, formatDuration, Usd } from '../../components/text.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { formatUsd } from '../../money.ts';
 import { useKeyNames } from './requests-data.ts';
-import { Facts as FactList, Moments, type Moment } from '../../components/Facts.tsx';
+import {
+  Facts as FactList,
+  Moments,
+  useCallNumbers,
+  type Moment,
+} from '../../components/Facts.tsx';
 import './requests-words.ts';
 
 /** The side column of a request: price, timeline, webhook deliveries. */
@@ -184,12 +189,14 @@ export function MetadataCard({ request }: { request: RequestDetail }) {
 export function Facts({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const keys = useKeyNames();
+  const numbers = useCallNumbers(request);
   const { kind, key_id, created_at, started_at, completed_at } = request;
   const key = keys?.get(key_id);
   const rows: [string, ReactNode][] = [
     [t('kind'), t(`common:kind.${kind}`)],
     [t('key'), keys && (key ? `${key.name} …${key.last4}` : t('requests:unknown_key'))],
     [t('requests:column.duration'), <Duration from={started_at ?? created_at} to={completed_at} />],
+    ...numbers,
   ];
   return (
     <Part title={t('common:facts')}>

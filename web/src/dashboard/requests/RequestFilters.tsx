@@ -60,7 +60,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         label={t('find_id')}
         hint={t('find_id_hint')}
         wrong={t('bad_id')}
-        form={/^[0-9a-f-]{1,36}$/i}
+        form={/^[!-~]{1,128}$/}
         value={search.id}
         onType={(id) => set({ id })}
       />

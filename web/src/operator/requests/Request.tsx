@@ -20,7 +20,12 @@ import { formatUsd } from '../../money.ts';
 import { liveMs } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
-import { Facts as FactList, Moments, type Moment } from '../../components/Facts.tsx';
+import {
+  Facts as FactList,
+  Moments,
+  useCallNumbers,
+  type Moment,
+} from '../../components/Facts.tsx';
 import { leftToRefund, RefundDialog } from './RefundDialog.tsx';
 import './request-words.ts';
 
@@ -264,6 +269,7 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Operato
 function Facts({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const percent = usePercent();
+  const numbers = useCallNumbers(request);
   const { key, upstream, upstream_model: model, deadline_at, progress } = request;
   const { created_at, started_at, completed_at } = request;
   const rows: [string, ReactNode][] = [
@@ -286,6 +292,7 @@ function Facts({ request }: { request: OperatorRequest }) {
   else if (request.delivered_quantity !== null)
     rows.push([t('delivered'), String(request.delivered_quantity)]);
   if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
+  rows.push(...numbers);
   return (
     <Part title={t('common:facts')}>
       <FactList rows={rows} />
