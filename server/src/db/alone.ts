@@ -23,6 +23,8 @@ export interface Wanted {
   schema: number;
   /** False: the database does not have the table of processes yet. */
   registers: boolean;
+  /** Called once with a sentence, if it takes a while. */
+  tell?: (sentence: string) => void;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Wanted {
  */
 export async function findOthers(
   db: Connection,
-  { schema, registers }: Wanted,
+  { schema, registers, tell = () => {} }: Wanted,
   { lapseMs, closeMs }: Patience = usualPatience,
 ): Promise<OtherProcess[]> {
   const first = new Map<string, string | null>();
@@ -42,6 +44,7 @@ export async function findOthers(
     const rows = registers ? await registered(db, schema) : [];
     const found = [...rows, ...(await unregistered(db))];
     const watched = performance.now() - begun;
+    const isFirst = first.size === 0;
     for (const { id, beat } of found) if (!first.has(id)) first.set(id, beat);
     const living = found.filter(({ id, beat }) =>
       beat === null ? watched >= closeMs : first.get(id) !== beat,
@@ -51,17 +54,23 @@ export async function findOthers(
       ({ beat, age_ms }) => beat === null || (age_ms < lapseMs && watched < lapseMs),
     );
     if (unsure.length === 0) return [];
+    if (isFirst)
+      tell(`Waiting up to ${lapseMs / 1000} s for a sign of life: ${namesOf(unsure).join('; ')}`);
     await pause(lookMs);
   }
 }
 
 export function refusalOf(others: OtherProcess[]): string {
-  const lines = others.slice(0, shownMax).map(({ says }) => `- ${says}`);
-  if (others.length > shownMax) lines.push(`- and ${others.length - shownMax} more`);
   return [
     'Processes of another version use this database:',
-    ...lines,
+    ...namesOf(others).map((name) => `- ${name}`),
     'Stop them first: one schema does not serve two versions. If these are not processes of ' +
       'Farebox, run "farebox migrate --ignore-others".',
   ].join('\n');
+}
+
+function namesOf(others: OtherProcess[]): string[] {
+  const names = others.slice(0, shownMax).map(({ says }) => says);
+  if (others.length > shownMax) names.push(`and ${others.length - shownMax} more`);
+  return names;
 }

@@ -115,7 +115,8 @@ export async function migrate(
     const missing = wanted.slice(rows.length);
     if (missing.length > 0 && !options.ignoresOthers) {
       const registers = rows.some(({ name }) => name.endsWith('_versions.sql'));
-      const others = await findOthers(db, { schema: wanted.length, registers }, options.patience);
+      const seen = { schema: wanted.length, registers, tell: warn };
+      const others = await findOthers(db, seen, options.patience);
       // guard: older-process-lives
       if (others.length > 0) throw new SchemaUnfit(refusalOf(others));
     }

@@ -70,8 +70,8 @@ function older() {
 
 describe('whoever migrates', () => {
   const patience = { lapseMs: 400, closeMs: 200 };
-  const look = (db: Database = service.db) =>
-    findOthers(db, { schema: schemaNumber, registers: true }, patience);
+  const look = (db: Database = service.db, tell = (_sentence: string): void => {}) =>
+    findOthers(db, { schema: schemaNumber, registers: true, tell }, patience);
   const pools: Database[] = [];
   afterEach(async () => {
     await Promise.all(pools.splice(0).map((db) => db.close()));
@@ -119,17 +119,24 @@ describe('whoever migrates', () => {
     assert.deepEqual(more, []);
   });
 
-  const dead: [what: string, beatAt: string][] = [
-    ['killed a moment ago', 'now()'],
-    ['killed a minute ago', `now() - interval '1 min'`],
-    ['of a backup, by a clock that was ahead', `now() + interval '1 hour'`],
+  const dead: [what: string, beatAt: string, waits: number][] = [
+    ['killed a moment ago', 'now()', 1],
+    ['killed a minute ago', `now() - interval '1 min'`, 0],
+    ['of a backup, by a clock that was ahead', `now() + interval '1 hour'`, 1],
   ];
-  for (const [what, beatAt] of dead) {
+  for (const [what, beatAt, waits] of dead) {
     test(`does not count a process ${what}`, async () => {
       const process = older();
       await beat(service.db, process);
       await change(`update processes set beat_at = ${beatAt} where id = $1`, [process.id]);
-      assert.deepEqual(await look(), []);
+      const told: string[] = [];
+      assert.deepEqual(await look(service.db, (sentence) => void told.push(sentence)), []);
+      assert.equal(told.length, waits);
+      for (const sentence of told)
+        assert.match(
+          sentence,
+          /^Waiting up to 0\.4 s for a sign of life: serve on web-1, pid 4711/,
+        );
     });
   }
 
