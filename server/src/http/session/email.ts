@@ -71,7 +71,7 @@ export const confirm = openEndpoint(
   async ({ visit, body }, deps) => {
     await throttle(deps, 'e-mail link', networkOf(visit.address), readsOfAddress);
     const id = await changesEmailOf(deps.db, body.token);
-    const here = await findSession(visit, deps.auth);
+    const here = await findSession(visit, deps);
     if (here?.session.person_id !== id) {
       const password = await people.passwordOf(deps.db, id);
       await demandPassword({ id, password }, body.password, deps);
