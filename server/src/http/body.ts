@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { isObject, parseJson } from '../lib/json.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
+import { leftOf } from './call.ts';
 import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { inShare, takeShare } from './overload.ts';
 
@@ -51,9 +52,9 @@ export async function readHeldObject(
 ) {
   demandJson(req, limit);
   // The body's bytes and the values made from them stay in memory until the call is over.
-  const held = holder(req, reply, deps);
+  const held = holder(req, deps);
   const bytes = await readBody(req, limit, held.take, deps);
-  const body = await parseInTurn(bytes, req, deps);
+  const body = await parseInTurn(bytes, req, reply, deps);
   if (!isObject(body))
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
   const take = (more: number) => {
@@ -64,23 +65,24 @@ export async function readHeldObject(
 
 async function parseInTurn(
   bytes: Buffer,
-  { caller }: KeyedRequest,
+  req: KeyedRequest,
+  reply: FastifyReply,
   { parsing, metrics }: HttpDeps,
 ): Promise<unknown> {
   const parse = () => parseJson(bytes, shape);
   if (bytes.length < turnFromBytes) return parse();
-  return inShare(parsing, caller.account_id, 'large bodies', parse, { metrics });
+  const bounds = { metrics, signal: leftOf(req, reply) };
+  return inShare(parsing, req.caller.account_id, 'large bodies', parse, bounds);
 }
 
 /** A form with files. Its bytes count as held until the call is over, or until `release`. */
 export async function readForm(
   req: KeyedRequest,
-  reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<{ parts: FormPart[]; release: () => void }> {
   const boundary = boundaryOf(req);
   demandPlain(req);
-  const held = holder(req, reply, deps);
+  const held = holder(req, deps);
   const body = await readBody(req, { maxBytes: formMaxBytes }, held.take, deps);
   try {
     return { parts: parseForm(body, boundary), release: held.release };
@@ -171,35 +173,41 @@ export async function reading(
 }
 
 /** Counts bytes that a call holds besides its body, until the call is over. */
-export function holdBytes(
-  bytes: number,
-  req: KeyedRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): void {
-  if (!holder(req, reply, deps).take(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
+export function holdBytes(bytes: number, req: KeyedRequest, deps: HttpDeps): void {
+  if (!holder(req, deps).take(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
 }
 
 /**
- * `take` counts bytes until the call is over, or until `release`; false if there is no room for
- * them.
+ * `take` counts bytes until the call's work is over, or until `release`; false if there is no room
+ * for them.
  */
-function holder(req: KeyedRequest, { raw }: FastifyReply, { bodies }: HttpDeps) {
+function holder(req: KeyedRequest, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
   const release = () => {
     bodies.give(account_id, held);
     held = 0;
   };
-  raw.once('close', () => void (req.work ?? Promise.resolve()).then(release, release));
+  req.atEnd.push(release);
   const take = (bytes: number): boolean => {
-    // A closed reply sends no second `close`, so bytes counted now would never be given back.
-    if (raw.destroyed) return true;
     if (!bodies.take(account_id, bytes)) return false;
     held += bytes;
     return true;
   };
   return { take, release };
+}
+
+/**
+ * Runs a call's handler and then gives back what the call held. This does not depend on the caller,
+ * who may leave while the work goes on.
+ */
+export async function toItsEnd<T>(req: FastifyRequest, work: () => Promise<T>): Promise<T> {
+  req.atEnd = [];
+  try {
+    return await work();
+  } finally {
+    for (const release of req.atEnd) release();
+  }
 }
 
 function tooLarge(maxBytes: number, beyond: string): ApiError {
@@ -215,6 +223,7 @@ function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiErr
     const held = bodies.held(owner);
     return new ApiError('rate_limited', {
       message: `The bodies of this account's open calls have ${held} bytes, and this body does not fit beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
+      reason: 'account_share',
       details: { held },
       headers: { 'retry-after': '1' },
     });

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../core/errors.ts';
 import { callerId, callNumber, repeatNumber } from '../core/request/call-number.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { redact } from '../lib/log.ts';
@@ -27,6 +28,7 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
   return {
     caller_id: callerIdOf(req),
     makes(request_id, model_id) {
+      if (reply.raw.destroyed) throw nobodyWaits();
       req.model_id = model_id;
       rename(callNumber(request_id));
     },
@@ -35,4 +37,19 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
       if (replayed) rename(repeatNumber(request_id, own));
     },
   };
+}
+
+/** Fires when the caller has left, or has its reply. */
+export function leftOf(req: FastifyRequest, { raw }: FastifyReply): AbortSignal {
+  if (req.left) return req.left;
+  const left = new AbortController();
+  const leave = () => left.abort(nobodyWaits());
+  if (raw.destroyed) leave();
+  else raw.once('close', leave);
+  req.left = left.signal;
+  return left.signal;
+}
+
+function nobodyWaits(): ApiError {
+  return new ApiError('capacity_unavailable', { message: 'Nobody waits.', expected: true });
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../core/errors.ts';
 import { addOwnBy } from '../lib/metrics.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import { leftOf } from './call.ts';
 import type { HttpDeps } from './deps.ts';
 import { inShare } from './overload.ts';
 
@@ -100,16 +100,5 @@ export function inSum<T>(
 
 function bounds(req: FastifyRequest, reply: FastifyReply, { metrics }: HttpDeps) {
   if (req.method !== 'GET' && req.method !== 'HEAD') return { metrics };
-  req.left ??= leaving(reply);
-  return { metrics, signal: req.left };
-}
-
-/** Fires when the caller has left, or has its reply. */
-function leaving({ raw }: FastifyReply): AbortSignal {
-  const left = new AbortController();
-  const leave = () =>
-    left.abort(new ApiError('capacity_unavailable', { message: 'Nobody waits.', expected: true }));
-  if (raw.destroyed) leave();
-  else raw.once('close', leave);
-  return left.signal;
+  return { metrics, signal: leftOf(req, reply) };
 }

@@ -140,6 +140,8 @@ declare module 'fastify' {
     left?: AbortSignal;
     /** Gives the call's slot to another call, because this one only waits from now on. */
     yieldSlot: () => void;
+    /** Called when the call's work is over, whether or not the caller is still there. */
+    atEnd: (() => void)[];
     /** The key's holder, once the key was accepted. */
     caller?: Spender;
     /** The operator key, once it was accepted. */
@@ -158,10 +160,6 @@ export type KeyedRequest = FastifyRequest & {
   caller: Spender;
   /** Streams of the call end when this key or person loses access. */
   grant: Grant;
-  /**
-   * Work that continues after the caller has left; until it ends, the bytes of the body are held.
-   */
-  work?: Promise<unknown>;
 };
 
 /** A call whose operator key was accepted. */

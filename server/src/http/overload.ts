@@ -23,6 +23,7 @@ export function takeShare(
   if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
   throw new ApiError('rate_limited', {
     message: `You have ${held} ${what} on this server, the most that your share allows now. Nothing was charged; wait until one has ended, and retry with backoff.`,
+    reason: 'account_share',
     details: { held },
     headers: { 'retry-after': '1' },
   });

@@ -13,6 +13,7 @@ import type { Why } from '../core/reasons.ts';
 import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
+import { toItsEnd } from './body.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
@@ -83,8 +84,8 @@ export function createServer(
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
   );
-  app.decorateRequest('yieldSlot').decorateRequest('caller').decorateRequest('operator');
-  app.decorateRequest('made').decorateRequest('left').decorateRequest('owner');
+  for (const name of ['yieldSlot', 'caller', 'operator', 'made', 'left', 'owner', 'atEnd'])
+    app.decorateRequest(name);
   const { trustedProxies } = deps.settings;
   app.decorateRequest('address', {
     getter() {
@@ -286,7 +287,7 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
     },
     handler: (req, reply) => {
       if (!isKeyed(req)) throw new Error('a keyed call reached its handler without a key');
-      return route.handler(req, reply);
+      return toItsEnd(req, () => route.handler(req, reply));
     },
   };
 }

@@ -8,11 +8,9 @@ import { traces } from '../kit/traces.ts';
 
 let service: Service;
 let greedy: TestAccount;
-let other: TestAccount;
 before(async () => {
-  service = await startService({ times: { shareWaitMs: 100 } });
+  service = await startService({ times: { shareWaitMs: 200 } });
   greedy = await service.account({ usd: 0 });
-  other = await service.account({ usd: 0 });
 });
 after(async () => {
   await service.audit();
@@ -39,6 +37,7 @@ const doors: [path: string, body: object, status: number][] = [
 describe('large bodies of one account', () => {
   for (const [path, body, status] of doors) {
     test(`to ${path} that end with ${status} wait for their share, those of others do not`, async () => {
+      const other = await service.account({ usd: 0 });
       const earlier = await traces(service);
       const post = ({ key }: TestAccount, sent: object) =>
         service.call('POST', path, { key, body: sent });

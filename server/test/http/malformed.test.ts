@@ -123,7 +123,12 @@ describe('a sender who leaves while the key is looked up', () => {
     const body = new PassThrough().destroy();
     await once(body, 'close');
     const given = { 'content-type': 'application/json' };
-    const req = { headers: given, body, caller: { account_id: 'a' } } as unknown as KeyedRequest;
+    const req = {
+      headers: given,
+      body,
+      caller: { account_id: 'a' },
+      atEnd: [],
+    } as unknown as KeyedRequest;
     const reply = { raw: new PassThrough() } as unknown as FastifyReply;
     const settings = { times: { bodyMs: 3_600_000 } };
     const budgets = { bodies: createBudget(100, 100), reading: createBudget(2, null) };

@@ -1,5 +1,6 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { toItsEnd } from '../body.ts';
 import { ofCall } from '../database-share.ts';
 import { pagesDir } from './pages.ts';
 import type { Need } from './endpoint.ts';
@@ -35,9 +36,11 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
         await judge(route.need, req, reply, ofCall(req, reply, deps));
       },
       handler: (req, reply) =>
-        typeof route.handler === 'function'
-          ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
-          : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
+        toItsEnd(req, async () =>
+          typeof route.handler === 'function'
+            ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
+            : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
+        ),
     });
   }
 }

@@ -39,7 +39,10 @@ export interface WantedJob {
 export interface MakingCall {
   /** The caller's own number; null: none. */
   caller_id: string | null;
-  /** Names the call after the request that it tries to make. */
+  /**
+   * Names the call after the request that it tries to make. Throws if the caller has left, so that
+   * nothing is reserved that nobody waits for.
+   */
   makes(request_id: string, model_id: string): void;
   /** The call made this request, or repeats the call that did. */
   made(request: { request_id: string; replayed: boolean }): void;

@@ -112,8 +112,7 @@ async function answerCall(
   const { req, reply, dialect } = shown;
   const prepared = await prepareChat(call, req.caller, deps);
   // As base64 each file is a third larger.
-  if (prepared.file_bytes > 0)
-    holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
+  if (prepared.file_bytes > 0) holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, deps);
   // If the key or person loses access, the call is treated as if the caller had left: what was
   // delivered is charged.
   const leave = req.grant && deps.streamGrants.join(req.grant, () => reply.raw.destroy());
@@ -127,8 +126,7 @@ async function answerCall(
         const unread = dialect.ignored?.(call.body) ?? [];
         const ignored = [...unread, ...ignoredFields(run, deps.upstreams)];
         if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
-        req.work = held(begin(shown, run, deps), deps.chats);
-        return await req.work;
+        return await held(begin(shown, run, deps), deps.chats);
       }
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its Idempotency-Key, so this call takes over.

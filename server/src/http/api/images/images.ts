@@ -113,7 +113,7 @@ async function received(
   deps: HttpDeps,
 ): Promise<FormCall & { release: () => void }> {
   if (door === 'edits' && isForm(req)) {
-    const { parts, release } = await readForm(req, reply, deps);
+    const { parts, release } = await readForm(req, deps);
     return { ...readFormCall(parts, deps), release };
   }
   if (door === 'generations') {

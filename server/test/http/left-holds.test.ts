@@ -1,0 +1,259 @@
+import { connect } from 'node:net';
+import { after, afterEach, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type CallOptions, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+
+/**
+ * The bytes of a call are counted until its work is over, whether or not its caller is still there.
+ * The share of an account is 4 MiB, so it has room for four large calls.
+ */
+
+const large = 'x'.repeat(1_000_000);
+const url = 'https://slow.farebox-test.org/a.png';
+const picture = { type: 'image_url', image_url: { url } };
+const text = { type: 'text', text: large };
+const messages = [{ role: 'user', content: [text, picture] }];
+const block = { type: 'image', source: { type: 'url', url } };
+const blocks = [{ role: 'user', content: [text, block] }];
+const input = [
+  {
+    role: 'user',
+    content: [
+      { type: 'input_text', text: large },
+      { type: 'input_image', image_url: url },
+    ],
+  },
+];
+const job = { prompt: 'x', image_url: url, note: large };
+
+/** Calls that look an address up before they do anything else. */
+const calls: [path: string, body: object][] = [
+  ['/v1/chat/completions', { model: 'fake/chat', messages, max_tokens: 5 }],
+  ['/v1/messages', { model: 'fake/chat', messages: blocks, max_tokens: 5 }],
+  ['/v1/messages/count_tokens', { model: 'fake/chat', messages: blocks }],
+  ['/v1/responses', { model: 'fake/chat', input }],
+  ['/v1/queue/fake/image', job],
+  ['/v1/images/generations', { model: 'fake/image', ...job }],
+  [
+    '/v1/images/edits',
+    { model: 'fake/image', images: [{ image_url: url }], prompt: 'x', note: large },
+  ],
+  ['/fal/queue.fal.run/fake/image', job],
+  ['/fal/fal.run/fake/image', job],
+];
+/** Repeated with an Idempotency-Key, too. */
+const isRepeated = (path: string) => /chat|queue\/fake/.test(path);
+const small = { model_id: 'fake/image', input: { prompt: 'x' } };
+/** As large as the others; answered at once. */
+const plain = { ...small, input: { ...small.input, note: large } };
+
+let service: Service;
+let account: TestAccount;
+let other: TestAccount;
+let asked = 0;
+let gate = Promise.withResolvers<string[]>();
+before(async () => {
+  service = await startService({
+    env: { FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024) },
+    lookup: () => {
+      asked += 1;
+      return gate.promise;
+    },
+  });
+  account = await service.account();
+  other = await service.account();
+});
+afterEach(() => {
+  open();
+  gate = Promise.withResolvers();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+/** Answers all look-ups. */
+const open = () => gate.resolve(['93.184.216.34']);
+
+const post = (path: string, body: object, { key = account.key, ...more }: CallOptions = {}) =>
+  service.call('POST', path, { key, body, ...more });
+
+/** Makes four calls and leaves while the address is looked up. */
+async function leave(path: string, body: object, idempotency_key?: string) {
+  const gone = new AbortController();
+  const earlier = asked;
+  const left = [1, 2, 3, 4].map((n) => {
+    const headers = idempotency_key && {
+      headers: { 'idempotency-key': `${idempotency_key}-${n}` },
+    };
+    const reply = post(path, body, { ...headers, signal: gone.signal });
+    return assert.rejects(
+      reply.then(({ text }) => assert.equal(text, 'no answer')),
+      { name: 'AbortError' },
+    );
+  });
+  await until('the address is looked up', () => asked === earlier + 4);
+  gone.abort();
+  await Promise.all(left);
+  await noticed();
+}
+
+const noticed = () =>
+  until('the service has noticed', () => service.app.metrics.counts.inFlight === 0);
+
+async function assertHeld(): Promise<void> {
+  const refused = assertRefused(await post('/v1/estimate', plain), 'rate_limited');
+  assert.ok(refused.details.held >= 4_000_000, JSON.stringify(refused));
+  assert.equal((await post('/v1/estimate', small)).status, 200);
+  assert.equal((await post('/v1/estimate', plain, { key: other.key })).status, 200);
+}
+
+const assertFree = () =>
+  until('the bytes are free', async () => (await post('/v1/estimate', plain)).status === 200);
+
+const assertSettled = () =>
+  until('nothing is reserved', async () => (await service.balance(account)).reserved === 0n);
+
+describe('a caller who leaves during the address check', () => {
+  for (const [path, body] of calls)
+    for (const key of [undefined, ...(isRepeated(path) ? [`left-${path}`] : [])]) {
+      const kept = key === undefined ? '' : ' with an Idempotency-Key';
+      test(`of ${path}${kept} holds the bytes until it is over, and nothing is reserved`, async () => {
+        const earlier = await traces(service);
+        await leave(path, body, key);
+        await assertHeld();
+        open();
+        await assertFree();
+        assert.deepEqual(await traces(service), earlier);
+      });
+    }
+
+  test('40 times holds no more than the share of the account', async () => {
+    const earlier = await traces(service);
+    const [path, body] = calls[0]!;
+    const lookedUp = asked;
+    await leave(path, body);
+    const gone = new AbortController();
+    const more = Array.from({ length: 36 }, () => post(path, body, { signal: gone.signal }));
+    for (const reply of await Promise.all(more)) assertRefused(reply, 'rate_limited');
+    assert.equal(asked, lookedUp + 4);
+    assert.equal((await post('/v1/estimate', plain, { key: other.key })).status, 200);
+    open();
+    await assertFree();
+    assert.deepEqual(await traces(service), earlier);
+  });
+});
+
+test('the next call with the same Idempotency-Key is the first one', async () => {
+  const [path, body] = calls[0]!;
+  await leave(path, body, 'again');
+  open();
+  await assertFree();
+  const reply = await post(path, body, { headers: { 'idempotency-key': 'again-1' } });
+  assert.equal(reply.status, 200, reply.text);
+  assert.equal(reply.headers.get('idempotent-replayed'), null);
+});
+
+describe('a caller who leaves', () => {
+  const chat = { model: 'fake/chat', messages: [{ role: 'user', content: large }], max_tokens: 5 };
+
+  /** Makes four chat calls and leaves once they have all `arrived`. */
+  async function leaveOnce(arrived: () => Promise<boolean> | boolean, body: object = chat) {
+    const gone = new AbortController();
+    const left = [1, 2, 3, 4].map(() =>
+      post('/v1/chat/completions', body, { signal: gone.signal }).catch(() => null),
+    );
+    await until('the calls have come so far', arrived);
+    gone.abort();
+    await Promise.all(left);
+    await noticed();
+  }
+
+  test('in the middle of the body holds nothing afterwards', async () => {
+    const { hostname, port } = new URL(service.base);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n` +
+        `content-type: application/json\r\ncontent-length: 9000000\r\n\r\n"${large.repeat(4)}`,
+    );
+    await until('the bytes are held', async () => {
+      return (await post('/v1/estimate', plain)).status === 429;
+    });
+    socket.destroy();
+    await assertFree();
+  });
+
+  test('during the reservation holds the bytes until it is made and released', async () => {
+    const released = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const lock = service.db.tx(async (tx) => {
+      await tx.run(
+        rawSql('select 1 from balances where account_id = $1 for update', [account.account_id]),
+      );
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
+    const earlier = await service.balance(account);
+    const asked = service.fake.chats.length;
+    const body = { ...chat, messages: [{ role: 'user', content: [text, picture] }] };
+    open();
+    await leaveOnce(async () => {
+      const waiting = rawSql(`select count(*) as n from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`);
+      const [row] = await service.db.run<{ n: bigint }>(waiting);
+      return row!.n > 0n;
+    }, body);
+    released.resolve();
+    await lock;
+    await assertFree();
+    await assertSettled();
+    assert.deepEqual(await service.balance(account), earlier);
+    assert.equal(service.fake.chats.length, asked);
+  });
+
+  test('while the model answers holds the bytes until it has', async () => {
+    for (const stream of [false, true]) {
+      const answered = Promise.withResolvers<void>();
+      let atModel = 0;
+      service.fake.behave.chat = async () => {
+        atModel += 1;
+        await answered.promise;
+        return { outcome: 'rejected', message: 'no' };
+      };
+      await leaveOnce(() => atModel === 4, { ...chat, stream });
+      await assertHeld();
+      answered.resolve();
+      await assertFree();
+      service.fake.behave = {};
+    }
+    await assertSettled();
+  });
+
+  test('in the middle of a stream holds the bytes until it is settled', async () => {
+    const ended = Promise.withResolvers<void>();
+    let begun = 0;
+    const chunk = (content: string, finish_reason: string | null) => ({
+      choices: [{ index: 0, delta: { content }, finish_reason }],
+    });
+    service.fake.behave.chat = async () => ({
+      outcome: 'stream',
+      chunks: (async function* () {
+        yield chunk('he', null);
+        begun += 1;
+        await ended.promise;
+        yield { ...chunk('llo', 'stop'), usage: { prompt_tokens: 5, completion_tokens: 2 } };
+      })(),
+    });
+    await leaveOnce(() => begun === 4, { ...chat, model: 'fake/drain/chat', stream: true });
+    await assertHeld();
+    ended.resolve();
+    await assertFree();
+    service.fake.behave = {};
+    await assertSettled();
+  });
+});
