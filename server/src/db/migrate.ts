@@ -124,6 +124,7 @@ export async function migrate(
       await session.query('begin');
       // Transactions of an older process end before the migration counts what they wrote, and
       // later ones see its number and are refused. Each one locks a balance or writes a request.
+      // guard: migration-waits-for-writers
       if (migration.number > 1)
         await session.query('lock table balances, requests in exclusive mode');
       await session.query(migration.text);

@@ -28,6 +28,7 @@ export const guards: Tests = {
   },
   'test/db/processes.test.ts': {
     'older-process-lives': 'is refused with their names',
+    'migration-waits-for-writers': 'waits for transactions that hold money',
     'outdated-takes-no-calls': 'refuses calls with the reason',
   },
   'test/operations/submit.test.ts': {

@@ -191,11 +191,23 @@ describe('whoever migrates', () => {
     assert.deepEqual(await looking, []);
   });
 
-  test('is refused with their names, changes nothing, and may insist', async () => {
-    const undone = await service.db.run<{ number: number; name: string; sha256: string }>(
+  /** Runs `work` on a database without the migrations from this table of processes on. */
+  async function undone(work: () => Promise<void>): Promise<void> {
+    const rows = await service.db.run<{ number: number; name: string; sha256: string }>(
       rawSql('delete from migrations where number >= 34 returning number, name, sha256'),
     );
     try {
+      await work();
+    } finally {
+      for (const { number, name, sha256 } of rows)
+        await change('insert into migrations values ($1, $2, $3)', [number, name, sha256]);
+    }
+  }
+  // A file cannot be applied a second time, so it was tried.
+  const tried = /already exists/;
+
+  test('is refused with their names, changes nothing, and may insist', () =>
+    undone(async () => {
       await connected('farebox serve');
       await assert.rejects(migrate(service.db, { patience }), (error) => {
         assert.ok(error instanceof SchemaUnfit);
@@ -203,16 +215,21 @@ describe('whoever migrates', () => {
         assert.match(error.message, /farebox migrate --ignore-others/);
         return true;
       });
-      // A file cannot be applied a second time, so it was tried.
-      await assert.rejects(
-        migrate(service.db, { patience, ignoresOthers: true }),
-        /already exists/,
-      );
-    } finally {
-      for (const { number, name, sha256 } of undone)
-        await change('insert into migrations values ($1, $2, $3)', [number, name, sha256]);
-    }
-  });
+      await assert.rejects(migrate(service.db, { patience, ignoresOthers: true }), tried);
+    }));
+
+  test('waits for transactions that hold money, or would not count what they write', () =>
+    undone(async () => {
+      const waiting = () =>
+        change(`select from pg_locks l where relation = 'balances'::regclass and not granted`);
+      let migrating: Promise<void> | undefined;
+      await service.db.tx(async (tx) => {
+        await tx.run(rawSql('select from balances for update'));
+        migrating = assert.rejects(migrate(service.db, { ignoresOthers: true }), tried);
+        await until('it waits', async () => (await waiting()).length === 1);
+      });
+      await migrating;
+    }));
 });
 
 describe('a process whose database another version migrates', () => {
