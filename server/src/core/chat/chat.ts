@@ -1,6 +1,6 @@
 import { isCount, isObject, itemsOf, objectOf } from '../../lib/json.ts';
 import { badField, badRequest } from '../bad-request.ts';
-import { readMessages } from './chat-messages.ts';
+import { messagesMax, readMessages } from './chat-messages.ts';
 import {
   boolean,
   integer,
@@ -27,7 +27,7 @@ export interface ChatLimits {
   messages_max: number;
 }
 
-export const chatLimits: ChatLimits = { messages_max: 10_000 };
+export const chatLimits: ChatLimits = { messages_max: messagesMax };
 
 export interface Chat {
   model: string;

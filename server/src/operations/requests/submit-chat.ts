@@ -85,15 +85,18 @@ export async function quoteChat(
   return { model, ...ceiling(chat, files, model, caller) };
 }
 
-/** An estimate of the prompt's tokens. Nothing is reserved, and the model is not asked. */
+/**
+ * An estimate of the prompt's tokens, at most the model's context window. Nothing is reserved, and
+ * the model is not asked.
+ */
 export async function countPrompt(
   body: unknown,
   caller: Pick<Spender, 'account_id' | 'models'>,
   deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'catalog' | 'storage'>,
 ): Promise<number> {
-  const { chat } = readChat(body, caller, deps.catalog());
+  const { chat, model } = readChat(body, caller, deps.catalog());
   const { files } = await chatFiles(chat, caller.account_id, deps);
-  return countPromptTokens({ ...chat.body, files }, Infinity);
+  return countPromptTokens({ ...chat.body, files }, model.context_tokens);
 }
 
 function readChat(
