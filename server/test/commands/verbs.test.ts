@@ -616,7 +616,7 @@ describe('beside a running service', () => {
   });
 
   const refusals: Refusal[] = [
-    [['account', 'create', 'nobody'], /"nobody" is not an e-mail address/],
+    [['account', 'create', 'nobody'], /not a usable e-mail address/],
     [['account', 'create', 'TAKEN@example.com'], /already an account for taken@example\.com/],
     [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is not an amount in USD/],
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
