@@ -19,12 +19,21 @@ export interface Faults {
   words: number | null;
   /** Chat only: the usage says that this many prompt tokens were read from a cache. */
   cachedTokens: number | null;
-  /** Chat only: names of the tools to call. */
-  tools: string[];
+  /** Chat only: the tools to call. */
+  tools: ToolWord[];
   /** Chat only: no tool is called. */
   noTool: boolean;
 }
 
+/** `sandbox:tool=NAME`, or `sandbox:tool=NAME{…}` with arguments. */
+export interface ToolWord {
+  /** `*`: all tools. */
+  name: string;
+  /** The JSON after the name, unchecked; null if there is none. */
+  args: string | null;
+}
+
+const argsMaxLength = 16 * 1024;
 const slowSecondsMax = 7200;
 const wordsMax = 20_000;
 const cachedTokensMax = 1_000_000;
@@ -37,7 +46,6 @@ export function faultsIn(prompt: unknown): Faults {
     found.set(word!.toLowerCase(), value ?? '');
   const numberOf = (word: string, most: number): number | null =>
     found.get(word) ? Math.min(most, Number(found.get(word))) : null;
-  const tools = [...text.matchAll(/\bsandbox:tool=([\w-]{1,64})/gi)].map(([, name]) => name!);
   return {
     fail: found.has('fail'),
     reject: found.has('reject'),
@@ -50,7 +58,33 @@ export function faultsIn(prompt: unknown): Faults {
     slowSeconds: numberOf('slow', slowSecondsMax),
     words: numberOf('words', wordsMax),
     cachedTokens: numberOf('cached', cachedTokensMax),
-    tools: [...new Set(tools)].slice(0, toolsMax),
+    tools: toolWords(text),
     noTool: found.has('no-tool'),
   };
+}
+
+/** Each different word once. */
+function toolWords(text: string): ToolWord[] {
+  const words = new Map<string, ToolWord>();
+  const pattern = /\bsandbox:tool=([\w-]{1,64}|\*)/gi;
+  for (let found; words.size < toolsMax && (found = pattern.exec(text));) {
+    const args = objectAt(text, pattern.lastIndex);
+    pattern.lastIndex += args?.length ?? 0;
+    words.set(`${found[1]}${args}`, { name: found[1]!, args });
+  }
+  return [...words.values()];
+}
+
+/** The text of the JSON object that begins here, up to its last brace; null if none begins here. */
+function objectAt(text: string, from: number): string | null {
+  if (text[from] !== '{') return null;
+  const rest = text.slice(from, from + argsMaxLength);
+  let depth = 0;
+  // Texts are matched as a whole, so that braces inside them do not count.
+  for (const { 0: part, index } of rest.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (part === '{') depth++;
+    else if (part === '}') depth--;
+    if (depth === 0) return rest.slice(0, index + part.length);
+  }
+  return rest;
 }

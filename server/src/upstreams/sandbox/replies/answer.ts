@@ -2,7 +2,8 @@ import { isObject } from '../../../lib/json.ts';
 import type { Json } from '../../../lib/json.ts';
 import { hashText, pick, randomFrom } from '../random.ts';
 import { sampleOf } from './sample-json.ts';
-import { listOf, toolResults } from './tools.ts';
+import { lastUserText, listOf, partsOf, textOf } from './texts.ts';
+import { toolResults } from './tools.ts';
 import { countTokens } from './tokens.ts';
 
 /** The sandbox's answer: a few sentences that show the input it received. */
@@ -23,12 +24,6 @@ export function promptTokens(messages: unknown, enough: number = Infinity): numb
     count += imageTokens * imagesIn(message);
   }
   return count;
-}
-
-/** Text of the last message of role `user`; empty if there is none. */
-export function lastUserText(messages: unknown): string {
-  const last = listOf(messages).findLast((message) => message.role === 'user');
-  return last ? textOf(last.content) : '';
 }
 
 /** The reply's text. The same model, messages and options give the same text. */
@@ -93,18 +88,6 @@ function counted(count: number, noun: string): string {
 
 function imagesIn({ content }: Json): number {
   return partsOf(content).filter(({ type }) => type === 'image_url').length;
-}
-
-function partsOf(content: unknown): Json[] {
-  return Array.isArray(content) ? listOf(content) : [];
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return partsOf(content)
-    .map(({ text }) => (typeof text === 'string' ? text : ''))
-    .join(' ')
-    .trim();
 }
 
 function shorten(text: string): string {

@@ -4,9 +4,10 @@ import { completionFromChunks } from '../../../core/chat/completion.ts';
 import type { ChatCall, ChatOutcome } from '../../upstream.ts';
 import { faultsIn } from '../faults.ts';
 import type { Faults } from '../faults.ts';
-import { composeReply, lastUserText, promptTokens } from './answer.ts';
+import { composeReply, promptTokens } from './answer.ts';
+import { lastUserText } from './texts.ts';
 import { countTokens, tokenise } from './tokens.ts';
-import { toolCalls, unknownTool, type ToolCall } from './tools.ts';
+import { toolCalls, wrongTool, type ToolCall } from './tools.ts';
 
 /** Chat in OpenAI's form: deterministic, with true usage, and with faults on request. */
 
@@ -65,15 +66,15 @@ function refusalOf(faults: Faults): ChatOutcome | null {
 }
 
 /**
- * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word for a tool
- * that the call does not offer.
+ * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word that does not
+ * fit the offered tools.
  */
 function rejectionOf(call: ChatCall, faults: Faults, tokens: number): ChatOutcome | null {
   const most = call.context_tokens;
   const message =
     tokens > most
       ? `The messages have more than ${most} tokens, the most that the model takes.`
-      : unknownTool(call.body, faults);
+      : wrongTool(call.body, faults);
   return message === null ? null : { outcome: 'rejected', message };
 }
 

@@ -1,14 +1,16 @@
 import { isCount, isObject } from '../../../lib/json.ts';
 import type { Json } from '../../../lib/json.ts';
 import { fieldOf } from '../../../lib/unknown.ts';
+import type { ValueFor } from './tool-values.ts';
 
 /**
  * A value that fits a caller's JSON Schema, the same value every time. `pattern`, `not` and
  * conditions are ignored. The schema is untrusted, so depth, size and lengths are limited; for a
- * schema beyond the limits the value may not fit.
+ * schema beyond the limits the value may not fit. With `valueFor` it is as small as it may be:
+ * optional fields are left out, what may be null is null, and `valueFor` chooses the other values.
  */
-export function sampleOf(schema: unknown): unknown {
-  return sample(schema, { root: schema, left: valuesMax, name: 'value', nth: 0 }, 0);
+export function sampleOf(schema: unknown, valueFor: ValueFor | null = null): unknown {
+  return sample(schema, { root: schema, left: valuesMax, name: 'value', nth: 0, valueFor }, 0);
 }
 
 const valuesMax = 5_000;
@@ -31,6 +33,7 @@ interface Place {
   name: string;
   /** Position in a list; makes the list's items differ. */
   nth: number;
+  valueFor: ValueFor | null;
 }
 
 const formats: Record<string, (nth: number) => string> = {
@@ -50,6 +53,7 @@ const formats: Record<string, (nth: number) => string> = {
 function sample(given: unknown, place: Place, depth: number): unknown {
   const schema = resolved(given, place.root);
   if (!isObject(schema) || depth > depthMax || place.left-- <= 0) return null;
+  if (place.valueFor && mayBeNull(schema, place.root)) return null;
   if ('const' in schema) return schema.const;
   for (const listed of [schema.enum, schema.examples])
     if (Array.isArray(listed) && listed.length > 0) return listed[place.nth % listed.length];
@@ -61,7 +65,15 @@ function sample(given: unknown, place: Place, depth: number): unknown {
   return ofType(typeOf(schema, depth), schema, place, depth);
 }
 
+function mayBeNull(schema: Json, root: unknown): boolean {
+  if (Array.isArray(schema.type)) return schema.type.includes('null');
+  const choices: unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray);
+  return choices?.some((choice) => fieldOf(resolved(choice, root), 'type') === 'null') ?? false;
+}
+
 function ofType(type: unknown, schema: Json, place: Place, depth: number): unknown {
+  const own = schema.format === undefined ? place.valueFor?.(place.name, type) : undefined;
+  if (own !== undefined) return bounded(own, schema);
   switch (type) {
     case 'object':
       return objectOf(schema, place, depth);
@@ -84,7 +96,8 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const all = Object.keys(properties);
   spend(place, all.length + required.size);
-  const fields = all.filter((field) => depth < optionalDepthMax || required.has(field));
+  const isFull = depth < optionalDepthMax && place.valueFor === null;
+  const fields = all.filter((field) => isFull || required.has(field));
   const entries: [string, unknown][] = [];
   for (const field of fields) {
     if (place.left <= 0) break;
@@ -114,6 +127,18 @@ function within(place: Place, schema: unknown, depth: number, name: string, nth:
   const value = sample(schema, inner, depth + 1);
   place.left = inner.left;
   return value;
+}
+
+/** A chosen value within the bounds of its schema. */
+function bounded(value: unknown, schema: Json): unknown {
+  if (typeof value === 'number')
+    return Math.min(
+      Math.max(value, finite(schema.minimum) ?? value),
+      finite(schema.maximum) ?? value,
+    );
+  if (typeof value !== 'string') return value;
+  const least = Math.min(boundOf(schema.minLength) ?? 0, lengthMax);
+  return value.padEnd(least, '.').slice(0, boundOf(schema.maxLength) ?? lengthMax);
 }
 
 function numberOf(schema: Json, nth: number, whole: boolean): number {
@@ -218,7 +243,7 @@ function typeOf(schema: Json, depth: number): unknown {
 }
 
 /** The target of a `$ref` inside the same schema. */
-function resolved(schema: unknown, root: unknown): unknown {
+export function resolved(schema: unknown, root: unknown): unknown {
   let found = schema;
   for (let i = 0; i < refsMax && isObject(found) && typeof found.$ref === 'string'; i++) {
     const { $ref, ...beside } = found;

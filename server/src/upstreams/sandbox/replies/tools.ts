@@ -1,7 +1,10 @@
 import { isObject, objectOf } from '../../../lib/json.ts';
 import type { Json } from '../../../lib/json.ts';
-import type { Faults } from '../faults.ts';
+import type { Faults, ToolWord } from '../faults.ts';
+import { misfit } from './misfit.ts';
 import { sampleOf } from './sample-json.ts';
+import { valuesFor } from './tool-values.ts';
+import { lastUserText, listOf } from './texts.ts';
 
 /** Decides which tools of a chat call the sandbox calls, and with what arguments. */
 
@@ -16,33 +19,72 @@ export interface ToolCall {
 const callsMax = 16;
 
 /**
- * The tool calls of this reply; none if the reply is a text. A tool that was called since the last
- * user message is called again only if `tool_choice` demands a call.
+ * The tool calls of this reply; none if the reply is a text. As most models do, the sandbox calls
+ * one tool even if it may call several; words in the message ask for more. A tool that was called
+ * since the last user message is called again only if `tool_choice` demands a call.
  */
 export function toolCalls(body: Json, { tools: words, noTool, words: length }: Faults): ToolCall[] {
   const { required, offered } = choiceOf(body);
   if (offered.length === 0 || noTool || length !== null) return [];
   const called = calledTools(body.messages);
-  const isParallel = body.parallel_tool_calls === true || words.length > 1;
-  const wanted = words.length > 0 ? words : required || isParallel ? offered.map(nameOf) : [];
-  const first = called.length === 0 ? offered.slice(0, 1).map(nameOf) : [];
-  const names = wanted.length > 0 ? wanted : first;
-  const pending = names.filter((name) => !called.includes(name));
-  const now = pending.length > 0 || !required ? pending : names.slice(-1);
-  const together = isParallel && body.parallel_tool_calls !== false;
-  return now.slice(0, together ? callsMax : 1).flatMap((name) => {
-    const tool = offered.find((each) => nameOf(each) === name);
-    return tool ? [callOf(tool)] : [];
+  const all = offered.map((tool): ToolWord => ({ name: nameOf(tool), args: null }));
+  const asked = words.flatMap((word) => (word.name === '*' ? all : [word]));
+  const usual = called.length === 0 ? all.slice(0, 1) : [];
+  const wanted = asked.length > 0 ? asked : required ? all : usual;
+  const pending = without(wanted, called);
+  const now = pending.length > 0 || !required ? pending : wanted.slice(-1);
+  const together = asked.length > 1 && body.parallel_tool_calls !== false;
+  return now.slice(0, together ? callsMax : 1).flatMap((word) => {
+    const tool = offered.find((each) => nameOf(each) === word.name);
+    return tool ? [callOf(tool, word, lastUserText(body.messages))] : [];
   });
 }
 
-/** The error if a word of the message names a tool that the call does not offer; otherwise null. */
-export function unknownTool(body: Json, { tools: words }: Faults): string | null {
-  const known = listOf(body.tools).map(nameOf);
-  const unknown = words.find((name) => !known.includes(name));
-  if (unknown === undefined) return null;
-  const offered = known.length > 0 ? `Offered: ${known.join(', ')}.` : 'No tools are offered.';
-  return `sandbox:tool=${unknown} names a tool that this call does not offer. ${offered}`;
+/** The words without one for each call of the same tool. */
+function without(words: ToolWord[], called: string[]): ToolWord[] {
+  const left = [...called];
+  return words.filter(({ name }) => {
+    const at = left.indexOf(name);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
+/**
+ * The error if a word of the message names a tool that the call does not offer, or arguments that
+ * the tool does not take; otherwise null.
+ */
+export function wrongTool(body: Json, { tools: words }: Faults): string | null {
+  const tools = listOf(body.tools);
+  for (const word of words) {
+    const tool = tools.find((each) => nameOf(each) === word.name);
+    if (tool === undefined && word.name !== '*') {
+      const known = tools.map(nameOf).join(', ');
+      const offered = known === '' ? 'No tools are offered.' : `Offered: ${known}.`;
+      return `sandbox:tool=${word.name} names a tool that this call does not offer. ${offered}`;
+    }
+    const fault = word.args === null ? null : argsFault(tool, word.args);
+    if (fault !== null) return `sandbox:tool=${word.name}{…} has wrong arguments: ${fault}.`;
+  }
+  return null;
+}
+
+function argsFault(tool: Json | undefined, text: string): string | null {
+  if (tool === undefined || isObject(tool.custom)) return 'this word takes none';
+  const args = readArgs(text);
+  if (args === null) return 'they are not a JSON object';
+  const { parameters = {} } = objectOf(tool.function);
+  // The fields that are left out get values of the sandbox.
+  return misfit({ ...objectOf(parameters), required: [] }, args, parameters);
+}
+
+function readArgs(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The tools' answers since the last user message, with the names of the tools. */
@@ -71,12 +113,13 @@ function choiceOf({ tools, tool_choice: choice }: Json): Choice {
   };
 }
 
-function callOf(tool: Json): ToolCall {
+function callOf(tool: Json, word: ToolWord, message: string): ToolCall {
   const name = nameOf(tool);
   if (isObject(tool.custom)) return { type: 'custom', name, input: `sandbox ${name}` };
   const { parameters = {} } = objectOf(tool.function);
-  const args = sampleOf(parameters);
-  return { type: 'function', name, input: JSON.stringify(isObject(args) ? args : {}) };
+  const sample = sampleOf(parameters, valuesFor(name, message));
+  const args = { ...objectOf(sample), ...(word.args === null ? {} : readArgs(word.args)) };
+  return { type: 'function', name, input: JSON.stringify(args) };
 }
 
 function calledTools(messages: unknown): string[] {
@@ -96,9 +139,4 @@ function sinceUser(messages: unknown): Json[] {
 function nameOf({ function: fn, custom }: Json): string {
   const own = isObject(fn) ? fn : isObject(custom) ? custom : {};
   return typeof own.name === 'string' ? own.name : '';
-}
-
-/** The objects of a list; empty for anything else. */
-export function listOf(list: unknown): Json[] {
-  return Array.isArray(list) ? list.filter(isObject) : [];
 }
