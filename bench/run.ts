@@ -22,6 +22,8 @@ export interface Effort {
   rounds: number;
   /** The bench of another checkout, of an earlier commit for instance. */
   beside?: Bench;
+  /** The folder of that checkout. */
+  besideFolder?: string;
 }
 
 export type Row = Record<string, string | number>;
@@ -35,6 +37,7 @@ const names = [
   'first-token',
   'polls',
   'streams',
+  'held',
   'shares',
   'pages',
   'first-look',
@@ -71,7 +74,10 @@ async function ask(name: string, effort: Effort): Promise<void> {
   const bench = await openBench();
   const beside = values.beside === undefined ? undefined : await openBeside(values.beside);
   try {
-    const rows = await measure(bench, { ...effort, ...(beside && { beside }) });
+    const rows = await measure(bench, {
+      ...effort,
+      ...(beside && { beside, besideFolder: values.beside! }),
+    });
     console.table(rows);
     const line = {
       at: new Date().toISOString(),

@@ -1,122 +1,200 @@
-import { createServer } from 'node:http';
+import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { createAccount } from '../server/src/operations/accounts/account.ts';
-import { deposit } from '../server/src/operations/accounts/deposit.ts';
-import { createKey } from '../server/src/operations/accounts/key.ts';
-import { headers, input, submitRequest } from './calls.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { headers, submitRequest } from './calls.ts';
+import { cpuSeconds } from './cpu.ts';
 import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';
-import type { Bench } from './service.ts';
-import type { Attack, Held } from './shares-attack.ts';
+import type { Bench, Process } from './service.ts';
+import { fillHistory } from './shares-history.ts';
+import { serve } from './shares-serve.ts';
+import type { Told, Work } from './shares-work.ts';
+import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
-import { fromJson } from '../server/src/lib/json.ts';
 
-const keyCount = 1_000;
-/** How many calls the attacker tries to keep open. Refused and ended calls are repeated. */
-const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
-/** Within this time every call is tried at least once, and most calls twice. */
-const settleSeconds = 25;
-/** Calls per second of the other account. */
-const perSecond = 100;
+const history = Number(process.env.H ?? 500_000);
+/** Keys with the usual limits of the noisy account. */
+const keyCount = 5;
+/** Calls per second of the quiet account. */
+const quietRate = { submit: 20, status: 40 };
 
 const question: Question = {
-  asks: `one account holds ${keyCount} keys, ${wanted.bodies} slow bodies, ${wanted.streams} streams and ${wanted.chats} hanging chats: what does another account notice?`,
-  async measure(bench, { seconds }) {
-    const hanging = await neverAnswers();
-    const service = await bench.start({
-      role: 'service',
-      env: { BENCH_UPSTREAM: hanging.url, FAREBOX_LOG_LEVEL: 'error' },
-    });
-    const key = await bench.key();
-    const request = ordinary(key);
-    const measure = () =>
-      load({ port: service.port, connections: 8, seconds, perSecond, request, warmupSeconds: 3 });
-    try {
-      await measure();
-      const alone = await measure();
-      const keys = await attackerKeys(bench);
-      const attack: Attack = { port: service.port, keys, wanted };
-      const worker = new Worker(new URL('./shares-attack.ts', import.meta.url), {
-        workerData: attack,
-      });
-      let held: Held = { bodies: 0, streams: 0, chats: 0 };
-      worker.on('message', (now: Held) => (held = now));
-      await new Promise((resolve) => setTimeout(resolve, settleSeconds * 1000));
-      const beside = await measure();
-      const during = held;
-      await worker.terminate();
-      return [
-        rowOf('alone (reference)', alone, alone, { bodies: 0, streams: 0, chats: 0 }),
-        rowOf('beside the attacker', beside, alone, during),
-      ];
-    } finally {
-      await service.stop();
-      hanging.close();
-    }
+  asks: `one account with ${history} requests searches, adds up, sends large bodies and pictures, and leaves: what does another account notice?`,
+  async measure(bench, { seconds, beside, besideFolder }) {
+    const here = resolve(import.meta.dirname, '..');
+    const rows: Row[] = [];
+    if (beside && besideFolder)
+      rows.push(...(await measureOne('before', beside, resolve(besideFolder), seconds)));
+    rows.push(...(await measureOne(beside ? 'now' : '', bench, here, seconds)));
+    return rows;
   },
 };
 export default question;
 
-function rowOf(what: string, result: LoadResult, reference: LoadResult, held: Held): Row {
-  const { latencies, statuses, errors, rate } = result;
-  const p99 = within(latencies, 0.99);
-  const others = Object.entries(statuses).filter(([status]) => !/^(200|202|503)$/.test(status));
-  return {
+async function measureOne(
+  name: string,
+  bench: Bench,
+  folder: string,
+  seconds: number,
+): Promise<Row[]> {
+  const quiet = await bench.key();
+  const harmless = await bench.key();
+  const noisy = await noisyAccount(bench, folder);
+  await fillHistory(bench.db, noisy, history);
+  const work: Work = { keys: noisy.keys };
+  const worker = new Worker(new URL('./shares-work.ts', import.meta.url), { workerData: work });
+  let statuses: Record<string, number> = {};
+  const upstream = await new Promise<string>((tell) =>
+    worker.on('message', (told: Told) => {
+      if (told.upstream) tell(told.upstream);
+      if (told.statuses) statuses = told.statuses;
+    }),
+  );
+  const service = await serve(folder, bench, upstream);
+  try {
+    const measure = (what: string, beside?: () => Promise<LoadResult>) =>
+      phase({ what: `${name} ${what}`.trim(), bench, service, quiet, seconds }, beside);
+    const alone = await measure('quiet');
+    const ready = new Promise<void>((tell) => worker.once('message', () => tell()));
+    worker.postMessage({ port: service.port });
+    await ready;
+    worker.postMessage({ working: true });
+    await pause(3_000);
+    const busy = await measure('beside the noisy account');
+    const noise = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+    worker.postMessage({ working: false });
+    await pause(12_000);
+    const rate = await rateFor(busy.cpu, alone.cpu, { bench, service, key: harmless });
+    const loaded = await measure(`beside ${rate} statuses a second`, () =>
+      statusLoad(service, harmless, rate, seconds + 4),
+    );
+    return [
+      alone.row,
+      loaded.row,
+      {
+        ...busy.row,
+        'submit of harmless': `${round(busy.submit / loaded.submit)} ×`,
+        'status of harmless': `${round(busy.status / loaded.status)} ×`,
+        noise: noise.join(', '),
+      },
+    ];
+  } finally {
+    await worker.terminate();
+    await service.stop();
+  }
+}
+
+interface Setting {
+  what: string;
+  bench: Bench;
+  service: Process;
+  quiet: string;
+  seconds: number;
+}
+
+/** What the quiet account notices, alone or beside another load. */
+async function phase(
+  { what, bench, service, quiet, seconds }: Setting,
+  beside: () => Promise<unknown> = async () => {},
+) {
+  const status = await statusOf(service, quiet);
+  const submit = submitRequest(quiet);
+  const options = { port: service.port, connections: 4, seconds, warmupSeconds: 3 };
+  let rss = 0;
+  const sampling = setInterval(() => (rss = Math.max(rss, service.rssMb())), 100);
+  const spent = () => cpuSeconds(service.pid) + cpuSeconds(bench.databasePid);
+  const [before, began] = [spent(), performance.now()];
+  const [submits, polls] = await Promise.all([
+    load({ ...options, perSecond: quietRate.submit, request: () => submit }),
+    load({ ...options, perSecond: quietRate.status, request: () => status }),
+    beside(),
+  ]);
+  clearInterval(sampling);
+  const cpu = ((spent() - before) / (performance.now() - began)) * 1000;
+  const counted = (is: RegExp) =>
+    [submits, polls].reduce(
+      (sum, { statuses }) =>
+        sum + Object.entries(statuses).reduce((all, [each, n]) => all + (is.test(each) ? n : 0), 0),
+      0,
+    );
+  const row: Row = {
     what,
-    'per second': Math.round(rate),
-    'p50 ms': round(within(latencies, 0.5)),
-    'p99 ms': round(p99),
-    'p99 of reference': `${round(p99 / within(reference.latencies, 0.99))} ×`,
-    '503': statuses['503'] ?? 0,
-    'other refusals': others.reduce((sum, [, count]) => sum + count, 0),
-    errors,
-    'bodies held': held.bodies,
-    'streams held': held.streams,
-    'chats held': held.chats,
+    'submit p50': round(within(submits.latencies, 0.5)),
+    'submit p99': round(within(submits.latencies, 0.99)),
+    'status p50': round(within(polls.latencies, 0.5)),
+    'status p99': round(within(polls.latencies, 0.99)),
+    answered: submits.requests + polls.requests,
+    '5xx': counted(/^5/) + submits.errors + polls.errors,
+    '429': counted(/^429$/),
+    'CPU s/s': round(cpu),
+    'RSS max MB': rss,
   };
+  const p99 = (result: LoadResult) => within(result.latencies, 0.99);
+  return { row, cpu, submit: p99(submits), status: p99(polls) };
 }
 
-const round = (ms: number) => Math.round(ms * 10) / 10;
+const round = (value: number) => Math.round(value * 10) / 10;
 
-/** Ordinary calls in rotation: the balance, an estimate, a submit and the list of requests. */
-function ordinary(key: string): (n: number) => Buffer {
-  const estimate = JSON.stringify({
-    model_id: 'bench/flux/dev/text-to-image',
-    input: fromJson<object>(input),
+async function statusOf({ port }: Process, key: string): Promise<Buffer> {
+  const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/bench/flux/dev/text-to-image`, {
+    method: 'POST',
+    headers: headers(key),
+    body: '{"prompt":"x"}',
   });
-  const calls = [
-    httpRequest('GET', '/v1/balance', headers(key)),
-    httpRequest('POST', '/v1/estimate', headers(key), estimate),
-    submitRequest(key),
-    httpRequest('GET', '/v1/requests?limit=20', headers(key)),
-  ];
-  return (n) => calls[n % calls.length]!;
+  const id = String(fieldOf(await reply.json(), 'request_id'));
+  return httpRequest('GET', `/v1/requests/${id}/status`, headers(key));
 }
 
-/** Keys with the service's usual limits, as an account's people create them. */
-async function attackerKeys({ db }: Bench): Promise<string[]> {
+/** Status calls that keep the service and its database this busy. */
+async function rateFor(
+  busy: number,
+  alone: number,
+  { bench, service, key }: { bench: Bench; service: Process; key: string },
+): Promise<number> {
+  const trial = 1_000;
+  const spent = () => cpuSeconds(service.pid) + cpuSeconds(bench.databasePid);
+  const [before, began] = [spent(), performance.now()];
+  const { requests } = await statusLoad(service, key, trial, 4);
+  const seconds = (performance.now() - began) / 1000;
+  const each = (spent() - before) / Math.max(requests, trial * seconds * 0.5);
+  return Math.max(100, Math.round((busy - alone) / each / 100) * 100);
+}
+
+async function statusLoad(
+  service: Process,
+  key: string,
+  perSecond: number,
+  seconds: number,
+): Promise<LoadResult> {
+  const status = await statusOf(service, key);
+  const { port } = service;
+  const request = () => status;
+  return load({ port, connections: 32, seconds, warmupSeconds: 0, perSecond, request });
+}
+
+/** Uses the checkout's own code, because its database has the checkout's schema. */
+async function noisyAccount({ db }: Bench, folder: string) {
+  const at = (file: string) => import(resolve(folder, 'server/src/operations/accounts', file));
+  const { createAccount } = (await at(
+    'account.ts',
+  )) as typeof import('../server/src/operations/accounts/account.ts');
+  const { deposit } = (await at(
+    'deposit.ts',
+  )) as typeof import('../server/src/operations/accounts/deposit.ts');
+  const { createKey } = (await at(
+    'key.ts',
+  )) as typeof import('../server/src/operations/accounts/key.ts');
   const { id: account_id } = await createAccount(db, {
-    email: 'attacker@example.com',
+    email: 'noisy@example.com',
     is_operator: false,
   });
-  await deposit(db, { account_id, amount: 1_000_000_000n, reference: 'attacker' });
+  await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: 'noisy' });
   const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const keys: string[] = [];
-  while (keys.length < keyCount)
-    keys.push((await createKey(db, { account_id, name: 'one of many', ...limits })).key);
-  return keys;
-}
-
-/** A model that accepts every call and never answers. */
-async function neverAnswers(): Promise<{ url: string; close(): void }> {
-  const server = createServer(() => {});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const port = Number(fieldOf(server.address(), 'port'));
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  const made = [];
+  while (made.length < keyCount)
+    made.push(await createKey(db, { account_id, name: 'noisy', ...limits }));
+  const [row] = await db.run<{ id: string }>(
+    rawSql('select id from keys where account_id = $1 order by id limit 1', [account_id]),
+  );
+  return { account_id, key_id: row!.id, keys: made.map(({ key }) => key) };
 }

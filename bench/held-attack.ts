@@ -4,7 +4,7 @@ import { headers } from './calls.ts';
 import { httpRequest } from './load.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
-/** The attacker of the bench `shares`, in its own thread and from its own address. */
+/** The attacker of the bench `held`, in its own thread and from its own address. */
 export interface Attack {
   port: number;
   keys: string[];
