@@ -12,7 +12,7 @@ import type { Told, Work } from './shares-work.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
-const history = Number(process.env.H ?? 500_000);
+const history = 500_000;
 /** Keys with the usual limits of the noisy account. */
 const keyCount = 5;
 /** Calls per second of the quiet account. */
@@ -92,7 +92,7 @@ interface Setting {
   seconds: number;
 }
 
-/** What the quiet account notices, alone or beside another load. */
+/** Measures the calls of the quiet account, alone or beside another load. */
 async function phase(
   { what, bench, service, quiet, seconds }: Setting,
   beside: () => Promise<unknown> = async () => {},
