@@ -76,6 +76,8 @@ export interface RequestFilter extends PageFilter {
   status?: StatusName | undefined;
   model_id?: string | undefined;
   key_id?: string | undefined;
+  /** A number of the call that made it: the reply's `x-request-id`, or your own. */
+  call_id?: string | undefined;
   from?: Date | string | undefined;
   to?: Date | string | undefined;
   /** Only requests with all these pairs. */

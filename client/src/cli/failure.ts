@@ -79,6 +79,7 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
   const exit = error.mayHaveBeenAccepted ? exits.failed : (exitOf[error.code] ?? exits.failed);
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;
+  if (error.callId) details.call_id = error.callId;
   if (error.param) details.param = error.param;
   if (Object.keys(error.details).length > 0) details.details = error.details;
   return new Stop(
@@ -160,7 +161,8 @@ export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): stri
     : `Charged ${formatUsd(charged)} for the part received.`;
 }
 
-function hintOf({ code, details }: FareboxError, tried?: string): string | null {
+function hintOf(error: FareboxError, tried?: string): string | null {
+  const { code, details, status, callId } = error;
   const baseUrl = tried ?? connection().baseUrl;
   const pages = new URL(baseUrl).origin;
   const inputHint = `\`fare model ${details.model_id ?? 'ID'}\` shows the inputs.`;
@@ -177,7 +179,11 @@ function hintOf({ code, details }: FareboxError, tried?: string): string | null 
     not_cancellable: stateHint(details),
     expired: 'Run it again: outputs are kept for 24 hours.',
   };
-  return hints[code] ?? null;
+  if (hints[code] !== undefined) return hints[code];
+  // A fault that only the operator can explain.
+  return callId !== null && status !== null && status >= 500
+    ? `If you ask the operator for help, quote ${callId}.`
+    : null;
 }
 
 /** The next step if a request is not in the state that the call needs. */

@@ -247,6 +247,7 @@ function addRequests(program: Command): void {
     .addOption(oneOf('--status <status>', 'only requests with this status', statuses))
     .option('--model <model>', 'only requests to this model')
     .option('--metadata <name=value>', 'only requests with this pair; may be repeated', several)
+    .option('--call-id <number>', 'only of the call with this number: x-request-id, or your own')
     .option('-n, --limit <n>', 'how many to list', count, 20)
     .action(run(async () => (await import('./requests.ts')).list));
   remark(list, {

@@ -25,16 +25,17 @@ interface ListOptions {
   status?: Status['status'];
   model?: string;
   metadata?: string[];
+  callId?: string;
   limit: number;
 }
 
 export async function list(
   { json, quiet }: Context,
-  { status, model, limit, ...given }: ListOptions,
+  { status, model, callId: call_id, limit, ...given }: ListOptions,
 ): Promise<void> {
   const found: RequestLine[] = [];
   const metadata = readPairs(given.metadata);
-  const filter = { status, model_id: model, metadata, limit: Math.min(limit, 100) };
+  const filter = { status, model_id: model, call_id, metadata, limit: Math.min(limit, 100) };
   for await (const line of keyed({ quiet }).requests.all(filter)) {
     if (json) printJson(line);
     found.push(line);
@@ -84,6 +85,8 @@ export async function status({ json, quiet }: Context, id: string): Promise<void
     ['charged', card.charged_usd_micro === null ? 'not yet' : formatUsd(card.charged_usd_micro)],
     ['submitted', card.created_at],
     ['ended', card.completed_at],
+    ['call', card.call_id],
+    ['your number', card.caller_id],
     [
       'outputs',
       card.output_urls.length > 0

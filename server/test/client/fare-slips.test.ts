@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -28,6 +29,33 @@ after(async () => {
 });
 
 const cat = ['run', 'fake/image', '--prompt', 'a cat'];
+
+test('a number of a call is shown and searched, and quoted by an error of the service', async () => {
+  const headers = { 'x-request-id': 'order-1042' };
+  const call = { key: account.key, body: { prompt: 'a cat' }, headers };
+  const sent = await service.call('POST', '/v1/queue/fake/image', call);
+  const { request_id } = sent.body;
+  const number = sent.headers.get('x-request-id')!;
+  const shown = well(await home.run(['status', request_id])).stdout;
+  assert.match(shown, new RegExp(`call\\t${number}`));
+  assert.match(shown, /your number\torder-1042/);
+  for (const each of [number, 'order-1042']) {
+    const { lines } = well(await home.run(['list', '--call-id', each, '--json']));
+    assert.deepEqual(
+      lines.map((line) => line.request_id),
+      [request_id],
+    );
+  }
+  assert.equal(well(await home.run(['list', '--call-id', 'none', '--json'])).stdout, '');
+
+  service.fake.behave.chat = () => ({ outcome: 'reply', reply: {} });
+  refused(await home.run(['chat', 'fake/chat', 'hello']), 6, /quote req_[0-9a-f]{32}\./);
+  const { json } = await home.run(['status', newId(), '--json']);
+  assert.match(json.error.call_id, /^req_[0-9a-f]{32}$/);
+  const poor = homeOf(service, (await service.account({ usd: 0 })).key);
+  const { stderr } = await poor.run(['chat', 'fake/chat', 'hello']);
+  assert.doesNotMatch(stderr, /quote req_/, 'the caller can mend it');
+});
 
 describe('an address', () => {
   test('of a call below /v1 is mended', async () => {
