@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
 import { isWebhookSecret } from './core/request/webhook.ts';
+import { judgeOperatorUrl, type UrlVerdict } from './lib/outbound/address.ts';
 import { isOneOf } from './lib/records.ts';
 import { messageOf } from './lib/unknown.ts';
 
@@ -43,16 +44,16 @@ const settings = {
   },
   FAREBOX_SMTP_URL: {
     ...address(
-      ['smtp:', 'smtps:'],
-      'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with special characters in PASSWORD percent-encoded.',
+      { schemes: ['smtp', 'smtps'], takesUser: true },
+      'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with special characters in PASSWORD percent-encoded',
       'Mail server, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
     ),
     secret: true as const,
   },
   FAREBOX_MAIL_FROM: text('farebox@localhost', 'Sender of the e-mail.'),
   FAREBOX_OIDC_ISSUER: address(
-    ['https:', 'http:'],
-    'must be an https or http address, such as https://login.example.com.',
+    { schemes: ['https', 'http'], takesQuery: false },
+    'must be an https or http address, such as https://login.example.com',
     '[Identity provider](people.md#an-identity-provider) (OpenID Connect), `https://login.example.com`.',
   ),
   FAREBOX_OIDC_CLIENT_ID: text(null, 'The client id of Farebox at the identity provider.'),
@@ -106,8 +107,8 @@ const settings = {
   },
   FAREBOX_OPERATOR_WEBHOOK_URL: {
     ...address(
-      ['https:', 'http:'],
-      'must be an https or http address, such as https://ops.example.com/farebox.',
+      { schemes: ['https', 'http'], takesUser: true },
+      'must be an https or http address, such as https://ops.example.com/farebox',
       'Address that gets the [events to the operator](operating/events.md).',
     ),
     secret: true as const,
@@ -373,12 +374,18 @@ function relations(config: Config): string[] {
     problems.push(`${name} must have at least ${secretMinLength} characters.`);
   }
   const base = config.FAREBOX_BASE_URL;
-  if (base !== null && !(baseUrlForm.test(base) && URL.canParse(base))) {
-    problems.push('FAREBOX_BASE_URL must be an http or https address that ends in /v1.');
+  const baseVerdict = base === null ? null : judgeOperatorUrl(base);
+  if (base !== null && !(baseUrlForm.test(base) && baseVerdict?.ok)) {
+    problems.push(
+      `FAREBOX_BASE_URL must be an http or https address that ends in /v1${because(baseVerdict)}.`,
+    );
   }
   const web = config.FAREBOX_WEB_URL;
-  if (web !== null && !(URL.canParse(web) && /^https?:/.test(web) && new URL(web).origin === web)) {
-    problems.push('FAREBOX_WEB_URL must be like https://farebox.example.com, without a path.');
+  const webVerdict = web === null ? null : judgeOperatorUrl(web);
+  if (webVerdict && !(webVerdict.ok && webVerdict.url.origin === web)) {
+    problems.push(
+      `FAREBOX_WEB_URL must be like https://farebox.example.com, without a path${because(webVerdict)}.`,
+    );
   }
   for (const name of ['RPM', 'OPEN_JOBS', 'OPEN_CHATS'] as const) {
     const account = config[`FAREBOX_ACCOUNT_${name}`];
@@ -439,7 +446,7 @@ export function dataDir(config: Config, inside = '.'): string {
 /** Settings that only `Config.variable` reads, because their names contain a chain file's name. */
 const chainSettings: Record<string, Setting<string>> = {
   'FAREBOX_RPC_<NAME>': secret(
-    'One or two JSON-RPC addresses, with a blank between, of the [blockchain](deposits.md) whose file has this name: `FAREBOX_RPC_BSC` for `bsc.yaml`. Unset: the chain is not read.',
+    'One or two JSON-RPC addresses, with a blank between, of the [blockchain](deposits.md) whose file has this name: `FAREBOX_RPC_BSC` for `bsc.yaml`. Each may contain `USER:PASSWORD@`, percent-encoded. Unset: the chain is not read.',
   ),
   'FAREBOX_RPC_<NAME>_KEY': secret(
     'API key for a chain of the TRON family, sent to these addresses in the header `TRON-PRO-API-KEY`.',
@@ -503,18 +510,38 @@ function databaseUrl(given: string): string {
   return given;
 }
 
-/** A URL. Errors do not repeat the value, because it may contain a password. */
-function address(protocols: readonly string[], rule: string, says: string) {
+interface AddressForm {
+  schemes: readonly string[];
+  /** True: it may contain a user name and a password. */
+  takesUser?: boolean;
+  takesQuery?: boolean;
+}
+
+/**
+ * An address that Farebox calls, judged like the call itself. Errors do not repeat the value,
+ * because it may contain a password.
+ */
+function address(
+  { schemes, takesUser = false, takesQuery = true }: AddressForm,
+  rule: string,
+  says: string,
+) {
   const read = (given: string) => {
-    const url = URL.parse(given);
-    // Without the two slashes the URL is a path, and its host is empty or a guess.
-    const isOne = url !== null && protocols.includes(url.protocol) && /^\w+:\/\//.test(given);
-    if (!isOne || url.hostname === '' || url.hash !== '' || !isDecodable(url)) {
-      throw new ConfigError(rule);
-    }
+    const scheme = schemes.find((each) => given.toLowerCase().startsWith(`${each}://`));
+    if (scheme === undefined || !/^\w+:\/\/[^/]/.test(given)) throw new ConfigError(`${rule}.`);
+    const http = /^https?$/.test(scheme) ? given : given.replace(/^\w+/, 'https');
+    const verdict = judgeOperatorUrl(http, { takesUser });
+    if (!verdict.ok) throw new ConfigError(`${rule}${because(verdict)}.`);
+    if (!takesQuery && given.includes('?'))
+      throw new ConfigError(`${rule}: it must not contain a query.`);
     return given;
   };
   return { read, default: null, says };
+}
+
+/** The reason of a verdict as the end of a sentence. */
+function because(verdict: UrlVerdict | null): string {
+  return verdict === null || verdict.ok ? '' : `: it ${verdict.reason}`;
 }
 
 function isDecodable({ username, password, hostname, pathname }: URL): boolean {

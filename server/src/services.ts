@@ -7,7 +7,7 @@ import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } fr
 import { endpointVariable } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
-import { judgeUrl, loopbackHosts } from './lib/outbound/address.ts';
+import { judgeUrl, loopbackHosts, signedIn } from './lib/outbound/address.ts';
 import { freeBytesAt } from './lib/files/free-bytes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
@@ -247,7 +247,7 @@ function receiverOf(config: Config): EventReceiver | null {
   if (url === null || secret === null) return null;
   const secrets = secret.split(/\s+/);
   [url, ...secrets].forEach(hideInLogs);
-  return { url, secrets };
+  return { ...signedIn(url), secrets };
 }
 
 /** The configured chains. The libraries that derive addresses are loaded only if needed. */

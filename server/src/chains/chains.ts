@@ -16,6 +16,7 @@ import {
   type ShownChain,
 } from '../core/deposit/chain.ts';
 import { parseChainFile } from '../core/deposit/chain-file.ts';
+import { judgeOperatorUrl, signedIn } from '../lib/outbound/address.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { QuestionLimits } from './limits.ts';
@@ -155,13 +156,18 @@ export function openEndpoints(
   if (text === null) return null;
   const [first, second, ...more] = text.trim().split(/\s+/);
   const all = [first, second].filter((url) => url !== undefined);
-  if (more.length > 0 || !all.every(isHttp))
+  const wrong = all.map((url) => judgeOperatorUrl(url, { takesUser: true })).find(({ ok }) => !ok);
+  if (more.length > 0 || wrong?.ok === false)
     return {
-      problem: `${setting}: must be one or two https or http addresses with a blank between.`,
+      problem: `${setting}: must be one or two https or http addresses with a blank between${wrong?.ok === false ? `: an address ${wrong.reason}` : ''}.`,
     };
   const [one, two] = all.map((url) => {
     options.hide(url);
-    const endpoint: Endpoint = { url, headers: headersFor(chain, options) };
+    const { url: plain, headers } = signedIn(url);
+    const endpoint: Endpoint = {
+      url: plain,
+      headers: { ...headers, ...headersFor(chain, options) },
+    };
     return { rpc: openRpc(options.fetch, endpoint, signal), limits: new QuestionLimits() };
   });
   return two ? [one!, two] : [one!];
@@ -173,8 +179,4 @@ function headersFor({ name, family }: Chain, options: EndpointOptions): Record<s
   if (key === null) return {};
   options.hide(key);
   return { 'tron-pro-api-key': key };
-}
-
-function isHttp(url: string): boolean {
-  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }

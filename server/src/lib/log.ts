@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { basicOf } from './outbound/address.ts';
 
 /** Matches everything that looks like a secret, ours or an upstream's, anywhere in a line. */
 const secrets = [
@@ -41,7 +42,8 @@ function secretsOf(url: URL): string[] {
   if (`${username}${password}${search}` === '' && pathname === '/') return [];
   const places = [username, ...pathname.split('/'), ...searchParams.values()];
   const keys = places.filter((place) => place.length >= keyMinLength);
-  return [href, href.slice(`${protocol}//`.length), password, ...keys].flatMap((part) => [
+  const basic = basicOf(url)?.replace('Basic ', '') ?? '';
+  return [href, href.slice(`${protocol}//`.length), password, basic, ...keys].flatMap((part) => [
     part,
     decodedOf(part),
   ]);

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { judgeOperatorUrl } from '../lib/outbound/address.ts';
 import { DiskStorage } from './disk.ts';
 import { S3Storage } from './s3.ts';
 import type { Storage } from './storage.ts';
@@ -37,6 +38,8 @@ function openS3(address: string, tempFolder: string): Storage {
     );
   }
   const scheme = url.protocol === 's3:' ? 'https' : 'http';
+  const verdict = judgeOperatorUrl(address.replace(/^[^:]+/, scheme), { takesUser: true });
+  if (!verdict.ok) throw new TypeError(`a storage address ${verdict.reason}`);
   const prefix = url.searchParams.get('prefix') ?? '';
   if (!/^([a-z0-9_-][a-z0-9_.-]*\/)*$/.test(prefix)) {
     throw new TypeError('the prefix of a storage address must look like farebox/');

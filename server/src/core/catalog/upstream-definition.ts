@@ -1,3 +1,5 @@
+import { judgeOperatorUrl } from '../../lib/outbound/address.ts';
+
 /**
  * An upstream as a catalog file defines it. It is data, so that adding a server of a known kind
  * needs no code. Pure.
@@ -83,10 +85,12 @@ export function settingsOf(
   const given = read(url_from);
   const url = given?.replace(/\/+$/, '') ?? definition.url;
   if (url === null) return needs(url_from!);
-  if (!urlForm.test(url) || !URL.canParse(url)) {
+  const verdict = judgeOperatorUrl(url);
+  if (!urlForm.test(url) || !verdict.ok) {
     const what = given === null ? 'its url' : url_from;
     const form = 'an http or https address without user name, password and query';
-    return needs(`${what} to be ${form}; a key belongs in the variable that key_from names`);
+    const why = verdict.ok ? '' : ` (it ${verdict.reason})`;
+    return needs(`${what} to be ${form}${why}; a key belongs in the variable that key_from names`);
   }
   if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
   if (!keys.every((each) => keyForm.test(each)))

@@ -110,6 +110,8 @@ export interface JudgeOptions {
   own?: ReadonlySet<string>;
   /** Whether this host may be called although it is not public. The other rules apply to it too. */
   exempt?: (url: URL) => boolean;
+  /** True: a user name and a password are accepted, because `signedIn` will take them out. */
+  takesUser?: boolean;
 }
 
 /**
@@ -126,12 +128,55 @@ export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   const url = URL.parse(text);
   if (url === null) return no('is not a valid URL');
   if (options.httpsOnly && url.protocol !== 'https:') return no('must be an https URL');
-  if (url.username !== '' || url.password !== '')
-    return no('must not contain a user name or password');
+  if (url.username !== '' || url.password !== '') {
+    if (!options.takesUser) return no('must not contain a user name or password');
+    if (basicOf(url) === null)
+      return no('must have special characters of its user name and password percent-encoded');
+  }
   if (url.port === '0') return no('must not name port 0');
   if (options.exempt?.(url)) return { ok: true, url };
   const reason = judgeHost(url.hostname, options.own ?? nobody);
   return reason === null ? { ok: true, url } : no(reason);
+}
+
+/**
+ * Checks a URL that the operator gave by the rules of the calls that will be made to it, so that a
+ * setting which cannot work stops the start. Its host may be private.
+ */
+export function judgeOperatorUrl(
+  text: string,
+  { takesUser = false }: Pick<JudgeOptions, 'takesUser'> = {},
+): UrlVerdict {
+  if (text.includes('#')) return no('must not contain the character #');
+  return judgeUrl(text, { takesUser, exempt: () => true });
+}
+
+/**
+ * The URL without its user name and password, and the header that signs in with them. For a URL
+ * that `judgeOperatorUrl` has accepted: calls refuse URLs with a password, because a stranger's URL
+ * could make them sign in somewhere.
+ */
+export function signedIn(text: string): { url: string; headers: Record<string, string> } {
+  const url = new URL(text);
+  const authorization = basicOf(url);
+  if (authorization === null) return { url: text, headers: {} };
+  url.username = '';
+  url.password = '';
+  return { url: url.href, headers: { authorization } };
+}
+
+/**
+ * The value of the header `Authorization` for a URL's user name and password. Null: it has none, or
+ * they are not decodable.
+ */
+export function basicOf({ username, password }: URL): string | null {
+  if (username === '' && password === '') return null;
+  try {
+    const [user, secret] = [username, password].map(decodeURIComponent);
+    return `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  } catch {
+    return null;
+  }
 }
 
 /** The address inside a URL's `hostname`, which writes IPv6 in brackets; null for a name. */

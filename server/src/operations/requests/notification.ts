@@ -13,12 +13,19 @@ export interface SentNotification {
 
 /** Sends one signed POST. `id` is the same in every delivery of the same message. Never throws. */
 export async function sendNotification(
-  notification: { id: string; url: string; body: string; secrets: readonly string[] },
+  notification: {
+    id: string;
+    url: string;
+    body: string;
+    secrets: readonly string[];
+    headers?: Readonly<Record<string, string>>;
+  },
   { fetch, timeoutMs }: { fetch: Fetch; timeoutMs: number },
   signal?: AbortSignal,
 ): Promise<SentNotification> {
   const { id, url, body, secrets } = notification;
   const headers = {
+    ...notification.headers,
     'content-type': 'application/json',
     'user-agent': 'Farebox-Webhook/1',
     ...signWebhook(secrets, id, Math.floor(Date.now() / 1000), body),

@@ -1,4 +1,5 @@
 import { objectOf } from '../../lib/json.ts';
+import { judgeOperatorUrl } from '../../lib/outbound/address.ts';
 import { FetchError, type Reply } from '../../lib/outbound/fetch.ts';
 import { fieldOf, messageOf } from '../../lib/unknown.ts';
 import { jsonOf, messageIn } from '../replies.ts';
@@ -61,8 +62,10 @@ export function falOf(
 
 function addressIn(options: Record<string, unknown>, name: string, otherwise: string): string {
   const value = options[name] ?? otherwise;
-  if (typeof value !== 'string' || !/^https?:\/\//.test(value) || !URL.canParse(value))
+  if (typeof value !== 'string')
     throw new Error(`the option "${name}" must be an http or https address`);
+  const verdict = judgeOperatorUrl(value);
+  if (!verdict.ok) throw new Error(`the option "${name}" ${verdict.reason}`);
   return value.replace(/\/+$/, '');
 }
 

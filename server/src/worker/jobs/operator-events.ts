@@ -27,6 +27,8 @@ const namedMax = 20;
 /** The operator's webhook. */
 export interface EventReceiver {
   url: string;
+  /** Sign in to it. */
+  headers?: Readonly<Record<string, string>>;
   /** The current secret first. */
   secrets: readonly string[];
 }
