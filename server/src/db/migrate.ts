@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setEmailForms } from './accounts/email-forms.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
 import { findOthers, refusalOf, type Patience } from './alone.ts';
-import { migrationNames, migrationsFolder } from './schema.ts';
+import { migrationNames, migrationsFolder, schemaOfSession } from './schema.ts';
 import { demandWritable } from '../lib/sql/writes.ts';
 import { needs } from '../lib/sql/session.ts';
 
@@ -104,6 +104,7 @@ export async function migrate(
   const session = await db.connect();
   try {
     await session.query('select pg_advisory_lock($1)', [lockKey]);
+    await session.query(schemaOfSession);
     await findOurs(session);
     await session.query(
       `create table if not exists migrations (
