@@ -96,7 +96,7 @@ export async function readChain(
 ): Promise<ChainReading> {
   const [{ rpc }, ...more] = endpoints;
   const holds = leaveOut !== null;
-  // guard: replaced-block-stops (off: null)
+  // guard: replaced-block-stops
   const before = cursor?.hash ? await demandSame(rpc, cursor.height, cursor.hash) : null;
   const head = await readHead(rpc);
   const newest = await readFinal(rpc, chain, head);
