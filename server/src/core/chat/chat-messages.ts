@@ -1,4 +1,4 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import type { Modality } from '../catalog/catalog.ts';
 import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
@@ -101,29 +101,9 @@ export function readMessages(messages: unknown, max: number, left?: LeftOut): Js
   if (!Array.isArray(messages) || messages.length === 0) {
     throw badMessages('messages', 'must be a list with at least one message');
   }
-  demandCounts(messages, 'messages', max);
+  if (messages.length > max)
+    throw badMessages('messages', `must hold at most ${max} messages`, { max_items: max });
   return messages.map((message, i) => readMessage(message, `messages[${i}]`, left));
-}
-
-/** Maximum number of messages, and of the parts of all their contents together. */
-export const messagesMax = 10_000;
-
-/**
- * Throws if a call has too many messages or parts. Called before any of them is read, because that
- * takes time and nobody pays for a refusal. `field`: the caller's name of the list.
- */
-export function demandCounts(list: unknown, field: 'messages' | 'input', max = messagesMax): void {
-  if (!Array.isArray(list)) return;
-  if (list.length > max)
-    throw badMessages(field, `must hold at most ${max} messages`, { max_items: max });
-  const parts = list.reduce(
-    (sum: number, message) => sum + itemsOf(objectOf(message).content).length,
-    0,
-  );
-  if (parts > messagesMax)
-    throw badMessages(field, `must hold at most ${messagesMax} parts in all its messages`, {
-      max_items: messagesMax,
-    });
 }
 
 function readMessage(message: unknown, at: string, left?: LeftOut): Json {

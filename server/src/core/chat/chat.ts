@@ -1,6 +1,7 @@
 import { isCount, isObject, itemsOf, objectOf } from '../../lib/json.ts';
 import { badField, badRequest } from '../bad-request.ts';
-import { messagesMax, readMessages } from './chat-messages.ts';
+import { messagesMax } from './list-sizes.ts';
+import { readMessages } from './chat-messages.ts';
 import {
   boolean,
   integer,

@@ -4,6 +4,7 @@ import type { Dialect } from './dialect.ts';
 /** OpenAI's chat completions, the form that all calls have inside the service. */
 export const completions: Dialect = {
   path: '/chat/completions',
+  list: 'messages',
   chatBody: (body) => body,
   reply: (completion) => completion,
   events({ chat: { include_usage } }) {

@@ -9,6 +9,8 @@ import type { CompletionIdentity } from '../chat/completion.ts';
 export interface Dialect {
   /** The path of its calls below /v1. A repeat of a call must have the same path. */
   path: string;
+  /** The field with the call's messages. */
+  list: 'messages' | 'input';
   /**
    * The same call as the body of a chat completion. Throws an `ApiError` that names the caller's
    * field if the call asks for something that a chat completion cannot express.

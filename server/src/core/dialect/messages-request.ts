@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { boolean, integer, isFilled, isGiven, object, oneOf, text } from '../check.ts';
 import { badField, badRequest } from '../bad-request.ts';
-import { demandCounts } from '../chat/chat-messages.ts';
 import { rebuilt, unknownFields, type Shape } from '../chat/known-fields.ts';
 import { cacheMark, cacheMarkShape } from '../chat/optional-fields.ts';
 import { effortOfBudget } from '../chat/reasoning-effort.ts';
@@ -60,7 +59,6 @@ export function messagesIgnored(body: Json): string[] {
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function messagesChatBody(body: Json): Json {
   refuseHosted(body);
-  demandCounts(body.messages, 'messages');
   const call: Json = {};
   for (const [field, shape] of Object.entries(shapes))
     if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);

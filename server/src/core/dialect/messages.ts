@@ -7,6 +7,7 @@ import { messagesChatBody, messagesIgnored, messagesPath } from './messages-requ
 /** Anthropic's Messages. */
 export const messages: Dialect = {
   path: '/messages',
+  list: 'messages',
   chatBody(body) {
     if (isGiven(body.max_tokens)) return messagesChatBody(body);
     const message = 'max_tokens must be an integer of at least 1.';

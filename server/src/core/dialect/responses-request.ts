@@ -1,7 +1,6 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { integer, isFilled, isGiven, object, oneOf, text, type Check } from '../check.ts';
 import { badField, badRequest } from '../bad-request.ts';
-import { demandCounts } from '../chat/chat-messages.ts';
 import { rebuilt, unknownFields, type Shape } from '../chat/known-fields.ts';
 import { metadataCheck } from '../request/metadata.ts';
 import { readInput } from './responses-input.ts';
@@ -80,7 +79,6 @@ export function responsesIgnored(body: Json): string[] {
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function responsesChatBody(body: Json): Json {
   refuseStored(body);
-  demandCounts(body.input, 'input');
   const call: Json = {};
   for (const [field, shape] of Object.entries(shapes))
     if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);

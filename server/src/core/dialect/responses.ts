@@ -8,6 +8,7 @@ import { responsesChatBody, responsesIgnored, responsesPath } from './responses-
 /** OpenAI's Responses, without stored conversations and without tools that run here. */
 export const responses: Dialect = {
   path: '/responses',
+  list: 'input',
   chatBody: responsesChatBody,
   ignored: responsesIgnored,
   pathOf: responsesPath,

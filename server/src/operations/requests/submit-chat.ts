@@ -3,6 +3,7 @@ import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { parseChat, type Chat } from '../../core/chat/chat.ts';
 import { chatMedia } from '../../core/chat/chat-media.ts';
+import { demandFew } from '../../core/chat/list-sizes.ts';
 import { badMessages, demandModalities } from '../../core/chat/chat-messages.ts';
 import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -13,7 +14,7 @@ import { eitherMetadata, type Metadata } from '../../core/request/metadata.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
-import type { Json } from '../../lib/json.ts';
+import { objectOf, type Json } from '../../lib/json.ts';
 import { StorageAway } from '../../storage/storage.ts';
 import type { InputFile } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
@@ -104,6 +105,7 @@ function readChat(
   caller: Pick<Spender, 'models'>,
   catalog: Catalog,
 ): { chat: Chat; model: Model } {
+  demandFew(objectOf(body).messages, 'messages');
   const chat = parseChat(body);
   const model = textModel(chat.model, catalog);
   demandModel(caller, model.id, 'model');

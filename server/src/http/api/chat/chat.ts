@@ -7,6 +7,7 @@ import {
 } from '../../../core/chat/completion.ts';
 import { completions as chatCompletions } from '../../../core/dialect/completions.ts';
 import type { Dialect, SentEvent } from '../../../core/dialect/dialect.ts';
+import { demandFew } from '../../../core/chat/list-sizes.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { quoteToJson, shownQuote } from '../../../core/price/quote-json.ts';
 import { idempotencyKey } from '../../../core/request/fingerprint.ts';
@@ -88,6 +89,7 @@ async function complete(
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
+  demandFew(body[dialect.list], dialect.list);
   const making = makingCall(req, reply);
   const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata, making };
   try {

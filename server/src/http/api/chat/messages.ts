@@ -1,3 +1,4 @@
+import { demandFew } from '../../../core/chat/list-sizes.ts';
 import { messages } from '../../../core/dialect/messages.ts';
 import { messagesChatBody } from '../../../core/dialect/messages-request.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
@@ -28,6 +29,7 @@ export const countTokens = keyedEndpoint(
   { body: CountRequest, reply: TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
+    demandFew(body.messages, 'messages');
     const chatBody = messagesChatBody(body);
     try {
       return { input_tokens: await countPrompt(chatBody, req.caller, deps) };
