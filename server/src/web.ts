@@ -5,11 +5,14 @@ import type { Config } from './config.ts';
 import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/session/auth.ts';
-import { verificationLetter } from './http/session/letters.ts';
+import { handOver } from './operations/accounts/hand-over.ts';
+import { knownDevice } from './http/session/devices.ts';
+import { handOverLetter, verificationLetter } from './http/session/letters.ts';
 import type { Oidc } from './http/session/oidc.ts';
 import { pagesDir } from './http/session/pages.ts';
 import { webRoutes, type WebRoute } from './http/session/routes.ts';
 import type { WebDeps } from './http/session/visit.ts';
+import * as people from './db/accounts/people.ts';
 import * as sessions from './db/accounts/sessions.ts';
 import type { Letter } from './lib/mail.ts';
 import { messageOf } from './lib/unknown.ts';
@@ -45,7 +48,18 @@ export function openWeb(
       void askToConfirm(db, id)
         .then((token) => post?.(verificationLetter(email, `${origin()}/confirm?token=${token}`)))
         .catch((error: Error) => log.error({ cause: error.message }, 'e-mail not sent')),
-    signedIn: (id) => sessions.sweep(db, id),
+    async meets(id, { cookies, signed_in_id }) {
+      const person = await people.emailOf(db, id);
+      if (!person) return;
+      const device = knownDevice(cookies, person.email, { web: { origin }, secrets });
+      if (signed_in_id === id || device !== null) return people.verify(db, id);
+      const ended = await handOver(db, id);
+      if (ended) post?.(handOverLetter(origin(), ended));
+    },
+    async signedIn(id, { token, before }) {
+      await sessions.sweep(db, id);
+      if (before !== null && before !== token) await sessions.endByToken(db, before);
+    },
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
   const thumbnails = createThumbnails(deps.storage);

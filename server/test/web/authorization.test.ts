@@ -254,6 +254,7 @@ async function openGate(service: Service) {
     admits: async () => false,
     settle: nothing,
     askToConfirm: () => {},
+    meets: nothing,
     signedIn: nothing,
   });
   const app = fastify();

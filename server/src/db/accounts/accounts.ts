@@ -151,6 +151,12 @@ export async function addSecret(
   return row?.webhook_secrets ?? null;
 }
 
+/** Replaces all webhook secrets by this one. */
+export async function replaceSecrets(db: Connection, id: string, secret: string): Promise<void> {
+  await db.run(sql`
+    update accounts set webhook_secrets = ${[secret]}::text[] where id = ${id}`);
+}
+
 /** Removes the older of two secrets. Null if there is only one, or no such account. */
 export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
   const [row] = await db.run<{ webhook_secrets: string[] }>(sql`

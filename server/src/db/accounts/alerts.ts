@@ -86,3 +86,9 @@ export async function settle(
     update alerts set again_at = null
     where account_id = ${account_id} and notified_at = ${notified_at}::timestamptz`);
 }
+
+/** Removes the addresses that alerts of these accounts are sent to. */
+export async function dropWebhooks(db: Connection, accountIds: string[]): Promise<void> {
+  await db.run(sql`
+    update alerts set webhook_url = null where account_id = any(${accountIds}::uuid[])`);
+}

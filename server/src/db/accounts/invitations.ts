@@ -129,3 +129,16 @@ export async function withdrawBy(
     where account_id = ${inviter.account_id} and invited_by = ${inviter.person_id}
       and accepted_at is null`);
 }
+
+/** Withdraws all open invitations into these accounts. */
+export async function withdrawAll(db: Connection, accountIds: string[]): Promise<void> {
+  await db.run(sql`
+    delete from invitations
+    where account_id = any(${accountIds}::uuid[]) and accepted_at is null`);
+}
+
+/** Withdraws all open invitations by one inviter, into any account. */
+export async function withdrawAllBy(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`
+    delete from invitations where invited_by = ${personId} and accepted_at is null`);
+}

@@ -341,3 +341,12 @@ export async function findLiving(db: Connection, hash: Buffer): Promise<string |
       and (expires_at is null or expires_at > now())`);
   return row?.account_id ?? null;
 }
+
+/** Revokes all keys of these accounts except studio keys, and returns how many. */
+export async function revokeAll(db: Connection, accountIds: string[]): Promise<number> {
+  const rows = await db.run(sql`
+    update keys set revoked_at = now()
+    where account_id = any(${accountIds}::uuid[]) and revoked_at is null and not is_studio
+    returning id`);
+  return rows.length;
+}

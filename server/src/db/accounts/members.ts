@@ -67,3 +67,26 @@ export async function has(db: Connection, accountId: string, email: string): Pro
     where m.account_id = ${accountId} and coalesce(p.email_form, p.email) = ${email}`);
   return rows.length > 0;
 }
+
+/** Accounts whose first member is this person, as their owner. */
+export async function foundedBy(db: Connection, personId: string): Promise<string[]> {
+  const rows = await db.run<{ account_id: string }>(sql`
+    select m.account_id from members m
+    where m.person_id = ${personId} and m.role = 'owner' and not exists (
+      select from members o where o.account_id = m.account_id
+        and (o.created_at, o.person_id) < (m.created_at, m.person_id))
+    order by m.account_id`);
+  return rows.map(({ account_id }) => account_id);
+}
+
+/** Removes everybody else from these accounts, and returns how many that were. */
+export async function removeOthers(
+  db: Connection,
+  accountIds: string[],
+  keptId: string,
+): Promise<number> {
+  const rows = await db.run(sql`
+    delete from members where account_id = any(${accountIds}::uuid[]) and person_id <> ${keptId}
+    returning person_id`);
+  return rows.length;
+}

@@ -50,3 +50,8 @@ export async function sweep(db: Connection, personId: string): Promise<void> {
     delete from verifications where id in (
       select id from verifications where expires_at < now() limit 100 for update skip locked)`);
 }
+
+/** Signs out the browser that has this token. */
+export async function endByToken(db: Connection, token: string): Promise<void> {
+  await db.run(sql`delete from sessions where token = ${token}`);
+}

@@ -1,3 +1,4 @@
+import type { GenericEndpointContext } from 'better-auth';
 import type { Logger } from 'pino';
 import { canonicalEmail } from '../../core/account/email.ts';
 import { newId } from '../../lib/id.ts';
@@ -8,7 +9,7 @@ import { nameOfLink } from '../../operations/accounts/link.ts';
 import { findByOurRules, openAdapter, snake, tables } from './auth-tables.ts';
 import { codesOnce } from './codes.ts';
 import { resetLetter } from './letters.ts';
-import { oidcPlugin, type Oidc } from './oidc.ts';
+import { oidcPlugin, oidcProvider, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
 
 /** Sets up the sign-in library with our rules and our tables. */
@@ -38,8 +39,19 @@ export interface AuthOptions {
   settle: (person: { id: string; email: string }) => Promise<void>;
   /** Sends the link that confirms a person's address, without waiting for it as `mail` does. */
   askToConfirm: (person: { id: string; email: string }) => void;
-  /** Called after somebody has signed in: their expired rows can be deleted. */
-  signedIn: (personId: string) => Promise<void>;
+  /**
+   * Called before the provider's proven address is linked to a person who exists, with the cookies
+   * of the browser and the id of the person who is signed in there.
+   */
+  meets: (
+    personId: string,
+    browser: { cookies: string; signed_in_id: string | null },
+  ) => Promise<void>;
+  /**
+   * Called after somebody has signed in: their expired rows can be deleted, and the session that
+   * the browser had before.
+   */
+  signedIn: (personId: string, tokens: { token: string; before: string | null }) => Promise<void>;
 }
 
 export type Library = Awaited<ReturnType<typeof openLibrary>>;
@@ -154,8 +166,7 @@ const noTokens = {
   refreshTokenExpiresAt: null,
 };
 
-function hooks({ admits, settle, signedIn }: AuthOptions) {
-  const strip = async () => ({ data: noTokens });
+function hooks({ admits, settle, meets, signedIn }: AuthOptions) {
   return {
     user: {
       create: {
@@ -175,9 +186,38 @@ function hooks({ admits, settle, signedIn }: AuthOptions) {
         after: ({ id, email }: { id: string; email: string }) => settle({ id, email }),
       },
     },
-    account: { create: { before: strip } },
-    session: { create: { after: ({ userId }: { userId: string }) => signedIn(userId) } },
+    account: {
+      create: {
+        async before(account: { providerId: string; userId: string }, ctx: Context) {
+          if (account.providerId === oidcProvider && ctx) {
+            const { getSessionFromCtx } = await import('better-auth/api');
+            const signed_in_id = (await getSessionFromCtx(ctx))?.user.id ?? null;
+            await meets(account.userId, {
+              cookies: ctx.headers?.get('cookie') ?? '',
+              signed_in_id,
+            });
+          }
+          return { data: noTokens };
+        },
+      },
+    },
+    session: {
+      create: {
+        async after({ userId, token }: { userId: string; token: string }, ctx: Context) {
+          await signedIn(userId, { token, before: await tokenOf(ctx) });
+        },
+      },
+    },
   };
+}
+
+type Context = GenericEndpointContext | null;
+
+/** The token of the session that the browser had; this sign-in replaces its cookie. */
+async function tokenOf(ctx: Context): Promise<string | null> {
+  if (!ctx) return null;
+  const { authCookies, secret } = ctx.context;
+  return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
 }
 
 function passwords({ mail, askToConfirm }: AuthOptions) {

@@ -7,6 +7,7 @@ import type { WebDeps } from './visit.ts';
 /** Cookies by which a browser is recognised. They give no access. */
 
 type Kind = 'device' | 'sign-up';
+type Origin = { web: Pick<WebDeps['web'], 'origin'> };
 /** The longest that browsers keep a cookie. */
 const deviceSeconds = 400 * 24 * 3600;
 const signUpSeconds = 24 * 3600;
@@ -15,7 +16,7 @@ const signUpSeconds = 24 * 3600;
 export function knownDevice(
   cookies: string | undefined,
   email: string,
-  deps: Pick<WebDeps, 'web' | 'secrets'>,
+  deps: Origin & Pick<WebDeps, 'secrets'>,
 ): string | null {
   const given = cookieOf(cookies, 'device', deps);
   return given === undefined ? null : verifyDevice(deps.secrets, given, email);
@@ -56,15 +57,11 @@ function ofSignUp(password: string): string {
   return `sign-up ${password}`;
 }
 
-function nameOf(kind: Kind, { web }: Pick<WebDeps, 'web'>): string {
+function nameOf(kind: Kind, { web }: Origin): string {
   return `${cookiePrefix(web.origin())}.${kind}`;
 }
 
-function cookieOf(
-  cookies: string | undefined,
-  kind: Kind,
-  deps: Pick<WebDeps, 'web'>,
-): string | undefined {
+function cookieOf(cookies: string | undefined, kind: Kind, deps: Origin): string | undefined {
   const name = `${nameOf(kind, deps)}=`;
   const given = (cookies ?? '').split(/; */).find((cookie) => cookie.startsWith(name));
   return given?.slice(name.length);

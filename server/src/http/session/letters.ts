@@ -135,3 +135,29 @@ If it was not you, tell the operator of the service at once.
 `,
   };
 }
+
+/** Sent when the identity provider proves a person's address in a browser unknown until then. */
+export function handOverLetter(
+  origin: string,
+  { email, keys, people }: { email: string; keys: number; people: number },
+): Letter {
+  const ended = `Also ended: API keys: ${keys}; access of other people: ${people}.
+Webhooks have a new secret. Make new keys here:`;
+  return {
+    to: email,
+    subject: 'Your earlier ways to sign in to Farebox have ended',
+    text: `You signed in at your identity provider for the first time, in a new browser.
+Somebody else may have signed up with ${email} before. To keep them out, the
+password, passkeys and authenticator app no longer work, and all other browsers
+are signed out.
+
+Set a new password here if you want one:
+${origin}/forgot
+
+${keys + people > 0 ? ended : 'Look at the keys and people of your accounts:'}
+${origin}/dashboard
+
+If it was not you, tell the operator of the service at once.
+`,
+  };
+}

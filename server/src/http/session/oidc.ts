@@ -1,7 +1,7 @@
 import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
 import { canonicalEmail } from '../../core/account/email.ts';
 import { unseen } from '../../core/account/name.ts';
-import { fieldOf } from '../../lib/unknown.ts';
+import { objectOf } from '../../lib/json.ts';
 
 /** Signing in at an identity provider (OpenID Connect). */
 export interface Oidc {
@@ -23,16 +23,22 @@ export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
     pkce: true,
     // Claims about a person count only with the provider's signature.
     requireIdTokenVerification: true,
-    accountSubject: ({ tokens, profile }) => subject(tokens.idToken, profile.sub),
+    accountSubject: ({ tokens, profile }) => subject(tokens.idToken, profile.sub, clientId),
     mapProfileToUser: person,
   };
   return genericOAuth({ config: [provider] });
 }
 
-/** The provider's id of the person in the signed token. Throws if the profile has another id. */
-function subject(idToken: string | undefined, told: unknown): string {
+/**
+ * The provider's id of the person in the signed token. Throws if the profile has another id, or if
+ * the token was made for another client: with several audiences, `azp` names the one.
+ */
+export function subject(idToken: string | undefined, told: unknown, clientId: string): string {
   const [, payload = ''] = idToken?.split('.') ?? [];
-  const sub = fieldOf(JSON.parse(Buffer.from(payload, 'base64url').toString()), 'sub');
+  const { sub, aud, azp } = objectOf(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+  const isShared = Array.isArray(aud) && aud.some((each) => each !== clientId);
+  if ((isShared || azp !== undefined) && azp !== clientId)
+    throw new Error('the identity provider made the token for another client');
   if (typeof sub === 'string' && sub !== '' && sub === told) return sub;
   throw new Error('the identity provider answered with the data of another person');
 }

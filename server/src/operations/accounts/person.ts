@@ -12,6 +12,7 @@ import { newId } from '../../lib/id.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf, reportAccount } from './account.ts';
+import { endEarlier } from './hand-over.ts';
 import { hashToken, makeLink, needLink, takeLink } from './link.ts';
 import { Refused } from '../refused.ts';
 import { logTeamChange } from '../operator-action.ts';
@@ -54,7 +55,9 @@ export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
     const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
     if (!(await people.insert(tx, person))) {
-      const unproven = wanted.has_mail ? await people.lockUnproven(tx, email) : null;
+      const proves = invitation?.proves === true;
+      const unproven =
+        wanted.has_mail || proves ? await people.lockUnproven(tx, email, proves) : null;
       if (unproven === null) return { person: 'known', login: null, email, email_verified };
       await startAnew(tx, { ...person, id: unproven });
       if (invitation && email_verified) {
@@ -75,10 +78,10 @@ export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
  */
 async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
   const { id, name, password, email_verified } = person;
-  await people.setPassword(tx, id, email_verified ? password : null);
   await people.rename(tx, id, name);
-  await sessions.endAll(tx, id);
-  if (email_verified) await people.verify(tx, id);
+  if (email_verified) await endEarlier(tx, { id, owner_proven: false });
+  else await sessions.endAll(tx, id);
+  await people.setPassword(tx, id, email_verified ? password : null);
 }
 
 /** Adds a signed-in person to the account they were invited to. Throws `Refused`. */
@@ -161,6 +164,7 @@ export async function isInvited(db: Database, email: string): Promise<boolean> {
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
     const found = await people.find(tx, person.email);
+    if (found?.email_verified) await people.verify(tx, person.id);
     const invited = found?.email_verified
       ? await invitations.listFor(tx, canonicalEmail(person.email) ?? person.email)
       : [];
