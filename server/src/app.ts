@@ -286,6 +286,7 @@ function httpDeps(
   );
   return {
     ...services,
+    wholeDb: db,
     catalog: () => catalog.current(),
     requestEvents: createRequestEvents(
       services.hints,

@@ -25,7 +25,10 @@ import type { RequestEvents } from './request-events.ts';
 
 /** Dependencies of the routes. */
 export interface HttpDeps {
+  /** Each call uses its owner's share of it. */
   db: Database;
+  /** The same database for work that may not be refused: to settle, and calls of upstreams. */
+  wholeDb: Database;
   storage: WatchedStorage;
   catalog: () => Catalog;
   upstreams: ReadonlyMap<string, Upstream>;

@@ -4,6 +4,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion, createFake, type Fake } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { moneyOf } from '../worker/floor.ts';
 
 /** Chat calls whose answer was lost at the first upstream of their model. */
@@ -101,6 +102,25 @@ describe('a chat call whose answer was lost', () => {
       assert.deepEqual(ended, { status: 'COMPLETED', upstream: 'other' });
     });
   }
+
+  test('goes on although its account has used its share of the database', async () => {
+    fake.behave.chat = () => lost();
+    other.behave.chat = () => ({ outcome: 'reply', reply: completion('hello', usage) });
+    const { key } = account;
+    const lists: Promise<unknown>[] = [];
+    await service.db.tx(async (tx) => {
+      await tx.run(rawSql('lock table metadata_pairs in access exclusive mode'));
+      for (let n = 0; n < 4; n++)
+        lists.push(service.call('GET', '/v1/requests?metadata.a=b', { key }));
+      const waits = `select count(*)::int as n from pg_locks where not granted
+        and relation = 'metadata_pairs'::regclass`;
+      await until('the share is used', async () => (await tx.run(rawSql(waits)))[0]!.n === 2);
+      const { status, text, request_id } = await say('lost/both');
+      assert.equal(status, 200, text);
+      assert.match(await moneyOf(service, request_id), /^reserve \d+, charge 9$/);
+    });
+    await Promise.all(lists);
+  });
 
   test('goes to no other route if the row or the route says wait', async () => {
     fake.behave.chat = () => lost();

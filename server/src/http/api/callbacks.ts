@@ -31,7 +31,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps) => {
   if (!isUuid(request_id) || !verifyCallback(deps.secrets, link, sig) || !known?.callback)
     throw new ApiError('not_found');
   const isKeyed = keysOf(known).length > 0;
-  const key = isKeyed ? await keyOfAttempt(deps.db, request_id, attempt) : null;
+  const key = isKeyed ? await keyOfAttempt(deps.wholeDb, request_id, attempt) : null;
   const upstream = byKey(known, key);
   if (!upstream?.callback) throw new ApiError('not_found');
   const body = await collect(bodyStream(req), deps.settings.times.bodyMs, bodyMaxBytes);

@@ -169,7 +169,7 @@ interface Shown {
 }
 
 async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
-  const { db, upstreams, circuit, operations, log } = deps;
+  const { wholeDb: db, upstreams, circuit, operations, log } = deps;
   const chatDeps = { db, upstreams, circuit, operations, log };
   const abort = new AbortController();
   const cut = () => abort.abort();
