@@ -240,7 +240,7 @@ function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAdd
           label={t('list')}
           columns={columns}
           rows={rows}
-          keyOf={({ tx_hash, log_position, state }) => `${tx_hash} ${log_position} ${state}`}
+          keyOf={(row) => row.deposit_id ?? `${row.tx_hash} ${row.log_position} ${row.state}`}
         />
       )}
     </section>
