@@ -373,6 +373,30 @@ describe('the committed document', () => {
     assert.notEqual(schemaFault(error_code, 'no_such_code', true), null);
   });
 
+  test('tells the forms of each reply apart by a field, for generated clients', () => {
+    let unions = 0;
+    for (const { name, operation } of operations) {
+      for (const response of Object.values<Json>(operation.responses)) {
+        const { anyOf } = (resolve(response) as Json).content?.['application/json']?.schema ?? {};
+        if (!anyOf) continue;
+        unions++;
+        const forms = (anyOf as Json[]).map((form) => resolve(form) as Json);
+        const telling = Object.keys(forms[0]!.properties).find((field) => {
+          const all = forms.flatMap(
+            ({ properties }): unknown[] => properties[field]?.enum ?? [null],
+          );
+          return !all.includes(null) && new Set(all).size === all.length;
+        });
+        // An open form gives every field that it does not name the type unknown.
+        const [{ required }, ...others] = forms as [Json, ...Json[]];
+        assert.ok(telling && required.includes(telling), name);
+        for (const { additionalProperties: isOpen, properties } of others)
+          assert.ok(!isOpen || properties.request_id, name);
+      }
+    }
+    assert.equal(unions, 1);
+  });
+
   inLong('passes redocly without errors and warnings', async () => {
     const cli = new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname;
     const root = new URL('../../../', import.meta.url).pathname;

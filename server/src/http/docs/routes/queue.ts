@@ -1,5 +1,5 @@
 import { ModelOutput, QueuedRequest } from '../../api/request-schema.ts';
-import { either } from '../../schemas/schema.ts';
+import { choice, either, openObject, optional, text } from '../../schemas/schema.ts';
 import { exampleCard, exampleId, exampleOutput, exampleUrls } from '../request-examples.ts';
 import { header, one, type Parameter, type RouteDocs, type WebhookDocs } from '../route-docs.ts';
 
@@ -60,6 +60,19 @@ export const callerNumber: Parameter = {
 
 const examples = one(exampleQueued);
 
+/**
+ * The output in place of the queued request. It names two fields of that one, because otherwise
+ * generated clients give both the type `unknown` in any reply.
+ */
+const waitedOutput = openObject(
+  {
+    ...ModelOutput.properties,
+    request_id: optional(text('Only in a queued request.')),
+    status: optional(choice(['COMPLETED'], 'Only in a queued request, as `IN_QUEUE`.')),
+  },
+  { description: 'The output, with `Preference-Applied` alone.' },
+);
+
 export const submit: RouteDocs = {
   operationId: 'submit',
   tag: 'Queue',
@@ -82,7 +95,7 @@ export const submit: RouteDocs = {
         'A repeat: the reply of the first submit under this `Idempotency-Key`. With ' +
         '`Preference-Applied`: the output of the request.',
       headers: ['Location', 'Replayed?', 'PreferenceApplied?', 'Charge?', 'Ignored?'],
-      schema: either([QueuedRequest, ModelOutput]),
+      schema: either([QueuedRequest, waitedOutput]),
       examples: { queued: { value: exampleQueued }, output: { value: exampleOutput } },
     },
     202: {
