@@ -141,6 +141,11 @@ export async function openServices({
     define: connected.define,
     log,
   });
+  const wrong = connected.wrongSettings();
+  if (wrong.length > 0) {
+    await catalog.close();
+    throw new ConfigError(wrong.join('\n'));
+  }
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
     onError: throttled((told) => log.warn(told, 'a hint to other processes was lost')),

@@ -1,5 +1,5 @@
 import type { FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
-import { settingsOf } from '../core/catalog/upstream-definition.ts';
+import { settingsOf, wrongSetting } from '../core/catalog/upstream-definition.ts';
 import { keyName } from '../core/catalog/upstream-key.ts';
 import type {
   AdapterName,
@@ -47,6 +47,8 @@ export interface Upstreams {
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
+  /** Addresses and keys that are set and can never be used, in words for the operator. */
+  wrongSettings(): string[];
   /** Its address and whether it has a key; contains no secret. */
   about(name: string): UpstreamAddress;
   close(): Promise<void>;
@@ -132,6 +134,8 @@ export function openUpstreams(
         add(definition);
       }
     },
+    wrongSettings: () =>
+      [...known.values()].flatMap((definition) => wrongSetting(definition, variable) ?? []),
     about: (name) => addressOf(known.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),

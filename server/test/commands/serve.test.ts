@@ -135,6 +135,27 @@ describe('serve refuses to start', () => {
     });
   }
 
+  for (const [what, env, says] of [
+    [
+      'address',
+      { OPENAI_BASE_URL: 'https://me:hidden@models.example/v1' },
+      /OPENAI_BASE_URL to be/,
+    ],
+    ['key', { OPENAI_API_KEY: 'sk-hidden-\u0430' }, /OPENAI_API_KEY to hold a key of ASCII/],
+    [
+      'port',
+      { OLLAMA_URL: 'http://hidden:99999/v1' },
+      /"ollama" is not set up: it needs OLLAMA_URL/,
+    ],
+  ] as const)
+    inLong(`with an upstream whose ${what} can never be used`, async (t) => {
+      const place = placeFor(t, { FAREBOX_CATALOG: '' });
+      const ran = await place.run(['serve', '--embedded', '--json'], env);
+      assertSaid(ran, says);
+      assert.doesNotMatch(ran.stderr + ran.stdout, /hidden/);
+      await assertNoPostgres(place);
+    });
+
   inLong('with two databases', async (t) => {
     const place = placeFor(t);
     for (const verb of ['serve', 'worker']) {

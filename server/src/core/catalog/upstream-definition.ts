@@ -77,24 +77,53 @@ export function settingsOf(
   definition: UpstreamDefinition,
   variable: (name: string) => string | null,
 ): (UpstreamSettings & { keys: readonly string[] }) | string {
-  const { name, url_from, key_from, secret_from, concurrency, options } = definition;
-  const read = (from: string | null) => (from === null ? null : variable(from));
-  const needs = (what: string) => `the upstream "${name}" is not set up: it needs ${what}`;
-  const keys = [...new Set(read(key_from)?.match(/\S+/g))];
+  const { name, url_from, key_from, concurrency, options } = definition;
+  const { url, keys, secret } = valuesOf(definition, variable);
   const [key = null] = keys;
-  const given = read(url_from);
-  const url = given?.replace(/\/+$/, '') ?? definition.url;
-  if (url === null) return needs(url_from!);
-  const verdict = judgeOperatorUrl(url);
-  if (!urlForm.test(url) || !verdict.ok) {
-    const what = given === null ? 'its url' : url_from;
+  if (url === null) return needs(definition, url_from!);
+  const wrong = wrongSetting(definition, variable);
+  if (wrong !== null) return wrong;
+  if (key === null && key_from !== null && !definition.key_optional)
+    return needs(definition, key_from);
+  return { name, url, key, keys, secret, concurrency, options };
+}
+
+/** Why the address or a key of a defined upstream can never be used; null if each can be. */
+export function wrongSetting(
+  definition: UpstreamDefinition,
+  variable: (name: string) => string | null,
+): string | null {
+  const { key_from } = definition;
+  const { url, given, keys } = valuesOf(definition, variable);
+  const verdict = url === null ? null : judgeOperatorUrl(url);
+  if (verdict !== null && (!urlForm.test(url!) || !verdict.ok)) {
+    const what = given === null ? 'its url' : definition.url_from;
     const form = 'an http or https address without user name, password and query';
     const why = verdict.ok ? '' : ` (it ${verdict.reason})`;
-    return needs(`${what} to be ${form}${why}; a key belongs in the variable that key_from names`);
+    const to = `${what} to be ${form}${why}; a key belongs in the variable that key_from names`;
+    return needs(definition, to);
   }
-  if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
   if (!keys.every((each) => keyForm.test(each)))
-    return needs(`${key_from} to hold a key of ASCII letters, digits and signs`);
-  if (keys.length > keysMax) return needs(`${key_from} to hold at most ${keysMax} keys`);
-  return { name, url, key, keys, secret: read(secret_from), concurrency, options };
+    return needs(definition, `${key_from} to hold a key of ASCII letters, digits and signs`);
+  if (keys.length > keysMax)
+    return needs(definition, `${key_from} to hold at most ${keysMax} keys`);
+  return null;
+}
+
+function needs({ name }: UpstreamDefinition, what: string): string {
+  return `the upstream "${name}" is not set up: it needs ${what}`;
+}
+
+function valuesOf(
+  { url_from, key_from, secret_from, ...definition }: UpstreamDefinition,
+  variable: (name: string) => string | null,
+) {
+  const read = (from: string | null) => (from === null ? null : variable(from));
+  const given = read(url_from);
+  return {
+    given,
+    url: given?.replace(/\/+$/, '') ?? definition.url,
+    keys: [...new Set(read(key_from)?.match(/\S+/g))],
+    secret: read(secret_from),
+  };
 }
