@@ -6,6 +6,7 @@ import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/session/auth.ts';
 import { handOver } from './operations/accounts/hand-over.ts';
+import { mayWrite } from './http/session/throttle.ts';
 import { knownDevice } from './http/session/devices.ts';
 import { handOverLetter, verificationLetter } from './http/session/letters.ts';
 import type { Oidc } from './http/session/oidc.ts';
@@ -33,6 +34,11 @@ export function openWeb(
   const signUp = config.FAREBOX_SIGN_UP ?? 'invite';
   const mail = send && logged(send, log);
   const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));
+  const notSent = (error: Error) => log.error({ cause: error.message }, 'e-mail not sent');
+  const postToStranger =
+    post &&
+    ((letter: Letter) =>
+      void mayWrite(db, letter.to).then((may) => (may ? post(letter) : undefined), notSent));
   const oidc = oidcOf(config);
   const auth = createAuth({
     db,
@@ -40,14 +46,16 @@ export function openWeb(
     origin,
     secrets,
     oidc,
-    mail: post,
+    mail: postToStranger,
     admits: async ({ email, emailVerified }) =>
       signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
     askToConfirm: ({ id, email }) =>
-      void askToConfirm(db, id)
-        .then((token) => post?.(verificationLetter(email, `${origin()}/confirm?token=${token}`)))
-        .catch((error: Error) => log.error({ cause: error.message }, 'e-mail not sent')),
+      void askToConfirm(db, id).then(
+        (token) =>
+          postToStranger?.(verificationLetter(email, `${origin()}/confirm?token=${token}`)),
+        notSent,
+      ),
     async meets(id, { cookies, signed_in_id }) {
       const person = await people.emailOf(db, id);
       if (!person) return;
@@ -67,7 +75,17 @@ export function openWeb(
   const hasMail = mail !== null;
   const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
   const seller = () => sellerText(name, lines, new URL(origin()).host);
-  const web = { origin, signUp, hasMail, oidcName, topUpText, seller, sendMail: mail, post };
+  const web = {
+    origin,
+    signUp,
+    hasMail,
+    oidcName,
+    topUpText,
+    seller,
+    sendMail: mail,
+    post,
+    postToStranger,
+  };
   const { trusted } = fetches;
   const { catalog: files, connected, hints, events } = services;
   const calls = { trusted, thumbnails };

@@ -93,14 +93,18 @@ export function eventLetter(
     (event) => `- ${event.created_at.toISOString().slice(0, 16)}Z: ${sentenceOf(event)}`,
   );
   const more = count - events.length;
-  const subject =
-    count === 1 ? sentenceOf(events[0]!).slice(0, 120) : `${count} events need attention`;
+  const subject = count === 1 ? subjectOf(events[0]!) : `${count} events need attention`;
   const text = [
     [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n'),
     `The console:\n${origin}/operator`,
     '',
   ].join('\n\n');
   return { subject: `Farebox: ${subject}`, text };
+}
+
+/** Callers choose the address of an account, so a subject does not have it. */
+function subjectOf(event: StoredEvent): string {
+  return event.type === 'account.created' ? 'A new account' : sentenceOf(event).slice(0, 120);
 }
 
 /** The event in one sentence. Events may be older than the code, so any field may be missing. */

@@ -308,3 +308,72 @@ describe('links to a new password', () => {
     }
   });
 });
+
+describe('a letter that a stranger causes', () => {
+  const lettersTo = (email: string) => post.letters.filter(({ to }) => to === email);
+  const inviteFrom = async (owner: Person, account_id: string, email: string) =>
+    (await owner.of(account_id).call('POST', '/invitations', { email, role: 'owner' })).body;
+
+  test('has no text of theirs', async () => {
+    const lure = 'You won 500 USD: http://evil.example/pay';
+    const account = await service.account({ usd: 5 });
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    await owner.call('PATCH', '/api/me', { name: lure });
+    await owner.of(account.account_id).call('PATCH', '/account', { name: `${lure} . Farebox` });
+    const email = fresh();
+    const { mailed } = await inviteFrom(owner, account.account_id, email);
+    assert.equal(mailed, true);
+    const { subject, text } = await post.letterTo(email);
+    assert.equal(subject, `An invitation to ${new URL(originOf(service)).host}`);
+    assert.doesNotMatch(text, /evil|won/);
+    assert.match(text, new RegExp(owner.email));
+  });
+
+  test('of an unproven inviter does not name the address', async () => {
+    const account = await service.account({ usd: 5 });
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    await service.db.run(
+      rawSql('update people set email_verified = false where id = $1', [owner.id]),
+    );
+    const email = fresh();
+    await inviteFrom(owner, account.account_id, email);
+    const { text } = await post.letterTo(email);
+    assert.ok(text.startsWith('Somebody invites you') && !text.includes(owner.email));
+  });
+
+  test('is not sent for an account that has never paid, whose link works all the same', async () => {
+    const { account_id } = await service.account({ usd: 0 });
+    const owner = await person(service, { [account_id]: 'owner' });
+    const email = fresh();
+    const { mailed, url } = await inviteFrom(owner, account_id, email);
+    assert.equal(mailed, false);
+    const token = tokenOf(url);
+    assert.equal((await stranger(service).call('POST', '/api/invitation', { token })).status, 200);
+    assert.equal(lettersTo(email).length, 0);
+  });
+
+  test('comes three times an hour to one address, over all accounts, people and kinds', async () => {
+    const email = fresh();
+    await signUp(email);
+    await signUp(email.toUpperCase());
+    const mailed = [];
+    for (let n = 0; n < 4; n++) {
+      const { account_id } = await service.account({ usd: 5 });
+      const owner = await person(service, { [account_id]: 'owner' });
+      await until('earlier letters', () => lettersTo(email).length >= Math.min(3, n + 2));
+      mailed.push((await inviteFrom(owner, account_id, email)).mailed);
+      await owner.call('POST', '/api/me/email', { email, password });
+    }
+    await stranger(service).call('POST', '/api/auth/request-password-reset', {
+      email,
+      redirectTo: '/reset',
+    });
+    await stranger(service).call('POST', '/api/auth/send-verification-email', { email });
+    assert.deepEqual(mailed, [true, false, false, false]);
+    // A letter to another address comes later than any that was on its way.
+    const other = fresh();
+    await signUp(other);
+    await linkTo(other);
+    assert.equal(lettersTo(email).length, 3);
+  });
+});

@@ -151,6 +151,15 @@ export async function addSecret(
   return row?.webhook_secrets ?? null;
 }
 
+/** Whether the account has paid, or is an operator's: others could be made to write to anybody. */
+export async function mayCauseLetters(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from accounts a where a.id = ${id} and (a.is_operator or exists (
+      select from transfers t where t.account_id = a.id and t.kind = 'deposit'
+        and t.source in ('paid', 'chain', 'voucher')))`);
+  return rows.length > 0;
+}
+
 /** Replaces all webhook secrets by this one. */
 export async function replaceSecrets(db: Connection, id: string, secret: string): Promise<void> {
   await db.run(sql`

@@ -3,7 +3,6 @@ import { may } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
-import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Operator } from '../../operations/operator-action.ts';
 import {
@@ -30,7 +29,7 @@ import {
 } from '../schemas/schema.ts';
 import { endpoint } from '../session/endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
-import { throttle } from '../session/throttle.ts';
+import { mayWrite, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 import { Role } from './views.ts';
 
@@ -178,8 +177,8 @@ export const invite = endpoint(
 );
 
 /**
- * Sends the invitation. False if mail is not set up or the mail server refused the letter: the
- * inviter has to pass on the link.
+ * Sends the invitation. Otherwise false, and the inviter has to pass on the link: mail is not set
+ * up or was refused, the address got enough letters, or the account has never paid.
  */
 async function write(
   to: string,
@@ -187,9 +186,9 @@ async function write(
   { account_id, session }: Visit,
   { db, web }: WebDeps,
 ): Promise<boolean> {
-  if (web.sendMail === null) return false;
-  const account = await people.membership(db, session.person_id, account_id);
-  const by = { name: session.name, account: account?.name ?? 'an account' };
+  if (web.sendMail === null || !(await accounts.mayCauseLetters(db, account_id))) return false;
+  if (!(await mayWrite(db, to))) return false;
+  const by = session.email_verified ? session.email : null;
   return web.sendMail(invitationLetter(to, url, by)).then(
     () => true,
     () => false,

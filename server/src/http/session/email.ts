@@ -9,9 +9,8 @@ import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { demandPassword, holdersPassword, linkToken } from './confirmation.ts';
-import { letters } from './entry.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
-import { mayTry, throttle } from './throttle.ts';
+import { throttle } from './throttle.ts';
 import { findSession, type Visit, type WebDeps } from './visit.ts';
 
 /** Changing the e-mail address that a person signs in with. */
@@ -56,8 +55,7 @@ export const ask = endpoint(
     const token = await askForEmail(db, { person_id, session_id, email });
     const url = `${web.origin()}/email?token=${token}`;
     web.post?.(emailAskedLetter(before, email));
-    if (await mayTry(db, 'e-mail to', email, letters))
-      web.post?.(taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url));
+    web.postToStranger?.(taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url));
     return { status: 'check_mail' as const };
   },
 );

@@ -33,7 +33,7 @@ import { knownDevice, rememberDevice, rememberSignUp } from './devices.ts';
 import { endpoint, openEndpoint } from './endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
-import { mayTry, throttle, type Throttle } from './throttle.ts';
+import { throttle, type Throttle } from './throttle.ts';
 import { inSignIn } from '../database-share.ts';
 import { findSession, type WebDeps } from './visit.ts';
 
@@ -69,7 +69,6 @@ const guesses = new Set([
   '/two-factor/verify-backup-code',
 ]);
 const signUpsOfAddress = { max: 10, seconds: 3600 };
-export const letters = { max: 3, seconds: 3600 };
 const readsOfAddress = { max: 60, seconds: 600 };
 
 const name = text(undefined, { minLength: 1, maxLength: 100 });
@@ -173,9 +172,10 @@ async function write(
 ): Promise<void> {
   if (person !== 'known' && email_verified) return;
   if (person === 'new') return library.sendVerification(email);
-  if (!(await mayTry(db, 'known', email, letters))) return;
   const url = `${web.origin()}/reset?token=${await resetLink(db, email)}`;
-  web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
+  web.postToStranger?.(
+    person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url),
+  );
 }
 
 /** POST /api/invitation: the invitation that a link belongs to. */

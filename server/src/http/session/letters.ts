@@ -65,20 +65,20 @@ If you did not sign up, do nothing.
   };
 }
 
-export function invitationLetter(
-  to: string,
-  url: string,
-  by: { name: string; account: string },
-): Letter {
+/**
+ * Contains no names of people and accounts, because their owners choose them freely. `by`: the
+ * inviter's address; null if it is not confirmed.
+ */
+export function invitationLetter(to: string, url: string, by: string | null): Letter {
   return {
     to,
-    subject: `${by.name} invites you to ${by.account} on Farebox`,
-    text: `${by.name} invites you to the Farebox account ${by.account}.
+    subject: `An invitation to ${new URL(url).host}`,
+    text: `${by ?? 'Somebody'} invites you to an account on Farebox.
 
 Open this link within seven days to accept:
 ${url}
 
-The link works for ${to} only. If you do not know ${by.name}, do nothing.
+The link works for ${to} only. If you did not expect it, do nothing.
 `,
   };
 }

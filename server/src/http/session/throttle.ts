@@ -29,6 +29,14 @@ export async function throttle(
   });
 }
 
+/** E-mails to one address, of all kinds that strangers can cause, from all accounts. */
+const lettersTo = { max: 3, seconds: 3600 };
+
+/** Counts an e-mail to this address. Returns false if it must not be sent. */
+export function mayWrite(db: Database, to: string): Promise<boolean> {
+  return mayTry(db, 'e-mail to', to, lettersTo);
+}
+
 /** As `throttle`, but returns false instead of throwing. */
 export function mayTry(db: Database, what: string, who: string, limit: Throttle): Promise<boolean> {
   const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;

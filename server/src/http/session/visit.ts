@@ -58,6 +58,8 @@ export interface WebSettings {
   sendMail: ((letter: Letter) => Promise<void>) | null;
   /** Sends mail without waiting for it; a failure is logged. */
   post: ((letter: Letter) => void) | null;
+  /** As `post`, within the limit of letters to one address: anybody may cause it. */
+  postToStranger: ((letter: Letter) => void) | null;
 }
 
 const bodyMaxBytes = 64 * 1024;
