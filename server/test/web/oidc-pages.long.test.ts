@@ -70,6 +70,9 @@ describe('signing in by a provider or e-mail', { skip: withoutBrowser() ?? false
     await page.getByRole('button', { name: 'Send the link again' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.goto((await post.letterTo(email)).links[0]!);
+    await page.getByRole('heading', { name: 'Confirm your address' }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await page.getByRole('button', { name: 'Confirm' }).click();
     await page.waitForURL(`${base}/sign-in?confirmed=yes`);
     await page.getByRole('status').getByText('is confirmed').waitFor();
     assert.deepEqual(await barriers(page), []);
