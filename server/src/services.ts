@@ -132,20 +132,8 @@ export async function openServices({
   const chains = options.chains ?? (await openDeposits(config, fetches.trusted));
   const connected = connect(config, fetches, options.upstreams);
   const upstreams = connected.live;
-  const catalog = await openCatalog({
-    dir: catalogDir(config),
-    usableUpstreams: connected.usable,
-    knownUpstreams: [...builtIn, ...(options.upstreams?.keys() ?? [])],
-    definitionFault: connected.faultOf,
-    unsupportedRowOf: connected.unsupportedRowOf,
-    define: connected.define,
-    log,
-  });
-  const wrong = connected.wrongSettings();
-  if (wrong.length > 0) {
-    await catalog.close();
-    throw new ConfigError(wrong.join('\n'));
-  }
+  const known = [...builtIn, ...(options.upstreams?.keys() ?? [])];
+  const catalog = await openModels(config, connected, known, log);
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
     onError: throttled((told) => log.warn(told, 'a hint to other processes was lost')),
@@ -198,6 +186,28 @@ export async function openServices({
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
   const rest = { links, fetches, receiver: receiverOf(config), blocked, close };
   return { ...shared, ...more, ...rest, ...watched };
+}
+
+/** Loads the catalog. Throws `ConfigError` if a setting of one of its upstreams cannot work. */
+async function openModels(
+  config: Config,
+  connected: Upstreams,
+  knownUpstreams: string[],
+  log: Logger,
+): Promise<CatalogStore> {
+  const catalog = await openCatalog({
+    dir: catalogDir(config),
+    usableUpstreams: connected.usable,
+    knownUpstreams,
+    definitionFault: connected.faultOf,
+    unsupportedRowOf: connected.unsupportedRowOf,
+    define: connected.define,
+    log,
+  });
+  const wrong = connected.wrongSettings();
+  if (wrong.length === 0) return catalog;
+  await catalog.close();
+  throw new ConfigError(wrong.join('\n'));
 }
 
 /** Watches whether the database was replaced or migrated beneath this process. */

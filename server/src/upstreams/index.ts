@@ -134,8 +134,7 @@ export function openUpstreams(
         add(definition);
       }
     },
-    wrongSettings: () =>
-      [...known.values()].flatMap((definition) => wrongSetting(definition, variable) ?? []),
+    wrongSettings: () => [...known.values()].flatMap((each) => wrongSetting(each, variable) ?? []),
     about: (name) => addressOf(known.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
