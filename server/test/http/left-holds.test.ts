@@ -132,13 +132,13 @@ describe('a caller who leaves during the address check', () => {
       });
     }
 
-  test('40 times holds no more than the share of the account', async () => {
+  test('many times holds no more than the share of the account', async () => {
     const earlier = await traces(service);
     const [path, body] = calls[0]!;
     const lookedUp = asked;
     await leave(path, body);
     const gone = new AbortController();
-    const more = Array.from({ length: 36 }, () => post(path, body, { signal: gone.signal }));
+    const more = Array.from({ length: 12 }, () => post(path, body, { signal: gone.signal }));
     for (const reply of await Promise.all(more)) assertRefused(reply, 'rate_limited');
     assert.equal(asked, lookedUp + 4);
     assert.equal((await post('/v1/estimate', plain, { key: other.key })).status, 200);
@@ -174,17 +174,17 @@ describe('a caller who leaves', () => {
   }
 
   test('in the middle of the body holds nothing afterwards', async () => {
+    const { key } = await service.account();
+    const estimate = async () => (await post('/v1/estimate', plain, { key })).status;
     const { hostname, port } = new URL(service.base);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n` +
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: 9000000\r\n\r\n"${large.repeat(4)}`,
     );
-    await until('the bytes are held', async () => {
-      return (await post('/v1/estimate', plain)).status === 429;
-    });
+    await until('the bytes are held', async () => (await estimate()) === 429);
     socket.destroy();
-    await assertFree();
+    await until('the bytes are free', async () => (await estimate()) === 200);
   });
 
   test('during the reservation holds the bytes until it is made and released', async () => {
