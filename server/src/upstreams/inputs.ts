@@ -127,7 +127,7 @@ export async function bytesOf(file: InputFile, field: string, maxBytes: number):
   try {
     for await (const chunk of await file.open()) {
       size += chunk.length;
-      if (size > maxBytes) throw new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
+      if (size > maxBytes) throw tooLarge(field, maxBytes);
       chunks.push(chunk);
     }
   } catch (error) {
@@ -135,6 +135,10 @@ export async function bytesOf(file: InputFile, field: string, maxBytes: number):
     throw new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
   }
   return Buffer.concat(chunks);
+}
+
+export function tooLarge(field: string, maxBytes: number): InputRefused {
+  return new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
 }
 
 /** A file as a `data:` address. Throws `InputRefused` if it is larger than `maxBytes`. */

@@ -4,6 +4,7 @@ import { messagesApi } from '../../src/core/chat-apis/messages.ts';
 import { responsesApi } from '../../src/core/chat-apis/responses.ts';
 import { messagesChatBody } from '../../src/core/dialect/messages-request.ts';
 import { responsesChatBody } from '../../src/core/dialect/responses-request.ts';
+import { JsonBody } from '../../src/upstreams/json-body.ts';
 import { messagesForUpstream } from '../../src/upstreams/openai/messages.ts';
 
 /** Messages with more parts than a function of JavaScript takes arguments. */
@@ -40,7 +41,8 @@ describe(`${count} parts arrive`, () => {
       for (const api of apis) assert.equal(sizeOf(api.call({ ...ask, messages })), count);
       const download = () => Promise.reject(new Error('nothing is fetched'));
       const call = { signal: new AbortController().signal };
-      assert.equal(sizeOf(await messagesForUpstream(messages, false, call, { download })), count);
+      const place = { inline: false, readsText: false, body: new JsonBody() };
+      assert.equal(sizeOf(await messagesForUpstream(messages, place, call, { download })), count);
     });
 
   test('of a system message, at upstreams of each API', () => {

@@ -7,6 +7,8 @@ import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 export interface ChatApi {
   /** Below the upstream's address. */
   path: string;
+  /** True if `call` decodes text files, so their data must be there. */
+  readsText: boolean;
   /**
    * The call in the API's form. `body`: a chat completion's, with `model` and `max_tokens`.
    *

@@ -6,6 +6,7 @@ import { messagesReader } from './messages-reader.ts';
 /** Anthropic's Messages. */
 export const messagesApi = (takes: Capabilities): ChatApi => ({
   path: '/messages',
+  readsText: true,
   call: (body) => messagesCall(body, takes),
   optional: new Set(['top_k', 'thinking', cacheMark]),
   ignored: (body) => messagesIgnored(body, takes),

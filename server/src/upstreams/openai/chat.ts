@@ -5,6 +5,7 @@ import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
+import { JsonBody, unreadIn, type SentBody } from '../json-body.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import type { ChatForm } from './forms.ts';
@@ -36,20 +37,23 @@ export function createChat(
   const firstMs = options.first_byte_seconds * 1000;
   const times = { firstMs, idleMs: options.idle_seconds * 1000, peekMs };
   return async (call) => {
-    let body: string;
+    let sent: SentBody;
     try {
-      const { messages } = call.body;
-      const sent = await messagesForUpstream(messages, options.inline_images, call, tools);
-      body = JSON.stringify(form.body(call, sent));
+      const body = new JsonBody();
+      const place = { body, inline: options.inline_images, readsText: form.readsText };
+      const messages = await messagesForUpstream(call.body.messages, place, call, tools);
+      sent = body.write(form.body(call, messages));
     } catch (error) {
       return untranslated(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
     try {
-      if (!call.stream) return await unstreamed(call, body, wire, form, firstMs);
+      if (!call.stream) return await unstreamed(call, sent, wire, form, firstMs);
       // If the call limits the time to the first byte, wait for that byte before returning.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
-      return await streamed(call, body, wire, form, tools, { ...times, ...peek });
+      return await streamed(call, sent, wire, form, tools, { ...times, ...peek });
     } catch (error) {
+      const unread = unreadIn(error);
+      if (unread !== null) return { ...outcomeUnprepared(unread), unasked: true };
       if (error instanceof FetchError) return wire.fault(error);
       throw error;
     }
@@ -71,15 +75,20 @@ function untranslated(error: unknown): ChatOutcome | null {
 
 async function unstreamed(
   call: ChatCall,
-  body: string,
+  sent: SentBody,
   wire: Wire,
   form: ChatForm,
   firstMs: number,
 ): Promise<ChatOutcome> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  const headers = { ...sent.headers, accept: 'application/json' };
   const { model, signal } = call;
   const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
-  const reply = await wire.request(form.path, { method: 'POST', headers, body, ...limits });
+  const reply = await wire.request(form.path, {
+    method: 'POST',
+    headers,
+    body: sent.body,
+    ...limits,
+  });
   if (!isSuccess(reply.status)) return wire.refusal(reply, model);
   if (reply.truncated) return { outcome: 'unknown', message: tooLarge, answer: 'oversized' };
   return judged(jsonOf(reply.body), reply.headers, wire, form, call);
@@ -87,7 +96,7 @@ async function unstreamed(
 
 async function streamed(
   call: ChatCall,
-  body: string,
+  sent: SentBody,
   wire: Wire,
   form: ChatForm,
   tools: UpstreamTools,
@@ -99,10 +108,10 @@ async function streamed(
     method: 'POST',
     headers: {
       ...wire.headers,
-      'content-type': 'application/json',
+      ...sent.headers,
       accept: 'text/event-stream',
     },
-    body,
+    body: sent.body,
     maxBytes: streamMaxBytes,
     idleTimeoutMs: Math.max(times.firstMs, times.idleMs),
     signal,

@@ -14,6 +14,8 @@ const eventCharsMax = 32 * 1024 * 1024;
 export interface ChatForm {
   /** Appended to the server's address. */
   path: string;
+  /** True if the server takes text files as text. */
+  readsText: boolean;
   /** The call's body. `messages`: the call's messages with their files filled in. */
   body(call: ChatCall, messages: unknown): Json;
   /** A whole reply as a chat completion. `choices` is empty if the reply has none. */
@@ -31,6 +33,7 @@ type CompletionOptions = Pick<Options, 'token_limit' | 'include_usage'>;
 export function completionForm(options: CompletionOptions): ChatForm {
   return {
     path: '/chat/completions',
+    readsText: false,
     body({ model, body, stream }, messages) {
       const { max_tokens, messages: _own, ...rest } = body;
       return {
@@ -51,6 +54,7 @@ export function completionForm(options: CompletionOptions): ChatForm {
 export function translatedForm(api: ChatApi): ChatForm {
   return {
     path: api.path,
+    readsText: api.readsText,
     body: ({ model, body, stream }, messages) => api.call({ ...body, model, messages, stream }),
     reply(value, { body, model }) {
       const error = errorIn(value);

@@ -1,6 +1,8 @@
 import { isObject, itemsOf } from '../../lib/json.ts';
-import { dataUri, InputRefused, openMedia } from '../inputs.ts';
-import type { ChatCall, UpstreamTools } from '../upstream.ts';
+import { once } from '../../lib/streams.ts';
+import { bytesOf, InputRefused, openMedia, tooLarge } from '../inputs.ts';
+import { base64Length, type JsonBody } from '../json-body.ts';
+import type { ChatCall, InputFile, UpstreamTools } from '../upstream.ts';
 
 /**
  * As base64 a file is a third longer, and all files together must fit into the server's body limit.
@@ -8,16 +10,20 @@ import type { ChatCall, UpstreamTools } from '../upstream.ts';
 const fileMaxBytes = 20 * 1024 * 1024;
 const filesMaxBytes = 60 * 1024 * 1024;
 
-/** Returns the value at `at` as a `data:` address or unchanged. */
+/** Returns the value at `at` as a `data:` address, or for `file: null` as it came. */
 type HandOver = (
   value: string,
   at: string,
   of: 'image' | 'file' | 'audio',
-) => Promise<HandedOverFile>;
+) => Promise<{ value: string; file: InputFile | null }>;
 
-interface HandedOverFile {
-  value: string;
-  file_name?: string | undefined;
+export interface Place {
+  /** Download addresses, and send their contents. */
+  inline: boolean;
+  /** The server takes text files as text, which must be read first. */
+  readsText: boolean;
+  /** Stands for the data of the files, which are sent with it. */
+  body: JsonBody;
 }
 
 /**
@@ -28,12 +34,13 @@ interface HandedOverFile {
  */
 export async function messagesForUpstream(
   messages: unknown,
-  inline: boolean,
+  { inline, readsText, body }: Place,
   { files = {}, signal }: Pick<ChatCall, 'files' | 'signal'>,
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
   let left = filesMaxBytes;
+  const mustBeRead = (value: string) => readsText && /^data:text\//i.test(value);
   const handOver: HandOver = (value, at, of) =>
     handOverOne(value, at, of).catch((error: unknown) => {
       if (error instanceof InputRefused) error.param = at;
@@ -45,16 +52,26 @@ export async function messagesForUpstream(
     // Bare base64 is passed on unchanged.
     const isBytes = of !== 'image' && !isAddress && !isOurs(value);
     if (stored === null && (isBytes || /^data:/i.test(value) || (isAddress && !inline)))
-      return { value };
+      return { value: mustBeRead(value) ? value : body.text(value), file: null };
     const type = stored?.content_type ?? '';
     if (stored !== null && of === 'image' && !type.startsWith('image/'))
       throw new InputRefused(`${at} must be an image, and this file is ${type}.`);
     if (stored !== null && of === 'audio' && !type.startsWith('audio/'))
       throw new InputRefused(`${at} must be audio, and this file is ${type}.`);
     const file = await openMedia(value, at, { files, signal }, tools);
-    const data = await dataUri(file, at, Math.min(left, fileMaxBytes));
-    left -= data.length;
-    return { value: data, file_name: file.file_name };
+    const maxBytes = Math.min(left, fileMaxBytes);
+    left -= base64Length(file.size);
+    if (stored !== null && !mustBeRead(`data:${type}`)) {
+      if (file.size > maxBytes) throw tooLarge(at, maxBytes);
+      return { value: `data:${type};base64,${body.base64(file)}`, file };
+    }
+    const bytes = await bytesOf(file, at, maxBytes);
+    left -= base64Length(bytes.length) - base64Length(file.size);
+    const read = { ...file, size: bytes.length, open: async () => once(bytes) };
+    const data = mustBeRead(`data:${file.content_type}`)
+      ? bytes.toString('base64')
+      : body.base64(read);
+    return { value: `data:${file.content_type};base64,${data}`, file };
   };
   const filled: unknown[] = [];
   for (const [i, message] of messages.entries()) {
@@ -90,15 +107,15 @@ async function withFile(
     const named = file_id == null ? file.file_data : file_id;
     if (typeof named !== 'string') return part;
     const field = file_id == null ? 'file_data' : 'file_id';
-    const { value, file_name } = await handOver(named, `${at}.file.${field}`, 'file');
+    const { value, file: from } = await handOver(named, `${at}.file.${field}`, 'file');
     // Most servers accept a file only if it has a name.
-    const filename = file.filename ?? file_name ?? (value === named ? undefined : 'file');
+    const filename = file.filename ?? (from && (from.file_name ?? 'file'));
     return { ...part, file: { ...rest, file_data: value, ...(filename != null && { filename }) } };
   }
   if (isObject(audio) && typeof audio.data === 'string') {
-    const { value } = await handOver(audio.data, `${at}.input_audio.data`, 'audio');
+    const { value, file: from } = await handOver(audio.data, `${at}.input_audio.data`, 'audio');
     // `input_audio` has bare base64 without the `data:` prefix.
-    const data = value === audio.data ? value : value.replace(/^data:[^,]*,/, '');
+    const data = from === null ? value : value.replace(/^data:[^,]*,/, '');
     return { ...part, input_audio: { ...audio, data } };
   }
   return part;
