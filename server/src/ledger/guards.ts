@@ -153,6 +153,10 @@ export const guards = {
   },
   /** Unique indexes that do not belong to a constraint. */
   'unique index': {
+    chain_deposits: {
+      chain_deposits_unplaced:
+        'CREATE UNIQUE INDEX chain_deposits_unplaced ON chain_deposits USING btree (chain, tx_hash, block_log_index) WHERE (log_position IS NULL)',
+    },
     transfers: {
       transfers_account_seq:
         'CREATE UNIQUE INDEX transfers_account_seq ON transfers USING btree (account_id, seq)',
