@@ -169,6 +169,14 @@ describe('an identity provider', () => {
     });
   }
 
+  test('cannot name another person by the form that our sign-in gives to the library', async () => {
+    const ada = await person(service);
+    const email = `${Buffer.from(ada.email).toString('hex')}@email.invalid`;
+    provider.claims = { sub: newId(), email, email_verified: true };
+    const { who } = await signInAt();
+    assert.notEqual((await who.call('GET', '/api/me')).body.person_id, ada.id);
+  });
+
   test('signs in the person who has the address in another spelling', async () => {
     const ada = await person(service);
     provider.claims = {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { AuthContext } from 'better-auth';
 import * as people from '../../db/accounts/people.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -30,17 +31,20 @@ export const tables = {
   rateLimit: { modelName: 'sign_in_windows', fields: snake('lastRequest') },
 };
 
+/** Nobody else can make such a name: an identity provider's address must not stand for another. */
+const ending = `@${randomBytes(16).toString('hex')}.invalid`;
+
 /**
  * The name under which the library gets an e-mail address: it takes only addresses of plain
  * letters, and reads them by other rules than ours.
  */
 export function nameOfEmail(email: string): string {
-  return `${Buffer.from(email).toString('hex')}@email.invalid`;
+  return `${Buffer.from(email).toString('hex')}${ending}`;
 }
 
 function emailOfName(name: string): string {
-  const [, hex] = /^([0-9a-f]+)@email\.invalid$/.exec(name) ?? [];
-  return hex === undefined ? name : Buffer.from(hex, 'hex').toString();
+  if (!name.endsWith(ending)) return name;
+  return Buffer.from(name.slice(0, -ending.length), 'hex').toString();
 }
 
 /** Lets the library find people by their address as all other doors do. */
