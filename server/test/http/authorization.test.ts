@@ -125,9 +125,30 @@ const matrix = `
   GET  /metrics                                200 200 200 200 200 200 | 200 200 200 | 200 200 200
 `;
 
+/** Other names of fal's hosts, which lead to the same calls. */
+const falHosts: [host: string, ...others: string[]][] = [
+  ['queue.fal.run', 'queue.fal.dev'],
+  ['fal.run', 'fal.dev'],
+  ['rest.fal.ai', 'rest.alpha.fal.ai', 'rest.shark.fal.ai'],
+];
+const byEachName = (text: string): string[] => [
+  text,
+  ...falHosts.flatMap(([host, ...others]) =>
+    text.includes(`/fal/${host}/`) ? others.map((other) => text.replace(host, other)) : [],
+  ),
+];
+
+const usualName = (text: string): string =>
+  falHosts.reduce(
+    (name, [host, ...others]) =>
+      others.reduce((each, other) => each.replace(`/fal/${other}/`, `/fal/${host}/`), name),
+    text,
+  );
+
 const rows = matrix
   .trim()
   .split('\n')
+  .flatMap(byEachName)
   .map((line) => {
     const [method, path, ...cells] = line.split(/[ |]+/).filter((word) => word !== '');
     return { route: `${method} ${path}`, statuses: cells.map(Number) };
@@ -225,7 +246,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const path = pattern
     .replace('/models/*', '/models/fake/image')
     .replace('/queue/*', '/queue/fake/image')
-    .replace('run/*', 'run/fake/image')
+    .replace(/(run|dev)\/\*/, '$1/fake/image')
     .replace(':namespace', 'comfy')
     .replace(':owner/:alias', 'fake/image')
     // With an invalid signature, because the signed address is the credential here, not a key.
@@ -257,11 +278,11 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/fal/uploads/:file_id': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
     '/v1/files': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
   };
-  return { method, path, call: method === 'GET' ? {} : (bodies[pattern] ?? {}) };
+  return { method, path, call: method === 'GET' ? {} : (bodies[usualName(pattern)] ?? {}) };
 }
 
 /** Routes that answer only when their request has ended. */
-const waits = /^POST \/(fal\/(fal\.)?run|v1\/images)\//;
+const waits = /^POST \/(fal\/((fal\.)?run|fal\.dev)|v1\/images)\//;
 
 /** Runs the worker until the call is answered. */
 async function working(answer: Promise<Reply>): Promise<Reply> {
