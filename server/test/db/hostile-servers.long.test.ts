@@ -83,22 +83,40 @@ describe('a server with other settings', () => {
     const db = openAt(url);
     assert.deepEqual(await answers(db), everywhere);
     await db.close();
-    const place = placeOn(t, url);
-    const service = await place.start(['serve']);
-    const key = await newKey(place, 'ana@example.com');
-    const id = await submit(service.base, key, 'a lighthouse');
-    await reaches(service.base, key, id, 'COMPLETED');
-    const { body: card } = await call(service.base, 'GET', `/v1/requests/${id}`, key);
-    assert.ok(Date.now() - Date.parse(card.created_at) < 120_000, card.created_at);
-    assert.ok(card.completed_at >= card.started_at, card.completed_at);
-    const { status, body } = await call(service.base, 'GET', `/v1/requests/${id}/response`, key);
-    assert.equal(status, 200);
-    assert.equal(body.images.length, 1);
-    assert.equal((await place.run(['audit', '--json'])).json.ok, true);
-    assert.equal((await service.end('SIGTERM')).code, 0);
-    assert.doesNotMatch(service.stderr(), /"level":50/);
+    await serves(placeOn(t, url));
   });
+
+  // In Turkish, I and i are different letters; in Lithuanian, y sorts as i; C sorts by bytes.
+  for (const locale of ['tr-TR', 'lt-LT', 'C'])
+    test(`serves a database whose locale is ${locale}`, async () => {
+      const { url } = await serverIn(t);
+      const provider =
+        locale === 'C' ? `locale = 'C'` : `locale_provider icu icu_locale '${locale}' locale 'C'`;
+      await query(url, `create database other template template0 encoding UTF8 ${provider}`);
+      await serves(placeOn(t, url.replace(/[^/]*$/, 'other')));
+    });
 });
+
+/** A service and the commands do a job from its submit to the audit. */
+async function serves(place: Place): Promise<void> {
+  const service = await place.start(['serve']);
+  const key = await newKey(place, 'I.Ana@EXAMPLE.com');
+  const again = await place.run(['account', 'create', 'i.ana@example.com', '--json']);
+  assert.notEqual(again.code, 0, 'the same address made two accounts');
+  const id = await submit(service.base, key, 'a lighthouse');
+  await reaches(service.base, key, id, 'COMPLETED');
+  const { body: card } = await call(service.base, 'GET', `/v1/requests/${id}`, key);
+  assert.ok(Date.now() - Date.parse(card.created_at) < 120_000, card.created_at);
+  assert.ok(card.completed_at >= card.started_at, card.completed_at);
+  const { status, body } = await call(service.base, 'GET', `/v1/requests/${id}/response`, key);
+  assert.equal(status, 200);
+  assert.equal(body.images.length, 1);
+  const listed = await call(service.base, 'GET', '/v1/requests?limit=1', key);
+  assert.equal(listed.body.data[0].request_id, id);
+  assert.equal((await place.run(['audit', '--json'])).json.ok, true);
+  assert.equal((await service.end('SIGTERM')).code, 0);
+  assert.doesNotMatch(service.stderr(), /"level":50/);
+}
 
 describe('a server that becomes read-only', () => {
   const { t, clean } = cleaned();
