@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { invite } from '../../src/operations/accounts/person.ts';
+import { invite, resetLink } from '../../src/operations/accounts/person.ts';
 import { client, openProvider, type IdentityProvider } from '../kit/provider.ts';
 import { openPost, type Post } from '../kit/post.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
@@ -230,6 +230,61 @@ describe('an invitation that proves the address of a person who never has', () =
       assert.deepEqual(await rowsOf(eve), { passkeys: 0, apps: 0, steps: 0 });
       assert.equal(await keyStatus(account), 401);
     });
+});
+
+describe('a link to a new password that proves the address of a person who never has', () => {
+  const chosen = 'what the reader chose';
+  const resetBy = async (who: Person, { eve }: Left) => {
+    await run('update people set email_verified = false where id = $1', [eve.id]);
+    const body = { newPassword: chosen, token: await resetLink(service.db, eve.email) };
+    const { status } = await who.call('POST', '/api/auth/reset-password', body);
+    assert.equal(status, 200);
+    const owner = stranger(service);
+    const login = { email: eve.email, password: chosen };
+    assert.equal((await owner.call('POST', '/api/auth/sign-in/email', login)).status, 200);
+    return owner;
+  };
+
+  test('leaves a stranger nothing', async () => {
+    const left = await strangerHas();
+    const { eve, friend, account, invited } = left;
+    const secrets = await secretsOf(account);
+    const owner = await resetBy(stranger(service), left);
+    assert.equal((await owner.call('GET', '/api/me')).body.person_id, eve.id);
+    assert.equal((await eve.call('GET', '/api/me')).status, 401);
+    assert.deepEqual(await rowsOf(eve), { passkeys: 0, apps: 0, steps: 0 });
+    assert.equal(await keyStatus(account), 401);
+    assert.equal((await friend.of(account.account_id).call('GET', '/balance')).status, 404);
+    const late = await stranger(service).call('POST', '/api/invitation', { token: invited });
+    assert.equal(late.status, 404);
+    assert.notDeepEqual(await secretsOf(account), secrets);
+    const own = owner.of(account.account_id);
+    assert.equal((await own.call('GET', '/alerts')).body.webhook_url, null);
+    assert.equal((await own.call('GET', '/balance')).body.available_usd_micro, '10000000');
+  });
+
+  test('removes the code that a stranger would have to be asked for', async () => {
+    const left = await strangerHas();
+    await run('update people set two_factor_enabled = true where id = $1', [left.eve.id]);
+    const owner = await resetBy(stranger(service), left);
+    assert.equal((await owner.call('GET', '/api/me')).body.two_factor_enabled, false);
+  });
+
+  test('ends no key in a browser in which the person is signed in', async () => {
+    const left = await strangerHas();
+    const { eve: ada, friend, account } = left;
+    await resetBy(ada, left);
+    assert.equal(await keyStatus(account), 200);
+    assert.equal((await friend.of(account.account_id).call('GET', '/balance')).status, 200);
+    const [row] = await run('select owner_proven from people where id = $1', [ada.id]);
+    assert.deepEqual(row, { owner_proven: true });
+  });
+
+  test('ends every key in a browser in which another person is signed in', async () => {
+    const left = await strangerHas();
+    await resetBy(await person(service), left);
+    assert.equal(await keyStatus(left.account), 401);
+  });
 });
 
 describe('a second sign-in in a browser', () => {

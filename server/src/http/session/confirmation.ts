@@ -13,7 +13,7 @@ import { hasSignedUp } from './devices.ts';
 import { openEndpoint } from './endpoint.ts';
 import { libraryCall } from './library-call.ts';
 import { throttle } from './throttle.ts';
-import type { WebDeps } from './visit.ts';
+import { findSession, type WebDeps } from './visit.ts';
 
 /**
  * The calls of the pages that letters link to. Opening a link changes nothing. A program that reads
@@ -74,7 +74,8 @@ export const reset = openEndpoint(
     await throttle(deps, 'new password', networkOf(visit.address), resetsOfAddress);
     if (newPassword.length < passwordMin) throw badLength('PASSWORD_TOO_SHORT');
     if (newPassword.length > passwordMax) throw badLength('PASSWORD_TOO_LONG');
-    await setNewPassword(deps.db, token, newPassword);
+    const signed_in_id = (await findSession(visit, deps))?.session.person_id ?? null;
+    await setNewPassword(deps.db, { token, text: newPassword, signed_in_id });
     return { status: true as const };
   },
 );

@@ -254,15 +254,19 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 
 /**
  * Sets the password of the person whom the link was sent or handed to, and signs all their browsers
- * out. If the address was unproven until now, passkeys and the identity provider stop working:
- * another person may have set them up. Throws `Refused` if the link was used or has expired.
+ * out. If this proves the address, everything that an earlier person may have left ends, unless
+ * they are the one signed in here. Throws `Refused` if the link was used or has expired.
  */
-export async function setNewPassword(db: Database, token: string, text: string): Promise<void> {
-  const password = await hashPassword(text);
+export async function setNewPassword(
+  db: Database,
+  link: { token: string; text: string; signed_in_id: string | null },
+): Promise<void> {
+  const password = await hashPassword(link.text);
   await db.tx(async (tx) => {
-    const { person_id: id } = await takeLink(tx, 'reset', token);
+    const { person_id: id } = await takeLink(tx, 'reset', link.token);
     const before = await people.emailOf(tx, id);
-    if (!before?.email_verified) await people.dropOtherWays(tx, id);
+    if (!before?.email_verified && link.signed_in_id !== id)
+      await endEarlier(tx, { id, owner_proven: false });
     if (!(await people.setPassword(tx, id, password)))
       await people.insertPassword(tx, { id: newId(), person_id: id, password });
     await sessions.endAll(tx, id);
