@@ -6,6 +6,8 @@ import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as files from '../../src/db/accounts/files.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import * as callers from '../../src/db/accounts/callers.ts';
+import * as links from '../../src/db/accounts/links.ts';
+import * as members from '../../src/db/accounts/members.ts';
 import * as people from '../../src/db/accounts/people.ts';
 import * as margins from '../../src/db/accounts/margins.ts';
 import * as depositAddresses from '../../src/db/deposits/addresses.ts';
@@ -175,6 +177,7 @@ const growing = new Set([
   'spend_rollups',
   'people',
   'members',
+  'verifications',
   'deposit_addresses',
   'chain_deposits',
   'operator_events',
@@ -316,6 +319,14 @@ const asked: Record<string, Ask> = {
   'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
   'who still looks': (c) =>
     people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
+  'a person by address': (c) => people.find(c, 'p10000@x.test'),
+  'a person who has not proven an address': (c) => people.lockUnproven(c, 'p10000@x.test', true),
+  'an account by address': (c) => accounts.find(c, '10000@x.test'),
+  'who founded an account': (c) => members.foundedBy(c, sample.person),
+  'whether an account has paid': (c) => accounts.mayCauseLetters(c, sample.big),
+  'the link of a letter': (c) => links.find(c, 'reset:10000'),
+  'use up a link': (c) => links.take(c, 'email:10000'),
+  'drop the links of a person': (c) => links.dropAll(c, sample.person, 'email:'),
   'list requests': (c) => listed(c, { account_id: sample.account }),
   'list requests, the next page': (c) =>
     listed(c, { account_id: sample.account, below_id: sample.request }),
@@ -760,6 +771,8 @@ async function fill(): Promise<void> {
       from n where n < 10000;
     insert into people (id, name, email) select uid(9, n), 'Person ' || n, 'p' || n || '@x.test' from n;
     insert into members (account_id, person_id, role) select uid(1, n), uid(9, n), 'owner' from n;
+    insert into verifications (id, identifier, value, expires_at)
+      select uid(13, n), case n % 2 when 0 then 'reset:' || n else 'email:' || n || ' x a@x.test' end, uid(9, n), now() + interval '30 days' from n;
     insert into chains (name, chain_id) values ('play', 7);
     insert into deposit_keys (id, family, xpub, next_index) values (uid(10, 0), 'evm', 'xpub' || repeat('1', 107), 20000);
     insert into deposit_addresses (family, address, account_id, key_id, index, shown_at)

@@ -22,7 +22,7 @@ export async function insert(
 export async function find(db: Connection, name: string): Promise<LinkRow | null> {
   const [row] = await db.run<LinkRow>(sql`
     select value as person_id, identifier from verifications
-    where (identifier = ${name} or starts_with(identifier, ${`${name} `})) and expires_at > now()`);
+    where split_part(identifier, ' ', 1) = ${name} and expires_at > now()`);
   return row ?? null;
 }
 
@@ -30,7 +30,7 @@ export async function find(db: Connection, name: string): Promise<LinkRow | null
 export async function take(db: Connection, name: string): Promise<boolean> {
   const rows = await db.run(sql`
     delete from verifications
-    where (identifier = ${name} or starts_with(identifier, ${`${name} `})) and expires_at > now()
+    where split_part(identifier, ' ', 1) = ${name} and expires_at > now()
     returning id`);
   return rows.length > 0;
 }
