@@ -2,6 +2,7 @@ import { rowsOf } from '../lib/sql/rows-of.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 import type { AuditReport } from './audit.ts';
 import { laws } from './laws.ts';
+import { writeCounters, type KeyCounters } from './usage.ts';
 
 /**
  * Counters that only repeat transfers and requests, so that a wrong one can be computed again.
@@ -23,13 +24,8 @@ export async function accountsOf(db: Connection, { violations }: AuditReport): P
   return [...found].toSorted();
 }
 
-interface KeyCounters {
-  key_id: string;
+interface OwnedCounters extends KeyCounters {
   account_id: string;
-  month: string;
-  pending_usd_micro: bigint;
-  posted_usd_micro: bigint;
-  open_requests: number;
 }
 
 interface AccountJobs {
@@ -56,7 +52,7 @@ export async function mendCounters(tx: Transaction, accountIds: string[]): Promi
   const accounts = await tx.run<AccountJobs>(sql`
     select account_id, open_requests from balances
     where account_id = any(${accountIds}::uuid[]) order by account_id for update`);
-  const keys = await tx.run<KeyCounters>(sql`
+  const keys = await tx.run<OwnedCounters>(sql`
     select key_id, account_id, to_char(month, 'YYYY-MM-DD') as month, pending_usd_micro,
       posted_usd_micro, open_requests
     from key_usage where account_id = any(${accountIds}::uuid[]) order by key_id for update`);
@@ -70,12 +66,12 @@ export async function mendCounters(tx: Transaction, accountIds: string[]): Promi
     const is = own.reduce((sum, key) => sum + key.open_requests, 0);
     return mended({ account_id, key_id: null, counter: 'open_jobs' }, was, is);
   });
-  writeKeys(tx, [...counted.values()]);
+  writeCounters(tx, [...counted.values()]);
   writeAccounts(tx, ofAccounts);
   return [...ofAccounts, ...ofKeys, ...(await dropWrongDays(tx, accountIds))];
 }
 
-function differences(was: KeyCounters, is: KeyCounters): Mended[] {
+function differences(was: OwnedCounters, is: OwnedCounters): Mended[] {
   const { account_id, key_id } = was;
   const of = { account_id, key_id };
   return [
@@ -93,8 +89,8 @@ function mended(of: Omit<Mended, 'was' | 'is'>, was: Value, is: Value): Mended[]
 }
 
 /** A key's month stays as it is, unless it is before its newest reservation or in the future. */
-function countAgain(tx: Transaction, accountIds: string[]): Promise<KeyCounters[]> {
-  return tx.run<KeyCounters>(sql`
+function countAgain(tx: Transaction, accountIds: string[]): Promise<OwnedCounters[]> {
+  return tx.run<OwnedCounters>(sql`
     with reserves as (
       select r.key_id, date_trunc('month', r.created_at at time zone 'utc')::date as month,
         coalesce(sum(r.amount_usd_micro) filter (where s.id is null), 0)::bigint as pending,
@@ -120,20 +116,6 @@ function countAgain(tx: Transaction, accountIds: string[]): Promise<KeyCounters[
       coalesce(r.pending, 0) as pending_usd_micro, coalesce(r.posted, 0) as posted_usd_micro,
       coalesce(j.open, 0) as open_requests
     from months m left join reserves r using (key_id, month) left join jobs j using (key_id)`);
-}
-
-function writeKeys(tx: Transaction, counted: KeyCounters[]): void {
-  tx.send(sql`
-    update key_usage u set month = d.month::date, pending_usd_micro = d.pending_usd_micro,
-      posted_usd_micro = d.posted_usd_micro, open_requests = d.open_requests
-    from ${rowsOf(counted, {
-      key_id: 'uuid',
-      month: 'text',
-      pending_usd_micro: 'bigint',
-      posted_usd_micro: 'bigint',
-      open_requests: 'int',
-    })} as d
-    where u.key_id = d.key_id`);
 }
 
 function writeAccounts(tx: Transaction, changes: Mended[]): void {

@@ -7,13 +7,17 @@ import { sql, type Transaction } from '../lib/sql/sql.ts';
  * methods decide, `writeUsage` writes.
  */
 
-interface Usage {
+export interface KeyCounters {
   key_id: string;
+  /** Its first day, YYYY-MM-DD. */
   month: string;
-  month_now: string;
   pending_usd_micro: bigint;
   posted_usd_micro: bigint;
   open_requests: number;
+}
+
+interface Usage extends KeyCounters {
+  month_now: string;
 }
 
 export interface Spending {
@@ -101,7 +105,11 @@ export async function openUsage(tx: Transaction, keyIds: string[]): Promise<KeyU
 }
 
 export function writeUsage(tx: Transaction, usage: KeyUsage): void {
-  const rows = usage.changes();
+  writeCounters(tx, usage.changes());
+}
+
+/** Sets the counters of these keys, which the caller has locked. */
+export function writeCounters(tx: Transaction, rows: readonly KeyCounters[]): void {
   if (rows.length === 0) return;
   tx.send(sql`
     update key_usage u set month = d.month::date, pending_usd_micro = d.pending_usd_micro,
