@@ -197,19 +197,6 @@ function holder(req: KeyedRequest, { bodies }: HttpDeps) {
   return { take, release };
 }
 
-/**
- * Runs a call's handler and then gives back what the call held. This does not depend on the caller,
- * who may leave while the work goes on.
- */
-export async function toItsEnd<T>(req: FastifyRequest, work: () => Promise<T>): Promise<T> {
-  req.atEnd = [];
-  try {
-    return await work();
-  } finally {
-    for (const release of req.atEnd) release();
-  }
-}
-
 function tooLarge(maxBytes: number, beyond: string): ApiError {
   return new ApiError('payload_too_large', {
     message: `The body is larger than ${maxBytes} bytes, the most this call accepts.${beyond}`,

@@ -39,6 +39,19 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
   };
 }
 
+/**
+ * Runs a call's handler and then gives back what the call held. This does not depend on the caller,
+ * who may leave while the work goes on.
+ */
+export async function toItsEnd<T>(req: FastifyRequest, work: () => Promise<T>): Promise<T> {
+  req.atEnd = [];
+  try {
+    return await work();
+  } finally {
+    for (const release of req.atEnd) release();
+  }
+}
+
 /** Fires when the caller has left, or has its reply. */
 export function leftOf(req: FastifyRequest, { raw }: FastifyReply): AbortSignal {
   if (req.left) return req.left;

@@ -13,7 +13,7 @@ import type { Why } from '../core/reasons.ts';
 import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
-import { toItsEnd } from './body.ts';
+import { toItsEnd } from './call.ts';
 import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';

@@ -1,6 +1,6 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { toItsEnd } from '../body.ts';
+import { toItsEnd } from '../call.ts';
 import { ofCall } from '../database-share.ts';
 import { pagesDir } from './pages.ts';
 import type { Need } from './endpoint.ts';
