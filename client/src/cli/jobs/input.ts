@@ -72,7 +72,7 @@ export async function readInput(
     remarkOnUnread(quiet, 'put "-" in place of the prompt or the input file, or key=@-.');
   for (const name of Object.keys(given))
     if (Object.hasOwn(base, name))
-      remark(quiet, `${name} replaces the one in ${sourceOf(options.input!)}.`);
+      remark(quiet, `${name} replaces the one ${placeOf(options.input!)}.`);
   return { ...base, ...given };
 }
 
@@ -93,11 +93,11 @@ async function readJson(file: string): Promise<Fields> {
   } catch {
     // Reported below.
   }
-  throw usage(`${sourceOf(file)} is not a JSON object.`);
+  throw usage(`The input ${placeOf(file)} is not a JSON object.`);
 }
 
-function sourceOf(file: string): string {
-  return file === '-' ? 'the input on stdin' : file;
+function placeOf(file: string): string {
+  return file === '-' ? 'on stdin' : `in ${file}`;
 }
 
 /** `@path` is an upload in a media field; elsewhere it stands for the text of the file. */
