@@ -100,8 +100,8 @@ export interface Question extends BlockRange {
 }
 
 /**
- * Called with the reason for each log or block that the endpoint cannot give, and the read goes on.
- * A read that has none of it fails instead.
+ * Called with the reason for each log or block that the endpoint cannot give; the read goes on.
+ * Without this function the read fails.
  */
 export type LeaveOut = (why: string) => void;
 

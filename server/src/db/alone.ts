@@ -12,7 +12,7 @@ const shownMax = 10;
 export interface Patience {
   /** A process without a sign of life for so long has ended. */
   lapseMs: number;
-  /** So long, the connections of a process that was just ended may stay open. */
+  /** Connections may stay open for so long after their process has ended. */
   closeMs: number;
 }
 

@@ -21,7 +21,7 @@ export function logAtEnd(req: FastifyRequest, reply: FastifyReply, log: FastifyB
   });
 }
 
-/** Nothing that the caller wrote but a number that `callerIdOf` has checked for secrets. */
+/** The caller has written nothing of it except a number, which `callerIdOf` checks for secrets. */
 function factsOf(req: FastifyRequest, { raw, elapsedTime }: FastifyReply, route = 'none') {
   return {
     [clean]: true,

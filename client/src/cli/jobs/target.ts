@@ -17,7 +17,7 @@ export type Target =
 
 export type FileTarget = Extract<Target, { kind: 'folder' | 'file' }>;
 
-/** `out`: the value of --out; null: the folder. Throws for what can be written to in no way. */
+/** `out`: the value of --out; null: the folder. Throws if nothing can be written there. */
 export function targetOf(out: string | null, folder: string): Target {
   if (out === '-' || out === '/dev/stdout') return { kind: 'stdout' };
   const full = path.resolve(folder, out ?? '.');

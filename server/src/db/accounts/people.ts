@@ -71,18 +71,19 @@ export async function lock(db: Connection, id: string): Promise<void> {
 }
 
 /**
- * Locks the person with this address who has not confirmed it, and who signs in with a password
- * alone, unless `anyhow`. Returns their id, or null if there is none.
+ * Locks the person with this address who has not confirmed it. Returns their id, or null if there
+ * is none. `proves`: the caller has shown that the address is theirs. Otherwise a person who signs
+ * in with more than a password is left alone.
  */
 export async function lockUnproven(
   db: Connection,
   email: string,
-  anyhow: boolean,
+  proves: boolean,
 ): Promise<string | null> {
   const [row] = await db.run<{ id: string }>(sql`
     select p.id from people p
     where coalesce(p.email_form, p.email) = ${email} and not p.email_verified
-      and (${anyhow} or not p.two_factor_enabled
+      and (${proves} or not p.two_factor_enabled
         and not exists (select from logins l where l.person_id = p.id
           and l.provider_id <> 'credential')
         and not exists (select from passkeys k where k.person_id = p.id))

@@ -24,7 +24,7 @@ export function withAsked<Row extends { asked: Asked }>({ asked: fields, ...row 
   return { ...row, ...fields };
 }
 
-/** A number that more accounts have sent finds the requests of so many of them. */
+/** If more accounts have sent a number, it finds only the requests of so many of them. */
 const accountsMax = 200;
 
 interface CalledSearch {

@@ -29,8 +29,9 @@ const fixed = {
   default_transaction_deferrable: 'off',
   row_security: 'off',
   gin_fuzzy_search_limit: '0',
-  // Time limits, beside our own.
+  // A failed statement ends only its transaction.
   exit_on_error: 'off',
+  // Time limits, beside our own.
   lock_timeout: '0',
   idle_session_timeout: '0',
   transaction_timeout: '0',

@@ -12,7 +12,7 @@ export interface Watch {
   failed(error: unknown): void;
 }
 
-/** How long a write counts that the disk has refused, and how long a good check of the disk. */
+/** How long the disk's refusal of a write counts, and how long a good check of the disk. */
 const refusalMs = 5_000;
 const spaceMs = 5_000;
 /** How often all connections are replaced while the database is read-only. */

@@ -11,8 +11,8 @@ import * as sessions from '../../db/accounts/sessions.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 
 /**
- * A person whose address is proven by someone who may be another person than the one who signed up
- * with it. Everything that the earlier one could still use ends.
+ * Somebody proves an address that another person may have signed up with. Everything that this
+ * other person could still use ends.
  */
 
 /** Counts of ended accesses to the accounts that the person founded. */
@@ -31,7 +31,10 @@ export function handOver(db: Database, id: string): Promise<HandOver | null> {
   });
 }
 
-/** Ends the ways to sign in, and more unless the address was proven by who signed in before. */
+/**
+ * Ends the ways to sign in. Unless the person's owner had proven the address before, all other
+ * accesses to the accounts that the person founded end, too.
+ */
 export async function endEarlier(
   tx: Transaction,
   { id, owner_proven }: { id: string; owner_proven: boolean },

@@ -13,7 +13,7 @@ export function lastUserText(messages: unknown): string {
   return last ? textOf(last.content) : '';
 }
 
-/** The parts of a content that is no plain text. */
+/** The parts of a content; empty if it is a plain text. */
 export function partsOf(content: unknown): Json[] {
   return Array.isArray(content) ? listOf(content) : [];
 }
