@@ -6,7 +6,7 @@ import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/session/auth.ts';
 import { handOver } from './operations/accounts/hand-over.ts';
-import { mayWrite } from './http/session/throttle.ts';
+import { mayWrite, type LetterKind } from './http/session/throttle.ts';
 import { knownDevice } from './http/session/devices.ts';
 import { handOverLetter, verificationLetter } from './http/session/letters.ts';
 import type { Oidc } from './http/session/oidc.ts';
@@ -37,8 +37,8 @@ export function openWeb(
   const notSent = (error: Error) => log.error({ cause: error.message }, 'e-mail not sent');
   const postToStranger =
     post &&
-    ((letter: Letter) =>
-      void mayWrite(db, letter.to).then((may) => (may ? post(letter) : undefined), notSent));
+    ((letter: Letter, kind: LetterKind) =>
+      void mayWrite(db, letter.to, kind).then((may) => (may ? post(letter) : undefined), notSent));
   const oidc = oidcOf(config);
   const auth = createAuth({
     db,
@@ -46,14 +46,17 @@ export function openWeb(
     origin,
     secrets,
     oidc,
-    mail: postToStranger,
+    mail: postToStranger && ((letter) => postToStranger(letter, 'way in')),
     admits: async ({ email, emailVerified }) =>
       signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
     askToConfirm: ({ id, email }) =>
       void askToConfirm(db, id).then(
         (token) =>
-          postToStranger?.(verificationLetter(email, `${origin()}/confirm?token=${token}`)),
+          postToStranger?.(
+            verificationLetter(email, `${origin()}/confirm?token=${token}`),
+            'notice',
+          ),
         notSent,
       ),
     async meets(id, { cookies, signed_in_id }) {

@@ -376,4 +376,50 @@ describe('a letter that a stranger causes', () => {
     await linkTo(other);
     assert.equal(lettersTo(email).length, 3);
   });
+
+  for (const [what, cause] of Object.entries({
+    'another address': async (email: string) => {
+      for (let n = 0; n < 4; n++)
+        await (await person(service)).call('POST', '/api/me/email', { email, password });
+    },
+    invitations: async (email: string) => {
+      for (let n = 0; n < 4; n++) {
+        const { account_id } = await service.account({ usd: 5 });
+        const owner = await person(service, { [account_id]: 'owner' });
+        await inviteFrom(owner, account_id, email);
+      }
+    },
+  })) {
+    test(`for ${what} keeps nobody from a link to a new password`, async () => {
+      const { email } = await person(service);
+      await cause(email);
+      await until('two letters', () => lettersTo(email).length === 2);
+      const body = { email, redirectTo: '/reset' };
+      await stranger(service).call('POST', '/api/auth/request-password-reset', body);
+      const all = await until('the link', () => lettersTo(email).length > 2 && lettersTo(email));
+      assert.deepEqual([all.length, all.at(-1)!.subject], [3, 'Reset your Farebox password']);
+    });
+  }
+
+  test('to confirm an address leaves room for a way in by who owns it', async () => {
+    const email = fresh();
+    await signUp(email);
+    for (let n = 0; n < 3; n++)
+      await stranger(service).call('POST', '/api/auth/send-verification-email', { email });
+    await until('two letters', () => lettersTo(email).length === 2);
+    await signUp(email);
+    const all = await until('the link', () => lettersTo(email).length > 2 && lettersTo(email));
+    assert.deepEqual([all.length, all.at(-1)!.subject], [3, 'Set your Farebox password']);
+  });
+
+  test('counts for the mailbox, however its address is written', async () => {
+    const [name, domain] = fresh().split('@');
+    const spellings = ['', '+a', '+b', '+c+d'].map((tag) => `${name}${tag}@${domain}`);
+    spellings.push(`${name![0]}.${name!.slice(1)}@${domain}`);
+    for (const email of spellings) await signUp(email);
+    const other = fresh();
+    await signUp(other);
+    await linkTo(other);
+    assert.equal(spellings.flatMap(lettersTo).length, 2);
+  });
 });

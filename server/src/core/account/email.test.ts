@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalEmail, isSameEmail } from './email.ts';
+import { canonicalEmail, isSameEmail, mailboxOf } from './email.ts';
 
 const kept = {
   'ada@example.com': 'ada@example.com',
@@ -135,4 +135,11 @@ test('two spellings of a mailbox are the same, also where a stored one has no fo
   assert.ok(isSameEmail('ada@bücher.example', 'Ada@xn--bcher-kva.example'));
   assert.ok(isSameEmail('op\u200Bz@x.com', 'op\u200Bz@x.com'));
   assert.ok(!isSameEmail('op\u200Bz@x.com', 'opz@x.com'));
+});
+
+test('the mailbox of an address has no dots and no tag', () => {
+  for (const email of ['ada.l@x.com', 'adal+x@x.com', 'a.d.al+x+y.z@x.com', 'adal@x.com'])
+    assert.equal(mailboxOf(email), 'adal@x.com');
+  assert.equal(mailboxOf('+x@x.com'), '+x@x.com');
+  assert.notEqual(mailboxOf('adal@x.com'), mailboxOf('adal@xcom'));
 });

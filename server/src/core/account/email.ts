@@ -36,6 +36,15 @@ export function isSameEmail(one: string, other: string): boolean {
   return one === other || (canonicalEmail(one) ?? one) === (canonicalEmail(other) ?? other);
 }
 
+/**
+ * The mailbox by which letters are counted: usual servers deliver `a.da+tag@…` to `ada@…`. `email`
+ * is a stored address.
+ */
+export function mailboxOf(email: string): string {
+  const [, local = '', domain = ''] = /^(.*)@(.*)$/s.exec(email) ?? [];
+  return `${local.replace(/(?<=.)\+.*/s, '').replaceAll('.', '')}@${domain}`;
+}
+
 /** Lower case may bring back what NFKC has composed, so it is composed again. */
 function lower(text: string): string {
   return text.normalize('NFKC').toLowerCase().normalize('NFKC');

@@ -187,7 +187,7 @@ async function write(
   { db, web }: WebDeps,
 ): Promise<boolean> {
   if (web.sendMail === null || !(await accounts.mayCauseLetters(db, account_id))) return false;
-  if (!(await mayWrite(db, to))) return false;
+  if (!(await mayWrite(db, to, 'notice'))) return false;
   const by = session.email_verified ? session.email : null;
   return web.sendMail(invitationLetter(to, url, by)).then(
     () => true,

@@ -55,7 +55,8 @@ export const ask = endpoint(
     const token = await askForEmail(db, { person_id, session_id, email });
     const url = `${web.origin()}/email?token=${token}`;
     web.post?.(emailAskedLetter(before, email));
-    web.postToStranger?.(taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url));
+    const letter = taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url);
+    web.postToStranger?.(letter, 'notice');
     return { status: 'check_mail' as const };
   },
 );

@@ -175,6 +175,7 @@ async function write(
   const url = `${web.origin()}/reset?token=${await resetLink(db, email)}`;
   web.postToStranger?.(
     person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url),
+    'way in',
   );
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../core/errors.ts';
+import { mailboxOf } from '../../core/account/email.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -29,12 +30,19 @@ export async function throttle(
   });
 }
 
-/** E-mails to one address, of all kinds that strangers can cause, from all accounts. */
+/** E-mails to one mailbox, of all kinds that strangers can cause, from all accounts. */
 const lettersTo = { max: 3, seconds: 3600 };
+/** The last one is for a link to a new password: nobody can keep a person from signing in. */
+const noticesTo = { max: 2, seconds: 3600 };
+
+/** `way in`: an e-mail with a link to a new password. */
+export type LetterKind = 'way in' | 'notice';
 
 /** Counts an e-mail to this address. Returns false if it must not be sent. */
-export function mayWrite(db: Database, to: string): Promise<boolean> {
-  return mayTry(db, 'e-mail to', to, lettersTo);
+export async function mayWrite(db: Database, to: string, kind: LetterKind): Promise<boolean> {
+  const mailbox = mailboxOf(to);
+  if (kind === 'notice' && !(await mayTry(db, 'notice to', mailbox, noticesTo))) return false;
+  return mayTry(db, 'e-mail to', mailbox, lettersTo);
 }
 
 /** As `throttle`, but returns false instead of throwing. */

@@ -17,6 +17,7 @@ import { inSignIn } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
+import type { LetterKind } from './throttle.ts';
 
 /** A call of the web pages: who makes it, and with what right. */
 export interface Visit extends FastifyRequest {
@@ -59,7 +60,7 @@ export interface WebSettings {
   /** Sends mail without waiting for it; a failure is logged. */
   post: ((letter: Letter) => void) | null;
   /** As `post`, within the limit of letters to one address: anybody may cause it. */
-  postToStranger: ((letter: Letter) => void) | null;
+  postToStranger: ((letter: Letter, kind: LetterKind) => void) | null;
 }
 
 const bodyMaxBytes = 64 * 1024;
