@@ -16,7 +16,7 @@ import {
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { totp } from '../kit/totp.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, password, person, startWebService, visitorOf } from '../kit/web.ts';
 
 describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -133,7 +133,8 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
 
   test('a new password and a click sign other browsers out, not this one', async () => {
     const { page, context, faults, someone } = await owner({ viewport: phone, scheme: 'dark' });
-    await someone.signIn();
+    const elsewhere = visitorOf(service, someone.id, someone.email);
+    await elsewhere.signIn();
     await go(page, '/dashboard/settings', 'Profile and security');
     await page.getByText('This browser').waitFor();
     assert.deepEqual(await barriers(page), []);
@@ -143,18 +144,18 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await dialog(page).getByRole('button', { name: 'Sign out all others' }).click();
     await dialog(page).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Sign out all others' }).waitFor({ state: 'detached' });
-    assert.equal((await someone.call('GET', '/api/me')).status, 401);
+    assert.equal((await elsewhere.call('GET', '/api/me')).status, 401);
 
-    await someone.signIn();
+    await elsewhere.signIn();
     await page.getByLabel('Current password').fill('not my password');
     await page.getByRole('textbox', { name: 'New password' }).fill('a whole new password');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByRole('alert').getByText('The password is wrong').waitFor();
-    assert.equal((await someone.call('GET', '/api/me')).status, 200);
+    assert.equal((await elsewhere.call('GET', '/api/me')).status, 200);
     await page.getByLabel('Current password').fill(password);
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Password changed').waitFor();
-    assert.equal((await someone.call('GET', '/api/me')).status, 401);
+    assert.equal((await elsewhere.call('GET', '/api/me')).status, 401);
     await page.getByLabel('Your name').fill('Ada Lovelace');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Ada Lovelace' }).waitFor();
