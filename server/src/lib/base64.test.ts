@@ -24,3 +24,15 @@ test('one digit that is none is found at the end of megabytes', () => {
   assert.equal(isBase64(long), true);
   assert.equal(isBase64(`${long.slice(1)}!`), false);
 });
+
+for (const odd of ['-', '_', '=', ' ', '\n', '!', 'Ä', 'Ł', '\0'])
+  test(`${JSON.stringify(odd)} is found wherever it is in a long text`, () => {
+    for (const length of [131_072, 131_076, 200_000])
+      for (const at of [0, 65_535, 65_536, 131_071]) {
+        const text = 'A'.repeat(length);
+        assert.equal(isBase64(text), true);
+        const bad = text.slice(0, at) + odd + text.slice(at + 1);
+        // At the very end a sign of padding is right.
+        assert.equal(isBase64(bad), odd === '=' && at === length - 1, `${at} of ${length}`);
+      }
+  });
