@@ -3,7 +3,7 @@ import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
 import { once } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
-import { outcomeOfReply, whyOfFault } from './replies.ts';
+import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
 import type { InputFile, NotAccepted, Rejection, StartJob, UpstreamTools } from './upstream.ts';
 
 /** Hands a caller's media over to an upstream. */
@@ -87,7 +87,8 @@ export async function openMedia(
       throw new InputRefused(message, { cause });
     });
   const file = await fetched(download(value, job.signal));
-  return { ...file, open: async () => readThrough(await fetched(file.open()), fetched) };
+  const open = async () => readThrough(await fetched(file.open()), fetched);
+  return { ...file, open, size_is_claim: true };
 }
 
 /** The chunks of a stream, each read through `step`. */
@@ -132,7 +133,7 @@ export async function bytesOf(file: InputFile, field: string, maxBytes: number):
     }
   } catch (error) {
     if (error instanceof InputRefused) throw error;
-    throw new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
+    throw unread(error);
   }
   return Buffer.concat(chunks);
 }
@@ -141,19 +142,43 @@ export function tooLarge(field: string, maxBytes: number): InputRefused {
   return new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
 }
 
-/** A file as a `data:` address. Throws `InputRefused` if it is larger than `maxBytes`. */
-export async function dataUri(file: InputFile, field: string, maxBytes: number): Promise<string> {
+/**
+ * The file with its true size. A file from an address is read first, because nobody can trust the
+ * size that its server states. Throws `InputRefused` if it is larger than `maxBytes`.
+ */
+export async function sized(file: InputFile, field: string, maxBytes: number): Promise<InputFile> {
+  if (!file.size_is_claim) {
+    if (file.size > maxBytes) throw tooLarge(field, maxBytes);
+    return file;
+  }
   const bytes = await bytesOf(file, field, maxBytes);
-  return `data:${file.content_type};base64,${bytes.toString('base64')}`;
+  return { ...file, size: bytes.length, open: async () => once(bytes), size_is_claim: false };
 }
 
-/** A file is unavailable for now. Nothing was started, so the whole start may be tried again. */
-export class HandOverFailed extends Error {
-  readonly outcome: NotAccepted;
-  constructor(facts: Omit<NotAccepted, 'outcome'>) {
-    super(facts.message);
-    this.outcome = { ...facts, outcome: 'not_accepted' };
+/**
+ * The file's bytes while a body with them is sent. The file is opened with the first read, so a
+ * call that is not sent leaves nothing open. Throws `HandOverFailed` if the file cannot be read, or
+ * has another size than expected.
+ */
+export async function* sentBytes({
+  size,
+  open,
+}: Pick<InputFile, 'size' | 'open'>): AsyncGenerator<Uint8Array> {
+  let left = size;
+  try {
+    for await (const chunk of await open()) {
+      left -= chunk.length;
+      if (left < 0) break;
+      yield chunk;
+    }
+  } catch (error) {
+    throw unread(error);
   }
+  if (left !== 0) throw new HandOverFailed({ message: 'a file has changed its size' });
+}
+
+function unread(error: unknown): HandOverFailed {
+  return new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
 }
 
 /**
@@ -165,6 +190,8 @@ export class HandOverFailed extends Error {
 export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<Reply> {
   const reply = await call.catch((error: unknown) => {
     if (!(error instanceof FetchError)) throw error;
+    const unread = unreadIn(error);
+    if (unread !== null) throw unread;
     const message = `a file was not accepted: ${error.message}`;
     throw new HandOverFailed({ why: whyOfFault(error), message });
   });

@@ -1,7 +1,8 @@
+import { isBase64 } from '../lib/base64.ts';
 import { once, pieces } from '../lib/streams.ts';
 import type { RequestCall } from '../lib/outbound/fetch.ts';
 import type { InputFile } from './upstream.ts';
-import { HandOverFailed } from './inputs.ts';
+import { sentBytes, sized } from './inputs.ts';
 
 /**
  * A JSON body whose files are read and encoded while it is sent, so that no file becomes one text
@@ -32,22 +33,34 @@ export class JsonBody {
   readonly #sources: Source[] = [];
 
   /** A mark for the file's bytes as base64. */
-  base64({ size, open }: Pick<InputFile, 'size' | 'open'>): string {
-    return this.#add({
-      size: base64Length(size),
-      chunks: () => encoded(open, size),
-    });
+  base64(file: Pick<InputFile, 'size' | 'open'>): string {
+    return this.#add({ size: base64Length(file.size), chunks: () => encoded(file) });
+  }
+
+  /** The file as a `data:` address. Throws `InputRefused` if it is larger than `maxBytes`. */
+  async address(file: InputFile, field: string, maxBytes: number): Promise<string> {
+    return `data:${file.content_type};base64,${this.base64(await sized(file, field, maxBytes))}`;
+  }
+
+  /**
+   * A mark for the file's text, inside a text of the JSON. The file is also read now, because the
+   * length of its text in JSON must be known.
+   */
+  async textOf(file: Pick<InputFile, 'size' | 'open'>): Promise<string> {
+    let size = 0;
+    for await (const piece of escaped(file)) size += piece.length;
+    return this.#add({ size, chunks: () => escaped(file) });
   }
 
   /**
    * A mark for the base64 of a caller's text, behind the text's own `data:` prefix. A text that is
-   * short, or that JSON would have to escape, stays as it is.
+   * short or no base64 stays as it is.
    */
   text(text: string): string {
     if (text.length < longChars) return text;
     const prefix = /^data:[^,]{0,200},/i.exec(text)?.[0] ?? '';
     const rest = text.slice(prefix.length);
-    if (!isPlain(rest)) return text;
+    if (!isBase64(rest)) return text;
     return prefix + this.#add({ size: rest.length, chunks: () => slices(rest) });
   }
 
@@ -82,38 +95,21 @@ async function* written(parts: readonly (Buffer | Source)[]): AsyncGenerator<Uin
   for (const part of parts) yield* part instanceof Uint8Array ? once(part) : part.chunks();
 }
 
-/** Throws `HandOverFailed` if the file cannot be read, or has another size than expected. */
-async function* encoded(open: InputFile['open'], size: number): AsyncGenerator<Uint8Array> {
-  let left = size;
-  try {
-    for await (const piece of pieces(await open(), readBytes)) {
-      left -= piece.length;
-      if (left < 0) break;
-      const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
-      yield Buffer.from(bytes.toString('base64'), 'latin1');
-    }
-  } catch (error) {
-    throw new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
+async function* encoded(file: Pick<InputFile, 'size' | 'open'>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces(sentBytes(file), readBytes)) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    yield Buffer.from(bytes.toString('base64'), 'latin1');
   }
-  if (left !== 0) throw new HandOverFailed({ message: 'a file has changed its size' });
+}
+
+async function* escaped(file: Pick<InputFile, 'size' | 'open'>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const inJson = (text: string) => Buffer.from(JSON.stringify(text).slice(1, -1));
+  for await (const piece of sentBytes(file)) yield inJson(decoder.decode(piece, { stream: true }));
+  yield inJson(decoder.decode());
 }
 
 async function* slices(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < text.length; at += textChars)
     yield Buffer.from(text.slice(at, at + textChars), 'latin1');
-}
-
-/** Whether the text is ASCII that JSON writes as it is. */
-function isPlain(text: string): boolean {
-  return !/[^\x20\x21\x23-\x5b\x5d-\x7e]/.test(text);
-}
-
-/**
- * Why a file of a body could not be read, if that ended its call; otherwise null. The upstream got
- * less than the body's stated length, so it has begun nothing.
- */
-export function unreadIn(error: unknown): HandOverFailed | null {
-  for (let each = error; each instanceof Error; each = each.cause)
-    if (each instanceof HandOverFailed) return each;
-  return null;
 }

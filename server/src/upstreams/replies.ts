@@ -10,6 +10,25 @@ import type { Refusal } from '../core/catalog/upstream-key.ts';
 const messageMax = 500;
 const reasonMax = 300;
 
+/** A file is unavailable for now. Nothing was started, so the whole start may be tried again. */
+export class HandOverFailed extends Error {
+  readonly outcome: NotAccepted;
+  constructor(facts: Omit<NotAccepted, 'outcome'>) {
+    super(facts.message);
+    this.outcome = { ...facts, outcome: 'not_accepted' };
+  }
+}
+
+/**
+ * Why a file of a body could not be read, if that ended its call; otherwise null. The upstream got
+ * less than the body's stated length, so it has begun nothing.
+ */
+export function unreadIn(error: unknown): HandOverFailed | null {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof HandOverFailed) return each;
+  return null;
+}
+
 /**
  * The outcome of a call that ended without a reply. Rethrows errors that did not come from the
  * network.
@@ -18,6 +37,8 @@ export function outcomeOfFault(
   error: unknown,
 ): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
   if (!(error instanceof FetchError)) throw error;
+  const unread = unreadIn(error);
+  if (unread !== null) return unread.outcome;
   const { message, sent, kind } = error;
   const answer = lostHow[kind];
   if (sent) return { outcome: 'unknown', message, ...(answer && { answer }) };

@@ -23,6 +23,8 @@ export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 export interface InputFile {
   content_type: string;
   size: number;
+  /** The size is only what the server at a caller's address states; 0 if it states none. */
+  size_is_claim?: boolean;
   file_name?: string;
   /** Streams the bytes; may be called more than once. */
   open(): Promise<AsyncIterable<Uint8Array>>;

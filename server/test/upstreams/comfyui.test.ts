@@ -259,8 +259,9 @@ describe("the caller's files", () => {
     const small = { ...workflows.mixing, max_input_megapixels: 4 };
     const bounded = make({ options: { workflows: { mixing: small } } });
     const image = (width: number, height: number) => {
-      const open = async () => Readable.from([picture(width, height)]);
-      const png = { file_1: { ...fileOf(1), open } };
+      const bytes = picture(width, height);
+      const open = async () => Readable.from([bytes]);
+      const png = { file_1: { ...fileOf(bytes.length), open } };
       return jobOf({ model: 'mixing', input: { image_urls: ['file_1', 'file_1'] }, files: png });
     };
     handleOf(await bounded.start(image(2_000, 2_000)));

@@ -131,7 +131,7 @@ describe('images', () => {
   });
 
   test('rejected before a call: no image to edit, too large a file, a type that it does not take', async () => {
-    const large = { ...picture, open: () => fileOf(Buffer.alloc(51 << 20), 'image/png').open() };
+    const large = fileOf(Buffer.alloc(51 << 20), 'image/png');
     const jobs: Json[] = [
       { input: { prompt: 'x' } },
       { input: { prompt: 'x', image_url: 'file_1' }, files: { file_1: large } },

@@ -83,6 +83,9 @@ function fileOf({ file_data, filename }: Json, at: string): Json {
 
 function fileSource(file: unknown, at: string): Json {
   if (/^https?:/i.test(String(file))) return { type: 'url', url: file };
+  const [plain] = /^data:text\/plain,/.exec(String(file)) ?? [];
+  if (plain !== undefined)
+    return { type: 'text', media_type: 'text/plain', data: String(file).slice(plain.length) };
   // Bare base64 counts as a PDF, as at other services.
   const { media_type, data } = dataIn(file) ?? { media_type: 'application/pdf', data: file };
   if (media_type === 'application/pdf') return { type: 'base64', media_type, data };

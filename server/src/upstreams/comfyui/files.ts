@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
-import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
-import { jsonOf } from '../replies.ts';
-import type { StartJob, UpstreamTools } from '../upstream.ts';
+import { bytesOf, handedOver, InputRefused, openMedia, sentBytes, sized } from '../inputs.ts';
+import { HandOverFailed, jsonOf } from '../replies.ts';
+import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
 import type { Api } from './api.ts';
 import { asObject } from './history.ts';
 import type { Workflow } from './workflow.ts';
@@ -44,12 +44,9 @@ export async function uploadedFiles(
       if (value === '') continue;
       if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
       const file = await openMedia(value, field, job, tools);
-      // The bytes are counted here, because the length that an address states is not trusted.
-      const bytes = await bytesOf(file, field, uploadMaxBytes);
-      await demandSize(bytes, field, workflow);
-      const { content_type } = file;
-      const stem = `${prefix}-${count}`;
-      names[field].push(await upload({ bytes, content_type, stem }, job, api, tools));
+      const read = await sized(file, field, uploadMaxBytes);
+      await demandSize(read, field, workflow);
+      names[field].push(await upload(read, `${prefix}-${count}`, job, api, tools));
     }
   }
   return names;
@@ -59,11 +56,12 @@ export async function uploadedFiles(
  * Limits an image's pixels: work grows with them, and a small file can have any number of pixels.
  */
 async function demandSize(
-  bytes: Buffer,
+  file: InputFile,
   field: string,
   { maxInputPixels }: Workflow,
 ): Promise<void> {
   if (maxInputPixels === Infinity) return;
+  const bytes = await bytesOf(file, field, uploadMaxBytes);
   const { width, height } = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch(() => {
@@ -77,23 +75,19 @@ async function demandSize(
   );
 }
 
-interface Upload {
-  bytes: Buffer;
-  content_type: string;
-  /** The beginning of its file name. */
-  stem: string;
-}
-
+/** `stem`: the beginning of the file's name. */
 async function upload(
-  { bytes, stem, ...file }: Upload,
+  file: InputFile,
+  stem: string,
   job: StartJob,
   api: Api,
   tools: UpstreamTools,
 ): Promise<string> {
   const content_type = usualType(file.content_type);
   const file_name = `${stem}.${extensionOf(content_type)}`;
+  const content = { size: file.size, chunks: sentBytes(file) };
   const { headers, body } = formBody([
-    { name: 'image', file_name, content_type, content: bytes },
+    { name: 'image', file_name, content_type, content },
     { name: 'type', content: 'input' },
   ]);
   const call = { method: 'POST', path: '/upload/image', headers, body, timeoutMs: uploadMs };

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { extensionOf } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
-import { whyOfFault } from '../replies.ts';
-import { dataUri, InputRefused, openMedia, mapMedia } from '../inputs.ts';
+import { unreadIn, whyOfFault } from '../replies.ts';
+import { InputRefused, openMedia, mapMedia, sentBytes } from '../inputs.ts';
+import type { JsonBody } from '../json-body.ts';
 import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import type { Options } from './options.ts';
 import { textAt } from './path.ts';
@@ -28,7 +29,8 @@ export class NotHandedOver extends Error {
 }
 
 /**
- * The job's input in the service's form. A caller's public address stays unchanged.
+ * The job's input in the service's form. A caller's public address stays unchanged. `body`: the
+ * input's own body, which contains the files that are sent inline.
  *
  * @throws InputRefused, NotHandedOver
  */
@@ -37,6 +39,7 @@ export function handOverFiles(
   options: Options,
   wire: Wire,
   tools: Pick<UpstreamTools, 'download' | 'now'>,
+  body: JsonBody,
 ): Promise<Record<string, unknown>> {
   const handed = new Map<string, Promise<string>>();
   const hand = async (value: string, field: string): Promise<string> => {
@@ -47,7 +50,7 @@ export function handOverFiles(
       if (file.size > max_bytes) throw tooLarge(field, max_bytes);
       return uploaded(file, { ...options, upload }, wire, job.signal, tools.now());
     }
-    if (file.size <= data_uri_max_bytes) return dataUri(file, field, data_uri_max_bytes);
+    if (file.size <= data_uri_max_bytes) return body.address(file, field, data_uri_max_bytes);
     if (link && file.link) return file.link;
     if (data_uri_max_bytes > 0) throw tooLarge(field, data_uri_max_bytes);
     throw new InputRefused(`${field} must be a public https address for this model.`);
@@ -77,12 +80,14 @@ async function uploaded(
   nowMs: number,
 ): Promise<string> {
   const { path, field, fields, reply: at } = options.upload;
-  const form = await formOf(file, field, fields);
+  const form = formOf(file, field, fields);
   const sent = { url: wire.address({ path }, {}), method: 'POST', form };
   const limits = { maxBytes: replyMaxBytes, timeoutMs, signal };
   const reply = await wire.send(sent, limits).catch((error: unknown) => {
     // An upload creates no job, so it may always be repeated.
     if (!(error instanceof FetchError)) throw error;
+    const unread = unreadIn(error);
+    if (unread !== null) throw new NotHandedOver(unread.outcome);
     const { message } = error;
     throw new NotHandedOver({ outcome: 'not_accepted', why: whyOfFault(error), message });
   });
@@ -102,10 +107,10 @@ function withoutJob(outcome: StartOutcome): StartOutcome {
 }
 
 /** A multipart form with one file and its additional fields. */
-async function formOf(file: InputFile, name: string, fields: Readonly<Record<string, string>>) {
+function formOf(file: InputFile, name: string, fields: Readonly<Record<string, string>>) {
   const texts = Object.entries(fields).map(([field, content]) => ({ name: field, content }));
   const { content_type, size } = file;
-  const content = { size, chunks: await file.open() };
+  const content = { size, chunks: sentBytes(file) };
   return formBody([...texts, { name, file_name: fileName(content_type), content_type, content }]);
 }
 

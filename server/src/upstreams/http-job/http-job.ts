@@ -1,6 +1,7 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnreadable } from '../inputs.ts';
+import { JsonBody } from '../json-body.ts';
 import { jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
 import {
   CallbackRefused,
@@ -69,8 +70,9 @@ function classOf({ idempotency_header, id }: Options, callsBack: boolean): Upstr
 
 async function start(parts: Parts, job: StartJob): Promise<StartOutcome> {
   const { options, wire, tools } = parts;
-  const outcome = await handOverFiles(job, options, wire, tools).then(
-    (input) => submit(parts, job, input),
+  const body = new JsonBody();
+  const outcome = await handOverFiles(job, options, wire, tools, body).then(
+    (input) => submit(parts, job, input, body),
     (error: unknown): StartOutcome => {
       if (error instanceof NotHandedOver) return error.outcome;
       const unreadable = outcomeUnreadable(error);
@@ -86,6 +88,7 @@ async function submit(
   { options, wire, tools, settings }: Parts,
   job: StartJob,
   input: Record<string, unknown>,
+  own: JsonBody,
 ): Promise<StartOutcome> {
   const { request_id, idempotency_key, model, callback_url, signal } = job;
   const values = { input, model, request_id, idempotency_key, callback_url };
@@ -95,10 +98,11 @@ async function submit(
     return { outcome: 'not_accepted', why: 'model', message };
   }
   const { idempotency_header } = options;
-  const own = idempotency_header === null ? {} : { [idempotency_header]: idempotency_key };
-  const headers = { ...sent.headers, ...own };
+  const repeat = idempotency_header === null ? {} : { [idempotency_header]: idempotency_key };
+  const headers = { ...sent.headers, ...repeat };
+  const form = sent.body === undefined ? undefined : own.write(sent.body);
   const reply = await wire
-    .send({ ...sent, headers }, { ...submitLimits, signal })
+    .send({ ...sent, headers, ...(form && { form }) }, { ...submitLimits, signal })
     .catch(outcomeOfFault);
   if ('outcome' in reply) return reply;
   const verdict = verdictOf(reply, options, tools.now());

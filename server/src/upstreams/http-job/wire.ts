@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { RequestCall, Reply } from '../../lib/outbound/fetch.ts';
-import type { FormBody } from '../../lib/outbound/multipart.ts';
+import type { SentBody } from '../json-body.ts';
 import type { UpstreamTools } from '../upstream.ts';
 import type { CallForm, Options } from './options.ts';
 import { fill, fillPath, fillTexts, type Values } from './template.ts';
@@ -24,7 +24,7 @@ export interface SentCall {
   /** Sent as JSON if there is no `form`. */
   body?: unknown;
   /** A finished body with its own headers. */
-  form?: FormBody;
+  form?: SentBody;
 }
 
 const messageMax = 500;

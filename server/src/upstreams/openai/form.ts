@@ -1,11 +1,11 @@
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import type { FormPart } from '../../lib/outbound/multipart.ts';
-import { bytesOf, InputRefused } from '../inputs.ts';
+import { InputRefused, sentBytes, sized } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';
 
 /** Makes the parts of a multipart form as OpenAI-compatible servers expect them. */
 
-/** Limit for all images of one call together, because they are in memory at the same time. */
+/** Limit for all files of one call together. */
 const filesMaxBytes = 100 * 1024 * 1024;
 
 /** A field as parts: a list repeats its name with `[]`, an object is JSON, null is left out. */
@@ -16,8 +16,8 @@ export function partsOf(name: string, value: unknown): FormPart[] {
 }
 
 /**
- * Reads files into parts, and refuses files that are too large. A part's file name is `stem` and
- * the file extension.
+ * Makes parts of files, which are read while the form is sent. Refuses files that are too large. A
+ * part's file name is `stem` and the file extension.
  */
 export function fileReader(eachMaxBytes: number) {
   let left = filesMaxBytes;
@@ -26,8 +26,9 @@ export function fileReader(eachMaxBytes: number) {
       throw new InputRefused(
         `${field} does not fit: all files of the request together are too large.`,
       );
-    const content = await bytesOf(file, field, Math.min(left, eachMaxBytes));
-    left -= content.length;
+    const read = await sized(file, field, Math.min(left, eachMaxBytes));
+    left -= read.size;
+    const content = { size: read.size, chunks: sentBytes(read) };
     const content_type = headerType(file.content_type);
     return { name, content, content_type, file_name: `${stem}.${extensionOf(content_type)}` };
   };

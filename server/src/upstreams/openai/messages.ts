@@ -1,6 +1,5 @@
 import { isObject, itemsOf } from '../../lib/json.ts';
-import { once } from '../../lib/streams.ts';
-import { bytesOf, InputRefused, openMedia, tooLarge } from '../inputs.ts';
+import { InputRefused, openMedia, sized } from '../inputs.ts';
 import { base64Length, type JsonBody } from '../json-body.ts';
 import type { ChatCall, InputFile, UpstreamTools } from '../upstream.ts';
 
@@ -20,7 +19,7 @@ type HandOver = (
 export interface Place {
   /** Download addresses, and send their contents. */
   inline: boolean;
-  /** The server takes text files as text, which must be read first. */
+  /** The server takes text files as text. They are handed over as `data:text/plain,…`. */
   readsText: boolean;
   /** Stands for the data of the files, which are sent with it. */
   body: JsonBody;
@@ -59,19 +58,13 @@ export async function messagesForUpstream(
     if (stored !== null && of === 'audio' && !type.startsWith('audio/'))
       throw new InputRefused(`${at} must be audio, and this file is ${type}.`);
     const file = await openMedia(value, at, { files, signal }, tools);
-    const maxBytes = Math.min(left, fileMaxBytes);
-    left -= base64Length(file.size);
-    if (stored !== null && !mustBeRead(`data:${type}`)) {
-      if (file.size > maxBytes) throw tooLarge(at, maxBytes);
-      return { value: `data:${type};base64,${body.base64(file)}`, file };
-    }
-    const bytes = await bytesOf(file, at, maxBytes);
-    left -= base64Length(bytes.length) - base64Length(file.size);
-    const read = { ...file, size: bytes.length, open: async () => once(bytes) };
-    const data = mustBeRead(`data:${file.content_type}`)
-      ? bytes.toString('base64')
-      : body.base64(read);
-    return { value: `data:${file.content_type};base64,${data}`, file };
+    const read = await sized(file, at, Math.min(left, fileMaxBytes));
+    left -= base64Length(read.size);
+    const { content_type } = file;
+    const data = mustBeRead(`data:${content_type}`)
+      ? `data:text/plain,${await body.textOf(read)}`
+      : `data:${content_type};base64,${body.base64(read)}`;
+    return { value: data, file };
   };
   const filled: unknown[] = [];
   for (const [i, message] of messages.entries()) {

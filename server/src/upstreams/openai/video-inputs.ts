@@ -1,7 +1,8 @@
 import type { RequestCall } from '../../lib/outbound/fetch.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import type { Json } from '../../lib/json.ts';
-import { dataUri, InputRefused, openMedia, mapMedia } from '../inputs.ts';
+import { InputRefused, openMedia, mapMedia } from '../inputs.ts';
+import { JsonBody } from '../json-body.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
@@ -48,20 +49,20 @@ async function json(
   tools: UpstreamTools,
 ): Promise<UploadCall> {
   const media: Medium[] = [];
+  const body = new JsonBody();
   const fields = await fieldsOf(job, async (value, field) => {
-    media.push({ field, url: await addressOf(value, field, job, tools) });
+    media.push({ field, url: await addressOf(value, field, job, tools, body) });
     return null;
   });
   const isRouter = kind === 'openrouter';
   // OpenAI accepts the seconds only as a text.
   if (!isRouter && typeof fields.seconds === 'number') fields.seconds = String(fields.seconds);
-  const body = {
+  return body.write({
     ...fields,
     ...(isRouter ? frames(media) : reference(media)),
     model: job.model,
     ...(callback_url !== null && { callback_url }),
-  };
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  });
 }
 
 async function addressOf(
@@ -69,12 +70,13 @@ async function addressOf(
   field: string,
   job: StartJob,
   tools: UpstreamTools,
+  body: JsonBody,
 ): Promise<string> {
   const isStored = Object.hasOwn(job.files, value);
   if (!isStored && /^(https?|data):/i.test(value)) return value;
   const file = await openMedia(value, field, job, tools);
   if (file.link && file.size > dataMaxBytes) return file.link;
-  return dataUri(file, field, dataMaxBytes);
+  return body.address(file, field, dataMaxBytes);
 }
 
 /** The input without the fields that a caller must not set; media as `handOver` returns them. */

@@ -1,15 +1,9 @@
 import { objectOf } from '../../lib/json.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { fieldOf } from '../../lib/unknown.ts';
-import {
-  dataFile,
-  dataUri,
-  handedOver,
-  HandOverFailed,
-  InputRefused,
-  mapMedia,
-} from '../inputs.ts';
-import { jsonOf } from '../replies.ts';
+import { dataFile, handedOver, InputRefused, mapMedia, sentBytes } from '../inputs.ts';
+import type { JsonBody } from '../json-body.ts';
+import { HandOverFailed, jsonOf } from '../replies.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
@@ -25,9 +19,9 @@ const addressMax = 4000;
 const depthMax = 6;
 
 /**
- * The input in Replicate's form: small files become `data:` addresses, larger ones are uploaded to
- * its storage, and addresses stay unchanged. Null fields are left out, because Replicate's models
- * refuse them.
+ * The input in Replicate's form: small files become `data:` addresses in `body`, larger ones are
+ * uploaded to its storage, and addresses stay unchanged. Null fields are left out, because
+ * Replicate's models refuse them.
  *
  * @throws InputRefused
  * @throws HandOverFailed
@@ -36,6 +30,7 @@ export async function placedInput(
   job: StartJob,
   api: BearerApi,
   tools: UpstreamTools,
+  body: JsonBody,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
   // The same file may occur several times and is uploaded once.
@@ -46,7 +41,7 @@ export async function placedInput(
   };
   const filled = await mapMedia(job, async (value, field) => {
     if (Object.hasOwn(job.files, value))
-      return handOverStored(job.files[value]!, field, value, once);
+      return handOverStored(job.files[value]!, field, value, once, body);
     if (/^(?:https?|data):/i.test(value)) return value;
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   });
@@ -57,8 +52,14 @@ export async function placedInput(
 
 type Once = (key: string, file: InputFile) => Promise<string>;
 
-async function handOverStored(file: InputFile, field: string, key: string, once: Once) {
-  if (file.size <= inlineMaxBytes) return dataUri(file, field, inlineMaxBytes);
+async function handOverStored(
+  file: InputFile,
+  field: string,
+  key: string,
+  once: Once,
+  body: JsonBody,
+) {
+  if (file.size <= inlineMaxBytes) return body.address(file, field, inlineMaxBytes);
   if (file.size <= uploadMaxBytes) return once(key, file);
   if (file.link) return file.link;
   throw new InputRefused(
@@ -95,7 +96,7 @@ async function upload(
   api: BearerApi,
   tools: UpstreamTools,
 ): Promise<string> {
-  const content = { size: file.size, chunks: await file.open() };
+  const content = { size: file.size, chunks: sentBytes(file) };
   const { content_type } = file;
   const file_name = nameOf(file);
   const { headers, body } = formBody([

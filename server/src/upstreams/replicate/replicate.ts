@@ -3,6 +3,7 @@ import { objectOf } from '../../lib/json.ts';
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
+import { JsonBody, type SentBody } from '../json-body.ts';
 import { jsonOf, pollFault, outcomeOfFault, outcomeOfReply, redacted, saidBy } from '../replies.ts';
 import type {
   Handle,
@@ -53,14 +54,15 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
         const message = `it has no model named ${job.model}`;
         return { outcome: 'not_accepted', why: 'model', message };
       }
+      const body = new JsonBody();
       let input: Record<string, unknown>;
       try {
-        input = await placedInput(job, api, tools);
+        input = await placedInput(job, api, tools, body);
       } catch (error) {
         return redacted(outcomeUnprepared(error), api);
       }
       const json = { ...target.body, input, ...webhookFor(job) };
-      return submit(target.path, json, job.signal, api, tools);
+      return submit(target.path, body.write(json), job.signal, api, tools);
     },
     poll: (handle, signal) => poll(handle, signal, api, tools),
     async cancel(handle, signal) {
@@ -102,14 +104,14 @@ function targetOf(model: string): { path: string; body: Record<string, unknown> 
 
 async function submit(
   path: string,
-  json: unknown,
+  sent: SentBody,
   signal: AbortSignal,
   api: BearerApi,
   tools: UpstreamTools,
 ): Promise<StartOutcome> {
   let reply: Reply;
   try {
-    const call = { method: 'POST', path, json, timeoutMs: submitMs, signal };
+    const call = { method: 'POST', path, ...sent, timeoutMs: submitMs, signal };
     reply = await api.send({ ...call, maxBytes: predictionMaxBytes });
   } catch (error) {
     return outcomeOfFault(error);
