@@ -148,6 +148,15 @@ describe('with open sign-up', () => {
     assert.equal((await loginsOf(eve.email)).length, 1);
   });
 
+  test('nobody is recognised by an address with a blank that only looks like none', async () => {
+    const ada = await person(open);
+    for (const email of [`${ada.email}\u00A0`, `\uFEFF${ada.email}`, `${ada.email}\u3000`]) {
+      sits({ email, email_verified: true });
+      await refuses(open, 'email_invalid');
+    }
+    assert.equal((await loginsOf(ada.email)).length, 1);
+  });
+
   test('a provider that sends no address signs nobody in', async () => {
     sits({});
     await refuses(open, 'email_not_found');

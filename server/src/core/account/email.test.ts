@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalEmail, isSameEmail, mailboxOf } from './email.ts';
+import { canonicalEmail, isSameEmail, mailboxOf, namesOf } from './email.ts';
 
 const kept = {
   'ada@example.com': 'ada@example.com',
@@ -61,6 +61,10 @@ describe('no address is', () => {
       '\ud800',
       '\u{10FFFF}',
       '\u0378',
+      // Drawn as nothing.
+      '\u{1D159}',
+      '\u2800',
+      '\uFFFC',
     ].flatMap((sign) => [
       `op${sign}z@example.com`,
       `opz@exam${sign}ple.com`,
@@ -142,4 +146,12 @@ test('the mailbox of an address has no dots and no tag', () => {
     assert.equal(mailboxOf(email), 'adal@x.com');
   assert.equal(mailboxOf('+x@x.com'), '+x@x.com');
   assert.notEqual(mailboxOf('adal@x.com'), mailboxOf('adal@xcom'));
+});
+
+test('no address with a character at its end finds a stored one without it', () => {
+  for (const end of ['\u00A0', '\uFEFF', '\u2003', '\u2028', '\u3000', '\v']) {
+    for (const given of [`ada@x.com${end}`, `${end}ada@x.com`])
+      assert.deepEqual([namesOf(given).stored === 'ada@x.com', namesOf(given).form], [false, null]);
+  }
+  assert.deepEqual(namesOf(' Ada@x.com\r\n'), { stored: 'ada@x.com', form: 'ada@x.com' });
 });

@@ -10,7 +10,7 @@ const emailMax = 254;
  * punycode. Null if this is not a usable address.
  */
 export function canonicalEmail(given: string): string | null {
-  const trimmed = given.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
+  const trimmed = trim(given);
   if (trimmed.length > emailMax || hidden.test(trimmed)) return null;
   const [local = '', domain = '', ...more] = lower(trimmed).split('@');
   const host = hostOf(domain);
@@ -28,7 +28,7 @@ export const emailRule =
  * if it has none.
  */
 export function namesOf(given: string): { stored: string; form: string | null } {
-  return { stored: given.trim().toLowerCase(), form: canonicalEmail(given) };
+  return { stored: trim(given).toLowerCase(), form: canonicalEmail(given) };
 }
 
 /** Whether both mean the same mailbox. Addresses of earlier versions may have no canonical form. */
@@ -45,13 +45,21 @@ export function mailboxOf(email: string): string {
   return `${local.replace(/(?<=.)\+.*/s, '').replaceAll('.', '')}@${domain}`;
 }
 
+/** Only of what people type by mistake: any other character makes it another address. */
+function trim(given: string): string {
+  return given.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
+}
+
 /** Lower case may bring back what NFKC has composed, so it is composed again. */
 function lower(text: string): string {
   return text.normalize('NFKC').toLowerCase().normalize('NFKC');
 }
 
-/** Controls, formats, unassigned and private characters, separators, and what is never drawn. */
-const hidden = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * Controls, formats, unassigned and private characters, separators, what is never drawn, and signs
+ * that are drawn as nothing.
+ */
+const hidden = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{1D159}]/u;
 /** Characters with a meaning of their own in the header of a letter. */
 const special = /[()<>[\]:;,"\\]/;
 
