@@ -1,8 +1,9 @@
 /** Inputs of `fare run`: a file's text, or its upload; what is given twice or is no text is refused. */
 import assert from 'node:assert/strict';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -56,6 +57,7 @@ beforeEach(() => {
   };
   for (const [name, bytes] of Object.entries(files))
     fs.writeFileSync(path.join(home.dir, name), bytes);
+  fs.symlinkSync('loop', path.join(home.dir, 'loop'));
 });
 after(async () => {
   await service.audit();
@@ -98,6 +100,46 @@ describe('key=@file', () => {
   });
 });
 
+describe('a pipe with a name', { skip: process.platform === 'win32' }, () => {
+  let writer: ChildProcess;
+  afterEach(() => writer.kill());
+
+  /** As `<(cat FILE)` of a shell. In a process of its own, because it waits for a reader. */
+  function pipeOf(file: string): string {
+    execFileSync('mkfifo', ['pipe'], { cwd: home.dir });
+    writer = spawn('sh', ['-c', `exec cat ${file} > pipe`], { cwd: home.dir });
+    return path.join(home.dir, 'pipe');
+  }
+
+  const uploads: [args: string[], media: string[]][] = [
+    [['image_url=@pipe'], ['image_url']],
+    [['--image', 'pipe'], ['image_url']],
+    [
+      ['image_url=@pipe', 'more_url=@pipe'],
+      ['image_url', 'more_url'],
+    ],
+  ];
+  for (const [args, media] of uploads)
+    test(`is uploaded once by ${args.join(' ')}`, async () => {
+      pipeOf('a.png');
+      const ran = well(await run(['prompt=x', ...args]));
+      assert.equal(ran.stderr.match(/Uploaded pipe, \d+ B, image\/png/g)?.length, 1, ran.all);
+      for (const name of media) assert.match(String(lastInput()[name]), /^file_/);
+    });
+
+  test('is uploaded by fare upload', async () => {
+    const ran = well(await home.run(['upload', pipeOf('a.png')]));
+    assert.match(ran.stdout, /^file_[0-9a-f]{32}\n$/);
+  });
+
+  test('that is empty is refused before anything is spent', async () => {
+    pipeOf('/dev/null');
+    const before = await traces(service);
+    refused(await run(['prompt=x', 'image_url=@pipe']), 2, /empty/);
+    assert.deepEqual(await traces(service), before);
+  });
+});
+
 const wrong: [name: string, args: string[], says: RegExp, stdin?: Buffer][] = [
   ['an image as a text', ['prompt=@a.png'], /a\.png is not text in UTF-8[^]*image_url/],
   ['an image as an unknown field', ['prompt=x', 'mask=@a.png'], /a\.png is not text/],
@@ -108,7 +150,12 @@ const wrong: [name: string, args: string[], says: RegExp, stdin?: Buffer][] = [
   ['an endless file', ['prompt=@/dev/zero'], /\/dev\/zero is larger than 1 MiB/],
   ['a folder', ['prompt=@.'], /\. is a folder/],
   ['a missing file', ['prompt=@home'], /home cannot be read|no file home[^]*--prompt/],
-  ['stdin as an upload', ['prompt=x', 'image_url=@-'], /fare upload -/],
+  ['stdin as an upload', ['prompt=x', 'image_url=@-'], /image_url=\$\(fare upload -\)/],
+  ['stdin as an image', ['prompt=x', '--image', '-'], /--image "\$\(fare upload -\)"/],
+  ['no path', ['prompt=@'], /prompt=@ names no file/],
+  ['no path of an upload', ['prompt=x', 'image_url=@'], /image_url=@ names no file/],
+  ['a link to itself as a text', ['prompt=@loop'], /loop cannot be read/],
+  ['a link to itself as an upload', ['prompt=x', 'image_url=@loop'], /loop cannot be read/],
   ['stdin twice', ['prompt=@-', 'size=@-'], /stdin/],
   ['an input twice', ['prompt=x', 'prompt=y'], /prompt is given twice/],
   ['an option and an input', ['--prompt', 'x', 'prompt=y'], /prompt is given twice/],

@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
+import { statSync, type Stats } from 'node:fs';
 import { file, type Model } from '../../index.ts';
-import { isObject } from '../../unknown.ts';
+import { isObject, messageOf } from '../../unknown.ts';
 import { usage } from '../exits.ts';
 import { remark } from '../terminal/terminal.ts';
 import { fileText, remarkOnUnread, stdinText } from '../text.ts';
@@ -105,6 +105,7 @@ async function givenValue(name: string, text: string, schema: Schema): Promise<u
   const field = schema.properties?.[name];
   if (!text.startsWith('@')) return valueOf(field, text);
   const path = text.slice(1);
+  if (path === '') throw usage(`${name}=@ names no file.`, textHint(schema));
   if (!isMediaField(name)) {
     const said = path === '-' ? await stdinText() : fileText(path, textHint(schema));
     return valueOf(field, said.trimEnd());
@@ -170,7 +171,7 @@ function placedMedia(
     (name) => names.includes(name) && !lists(name),
   );
   const list = [`${medium}_urls`, ...ofMedium].find((name) => names.includes(name) && lists(name));
-  const files = given.map(mediaOf);
+  const files = given.map((text) => mediaOf(medium, text));
   if (list !== undefined && (files.length > 1 || single === undefined)) return [list, files];
   if (single !== undefined && files.length === 1) return [single, files[0]];
   const takes = single === undefined ? `takes no --${medium}` : `takes one --${medium} only`;
@@ -178,20 +179,29 @@ function placedMedia(
 }
 
 /** Addresses, file ids and the sandbox's samples are sent unchanged. */
-function mediaOf(text: string): unknown {
-  return /^(https?:\/\/|data:|file_[0-9a-f]{32}$|sandbox:)/.test(text) ? text : localFile(text);
+function mediaOf(medium: string, text: string): unknown {
+  if (/^(https?:\/\/|data:|file_[0-9a-f]{32}$|sandbox:)/.test(text)) return text;
+  if (text !== '-') return localFile(text);
+  const how = `Upload it first: --${medium} "$(fare upload -)"`;
+  throw usage(`--${medium} cannot be read from stdin.`, how);
 }
 
 /**
- * A file that is uploaded once the price is accepted. Its existence is checked now, before anything
- * is uploaded.
+ * A file or pipe that is uploaded once the price is accepted. Its existence is checked now, before
+ * anything is uploaded.
  */
 export function localFile(
   path: string,
   hint = 'Give a path, a public http(s) address or a file id.',
 ): ReturnType<typeof file> {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory()) throw usage(`${path} is a folder.`, hint);
-  if (!found?.isFile()) throw usage(`There is no file ${path}.`, hint);
+  let found: Stats | undefined;
+  try {
+    found = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw usage(`${path} cannot be read: ${messageOf(error)}`, hint);
+  }
+  if (!found) throw usage(`There is no file ${path}.`, hint);
+  if (found.isDirectory()) throw usage(`${path} is a folder.`, hint);
+  if (found.isSocket()) throw usage(`${path} is a socket.`, hint);
   return file(path);
 }

@@ -1,3 +1,4 @@
+import { createReadStream, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { LocalFile, type Farebox } from '../../index.ts';
 import { withUploads, type ByteStream } from '../../media.ts';
@@ -41,7 +42,7 @@ async function uploadFile(client: Farebox, source: string | ByteStream, quiet: b
   const line = new LiveLine(quiet);
   const name = typeof source === 'string' ? basename(source) : 'stdin';
   try {
-    const uploaded = await client.upload(source, {
+    const uploaded = await client.upload(typeof source === 'string' ? opened(source) : source, {
       onProgress: ({ sent, total }) =>
         line.show(
           total === null
@@ -55,4 +56,9 @@ async function uploadFile(client: Farebox, source: string | ByteStream, quiet: b
   } finally {
     line.end();
   }
+}
+
+/** A pipe has no size and can be read once, so it is sent as a stream. */
+function opened(path: string): string | ByteStream {
+  return statSync(path).isFile() ? path : createReadStream(path);
 }
