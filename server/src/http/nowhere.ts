@@ -80,6 +80,8 @@ export function nothingAt(req: FastifyRequest, known: readonly string[]): string
   const path = req.url.split('?')[0]!.slice(0, 200);
   if (speaksFal(req)) return `There is nothing at ${path}. ${falOffer(path)}`;
   const full = `/v1/${path.replace(/^(\/+v1(?=\/|$))+/, '').replace(/^\/+|\/+$/g, '')}`;
+  if (/^\/+(v1\/*)+$/.test(path))
+    return '/v1 is the base address. GET /v1/models lists the models, GET /v1/openapi.json the routes.';
   const other = notOfferedAt(req.method, full);
   if (other !== null) return other;
   const meant = full !== path && known.some((url) => patternOf(url).test(full));

@@ -73,6 +73,10 @@ describe('an address that is not there', () => {
     ['/v1/videos', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
     ['/v1/embeddings', /\/v1\/embeddings is not offered; .* Text models answer at POST/],
     ['/v1/keyboards', /There is nothing at/],
+    ['/v1', /\/v1 is the base address\. GET \/v1\/models lists the models/],
+    ['/v1/', /is the base address/],
+    ['/v1//', /is the base address/],
+    ['/v1/v1', /is the base address/],
     ['/v1/nowhere/at/all', /There is nothing at .* lists the routes\./],
   ];
   for (const [path, says] of cases) {
