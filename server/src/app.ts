@@ -353,11 +353,21 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     accountChats: createBudget(Infinity, ceilings(config).openChats),
     drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
-    statements: new FairQueue({ ...shares.statements, waitMs: shareWaitMs, waitingMax: 100 }),
     signIns: new FairQueue({ ...shares.signIns, waitMs: shareWaitMs }),
     // Each sum may hold a database connection for seconds, so an account gets one at most half of
     // the time.
-    sums: new FairQueue({ places: 2, perOwner: 1, waitMs: shareWaitMs, waitingMax: 10, rest: 1 }),
+    sums: new FairQueue({
+      places: 2,
+      perOwner: 1,
+      rest: 1,
+      waitMs: shareWaitMs,
+      waitingMax: 10,
+    }),
+    statements: new FairQueue({
+      ...shares.statements,
+      waitMs: shareWaitMs,
+      waitingMax: 100,
+    }),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
     // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest

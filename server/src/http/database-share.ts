@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addOwnBy } from '../lib/metrics.ts';
-import type { Database } from '../lib/sql/sql.ts';
 import { leftOf } from './call.ts';
 import type { HttpDeps } from './deps.ts';
 import { inShare } from './overload.ts';
@@ -67,15 +66,68 @@ export function ofCall<Deps extends HttpDeps>(
   reply: FastifyReply,
   deps: Deps,
 ): Deps {
-  const { db, statements } = deps;
-  const share = <T>(work: () => Promise<T>): Promise<T> =>
-    inShare(statements, req.owner, 'reads and changes', work, bounds(req, reply, deps));
-  const own: Database = {
-    ...db,
-    run: (statement) => share(() => db.run(statement)),
-    tx: (work) => share(() => db.tx(work)),
+  const { db, operations } = deps;
+  const share = <T>(work: () => Promise<T>): Promise<T> => inOwnShare(req, reply, deps, work);
+  const change =
+    <T, R>(operation: (what: T) => Promise<R>) =>
+    async (what: T): Promise<R> => {
+      const result = await operation(what);
+      stay(req);
+      return result;
+    };
+  const own: Pick<HttpDeps, 'db' | 'operations'> = {
+    db: {
+      ...db,
+      run: (statement) => share(() => db.run(statement)),
+      tx: (work) => share(() => db.tx(work)),
+    },
+    operations: {
+      ...operations,
+      submit: change(operations.submit),
+      advance: change(operations.advance),
+    },
   };
-  return { ...deps, db: own };
+  return { ...deps, ...own };
+}
+
+/**
+ * The first statement of a call waits for a limited time. Once the call has read or written
+ * anything, it is not broken off: its later statements wait as long as it takes.
+ */
+async function inOwnShare<T>(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { owner, entry } = req;
+  const run = (begin: () => Promise<T>, continues: boolean) => {
+    const turn = { ...bounds(req, reply, deps), continues };
+    return inShare(deps.statements, owner, 'reads and changes', begin, turn);
+  };
+  if (entry && entry.owner === owner) {
+    // Statements that were sent together with the first one are refused with it.
+    await entry.entered;
+    return run(work, true);
+  }
+  const { promise: entered, resolve, reject } = Promise.withResolvers<void>();
+  entered.catch(() => {});
+  req.entry = { owner, entered };
+  const begin = () => {
+    resolve();
+    return work();
+  };
+  return run(begin, false).catch((error: unknown) => {
+    reject(error);
+    throw error;
+  });
+}
+
+const done = Promise.resolve();
+
+/** From now on, the call's statements wait as long as it takes. */
+function stay(req: FastifyRequest): void {
+  req.entry = { owner: req.owner, entered: done };
 }
 
 /** Runs a call of the sign-in library, which takes its connections itself. */
@@ -87,7 +139,10 @@ export function inSignIn<T>(
   return inShare(signIns, req.owner, 'signing in', work, { metrics });
 }
 
-/** Runs a sum, which may read very many rows. An owner makes one at a time. */
+/**
+ * Runs a sum, which may read very many rows. An owner makes one at a time. Its statements wait as
+ * long as it takes.
+ */
 export function inSum<T>(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -95,7 +150,11 @@ export function inSum<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const details = { usage_sums_limit: 1 };
-  return inShare(deps.sums, req.owner, 'sums', work, { ...bounds(req, reply, deps), details });
+  const begin = () => {
+    stay(req);
+    return work();
+  };
+  return inShare(deps.sums, req.owner, 'sums', begin, { ...bounds(req, reply, deps), details });
 }
 
 function bounds(req: FastifyRequest, reply: FastifyReply, { metrics }: HttpDeps) {

@@ -141,6 +141,8 @@ declare module 'fastify' {
     belongsTo: (owner: string) => void;
     /** Fires when the caller has left or has its reply; of a call that waits for the database. */
     left?: AbortSignal;
+    /** Settles when the first statement in this owner's share has a place, or is refused one. */
+    entry?: { owner: string; entered: Promise<void> };
     /** Gives the call's slot to another call, because this one only waits from now on. */
     yieldSlot: () => void;
     /** Called when the call's work is over, whether or not the caller is still there. */

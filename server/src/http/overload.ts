@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
-import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
+import { NoPlace, type FairQueue, type Turn } from '../lib/fair-queue.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Refusals of calls beyond the limits of this process. */
@@ -29,8 +29,7 @@ export function takeShare(
   });
 }
 
-interface ShareBounds extends Pick<HttpDeps, 'metrics'> {
-  signal?: AbortSignal;
+interface ShareBounds extends Pick<HttpDeps, 'metrics'>, Turn {
   /** Details of the refusal. */
   details?: Record<string, unknown>;
 }
@@ -45,10 +44,10 @@ export async function inShare<T>(
   owner: string,
   what: string,
   work: () => T | Promise<T>,
-  { metrics, signal, details }: ShareBounds,
+  { metrics, details, ...turn }: ShareBounds,
 ): Promise<T> {
   try {
-    return await queue.run(owner, work, signal);
+    return await queue.run(owner, work, turn);
   } catch (error) {
     if (!(error instanceof NoPlace)) throw error;
     metrics.overload.inc({ reason: error.own ? 'share' : 'in_flight' });

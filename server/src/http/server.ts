@@ -84,7 +84,7 @@ export function createServer(
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
   );
-  for (const name of ['yieldSlot', 'caller', 'operator', 'made', 'left', 'owner', 'atEnd'])
+  for (const name of ['yieldSlot', 'caller', 'operator', 'made', 'left', 'owner', 'entry', 'atEnd'])
     app.decorateRequest(name);
   const { trustedProxies } = deps.settings;
   app.decorateRequest('address', {

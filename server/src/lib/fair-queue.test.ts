@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { FairQueue, NoPlace, type FairQueueOptions } from './fair-queue.ts';
+import { FairQueue, NoPlace, type FairQueueOptions, type Turn } from './fair-queue.ts';
 
 /** A queue whose works begin and end by name, and what happened to them in this order. */
 function trial(options: Partial<FairQueueOptions>) {
@@ -15,8 +15,8 @@ function trial(options: Partial<FairQueueOptions>) {
   return {
     seen,
     /** The first letter is the owner. */
-    ask: (name: string, signal?: AbortSignal) =>
-      queue.run(name[0]!, work(name), signal).catch((error: unknown) => {
+    ask: (name: string, turn?: Turn) =>
+      queue.run(name[0]!, work(name), turn).catch((error: unknown) => {
         seen.push(`${name} ${error instanceof NoPlace ? `own=${error.own}` : String(error)}`);
       }),
     end: async (name: string) => {
@@ -81,13 +81,34 @@ test('work whose signal fires leaves the line, and no place is lost', async () =
   const { ask, end, seen } = trial({ places: 1 });
   const leaver = new AbortController();
   void ask('a1');
-  void ask('b1', leaver.signal);
+  void ask('b1', leaver);
   void ask('c1');
   leaver.abort('left');
   await turn();
-  await ask('d1', leaver.signal);
+  await ask('d1', leaver);
   await end('a1');
   assert.deepEqual(seen, ['a1', 'b1 left', 'd1 left', 'c1']);
+});
+
+test('work that continues other work waits without a limit, before new work of its owner', async (t) => {
+  const pass = clock(t);
+  const { ask, end, seen } = trial({ places: 1, waitingMax: 1 });
+  const [leaver, continues] = [new AbortController(), true];
+  void ask('a1');
+  void ask('a2');
+  void ask('a3', { continues });
+  void ask('a4', { continues, signal: leaver.signal });
+  void ask('b1');
+  await pass(9_999);
+  leaver.abort('left');
+  await turn();
+  assert.deepEqual(seen, ['a1', 'a4 left']);
+  await pass(1);
+  assert.deepEqual(seen.splice(2), ['a2 own=true', 'b1 own=false']);
+  void ask('a5');
+  void ask('b2');
+  for (const name of ['a1', 'b2', 'a3', 'a5']) await end(name);
+  assert.deepEqual(seen, ['a1', 'a4 left', 'b2', 'a3', 'a5'], 'each owner still has its turn');
 });
 
 test('no more of one owner waits than allowed', async () => {

@@ -13,6 +13,16 @@ export interface FairQueueOptions {
   rest?: number;
 }
 
+export interface Turn {
+  /** Ends the wait; work that has begun goes on. */
+  signal?: AbortSignal | undefined;
+  /**
+   * The work continues other work that has had a place. It waits without a time limit, before new
+   * work of its owner.
+   */
+  continues?: boolean | undefined;
+}
+
 /** Work waited too long for a place, or too much work of its owner waits already. */
 export class NoPlace extends Error {
   /** True if other work of the owner was in the way; false if others held all places. */
@@ -30,9 +40,20 @@ interface Owner {
   held: number;
   /** Works that have begun. */
   begun: number;
-  /** Begins the works that wait, oldest first. */
+  /** Begins the works that wait, oldest first: those that continue others, and new ones. */
+  continuing: Set<() => void>;
   waiting: Set<() => void>;
 }
+
+const newOwner = (name: string): Owner => ({
+  name,
+  held: 0,
+  begun: 0,
+  continuing: new Set(),
+  waiting: new Set(),
+});
+
+const waitingOf = ({ continuing, waiting }: Owner) => continuing.size + waiting.size;
 
 /** Places for work, which owners take in turns. Work that finds none free waits. */
 export class FairQueue {
@@ -49,7 +70,7 @@ export class FairQueue {
 
   /** Works that run, that wait, and that got no place so far. */
   stats(): { running: number; waiting: number; refused: number } {
-    const waiting = [...this.#owners.values()].reduce((sum, owner) => sum + owner.waiting.size, 0);
+    const waiting = [...this.#owners.values()].reduce((sum, owner) => sum + waitingOf(owner), 0);
     return { running: this.#options.places - this.#free, waiting, refused: this.#refused };
   }
 
@@ -57,11 +78,12 @@ export class FairQueue {
    * Runs `work` as soon as its owner gets a place. Rejects with `NoPlace` after `waitMs`, and with
    * the signal's reason if the signal fires before the work has begun.
    */
-  async run<T>(name: string, work: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
-    const owner = this.#owners.get(name) ?? { name, held: 0, begun: 0, waiting: new Set() };
-    if (this.#free > 0 && owner.held < this.#options.perOwner) this.#take(owner);
-    else await this.#turn(owner, signal);
+  async run<T>(name: string, work: () => T | Promise<T>, turn: Turn = {}): Promise<T> {
+    const { perOwner } = this.#options;
+    turn.signal?.throwIfAborted();
+    const owner = this.#owners.get(name) ?? newOwner(name);
+    if (this.#free > 0 && owner.held < perOwner) this.#take(owner);
+    else await this.#turn(owner, turn);
     const since = performance.now();
     try {
       return await work();
@@ -101,32 +123,32 @@ export class FairQueue {
   #next(): void {
     for (const owner of this.#owners.values()) {
       if (this.#free === 0) return;
-      const [begin] = owner.waiting;
+      const line = owner.continuing.size > 0 ? owner.continuing : owner.waiting;
+      const [begin] = line;
       if (!begin || owner.held >= this.#options.perOwner) continue;
-      owner.waiting.delete(begin);
+      line.delete(begin);
       this.#take(owner);
       begin();
     }
   }
 
   /** Waits until this owner has taken a place. */
-  async #turn(owner: Owner, signal?: AbortSignal): Promise<void> {
+  async #turn(owner: Owner, { signal, continues = false }: Turn): Promise<void> {
     const { waitMs, waitingMax } = this.#options;
-    if (owner.waiting.size >= waitingMax) throw this.#refusal(true);
+    if (!continues && owner.waiting.size >= waitingMax) throw this.#refusal(true);
+    const line = continues ? owner.continuing : owner.waiting;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { begun } = owner;
     const leave = (reason: unknown) => {
-      owner.waiting.delete(resolve);
+      line.delete(resolve);
       this.#forget(owner);
       reject(reason);
     };
-    const timer = setTimeout(
-      () => leave(this.#refusal(owner.held > 0 || owner.begun > begun)),
-      waitMs,
-    );
+    const giveUp = () => leave(this.#refusal(owner.held > 0 || owner.begun > begun));
+    const timer = continues ? undefined : setTimeout(giveUp, waitMs);
     const stop = () => leave(signal!.reason);
     signal?.addEventListener('abort', stop);
-    owner.waiting.add(resolve);
+    line.add(resolve);
     this.#owners.set(owner.name, owner);
     try {
       await promise;
@@ -143,6 +165,6 @@ export class FairQueue {
 
   /** Otherwise the map would keep every owner for ever. */
   #forget(owner: Owner): void {
-    if (owner.held === 0 && owner.waiting.size === 0) this.#owners.delete(owner.name);
+    if (owner.held === 0 && waitingOf(owner) === 0) this.#owners.delete(owner.name);
   }
 }

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
-import { password, person, startWebService, stranger } from '../kit/web.ts';
+import {
+  password,
+  person,
+  startWebService,
+  stranger,
+  type Answer,
+  type Person,
+} from '../kit/web.ts';
 
 /** No account holds more than a share of the database's connections, and calls wait in turns. */
 
@@ -80,6 +87,8 @@ async function assertServed(more: CallOptions = {}): Promise<void> {
 }
 
 const search = '/v1/requests?metadata.tenant=nobody';
+
+type Judge = (reply: Answer) => boolean;
 
 /** Calls that read for themselves, with a table that each of them reads. */
 const doors: [path: string, table: string, most: number][] = [
@@ -158,6 +167,90 @@ test('a caller who leaves gives up waiting, and what has begun keeps its place',
     await assertServed();
   });
   await until('the places are free', async () => (await get(search, noisy)).status === 200);
+});
+
+describe('a call that has begun is not broken off by the share of its account', () => {
+  let account: TestAccount;
+  let owner: Pick<Person, 'call'>;
+  before(async () => {
+    account = await service.account();
+    owner = (await person(service, { [account.account_id]: 'owner' })).of(account.account_id);
+  });
+  const crowd: Promise<Answer>[] = [];
+  afterEach(() => Promise.all(crowd.splice(0)));
+  /** Makes calls of the account that hold its share while the table is locked. */
+  const deliveries = (count: number) => {
+    const calls = Array.from({ length: count }, () => owner.call('GET', '/deliveries'));
+    crowd.push(...calls);
+    return calls;
+  };
+  /** Fills what is free of the account's share, and the line in front of it. */
+  const fill = async (free: number) => {
+    deliveries(12);
+    await until('its share is used', async () => (await waiting('webhook_deliveries')) === free);
+  };
+  /** Resolves after a new call has waited as long as it may. */
+  const refusal = async () => {
+    const { body, text } = await Promise.race(deliveries(1));
+    assert.equal(body.error?.details.reason, 'account_share', text);
+  };
+
+  const exported = (format: string) => () =>
+    owner.call('GET', `/statement/export?format=${format}`);
+  const lines = ({ text }: Answer) => text.trimEnd().split('\n').length;
+  /** Calls of several statements, and the table that their first one reads. */
+  const several: [name: string, table: string, call: () => Promise<Answer>, whole: Judge][] = [
+    ['a statement as CSV', 'transfers', exported('csv'), (reply) => lines(reply) === 2],
+    ['a statement as JSON', 'transfers', exported('json'), ({ text }) => text.endsWith('\n]}\n')],
+    [
+      'a new key',
+      'keys',
+      () => owner.call('POST', '/keys', { name: 'one more' }),
+      ({ body }) => body.key.startsWith('fbx_'),
+    ],
+  ];
+  for (const [name, table, call, isWhole] of several)
+    test(`${name} goes on before the account's new calls`, async () => {
+      await locked('webhook_deliveries', async () => {
+        let reply: Promise<Answer>;
+        await locked(table, async () => {
+          reply = call();
+          await until('it has begun', async () => (await waiting(table)) === 1);
+          await fill(share - 1);
+          await refusal();
+          deliveries(12);
+        });
+        const { status, text, ...more } = await reply!;
+        assert.ok(status < 300, text);
+        assert.ok(isWhole({ status, text, ...more }), text);
+      });
+    });
+
+  test('a picture that was paid is shown, however long its account uses its share', async () => {
+    let reply: Promise<Reply>;
+    await locked('metadata_pairs', async () => {
+      const { key } = account;
+      const here = { base: service.base };
+      const searches = (count: number) =>
+        Array.from({ length: count }, () => get(search, account, here));
+      const crowded = searches(3);
+      await until('its share is used', async () => (await waiting('metadata_pairs')) === share);
+      assertRefused(await Promise.race(crowded), 'rate_limited');
+      const body = { model: 'fake/image', prompt: 'x' };
+      reply = service.call('POST', '/v1/images/generations', { key, body });
+      await until('it waits for a place', async () => {
+        await service.wakeAll();
+        await service.work();
+        const { text } = await service.call('GET', '/metrics');
+        return /^farebox_share_waiting\{share="statements"\} 1$/m.test(text);
+      });
+      const [late] = await Promise.all(searches(1));
+      assertRefused(late!, 'rate_limited');
+    });
+    const { status, text, body } = await reply!;
+    assert.equal(status, 200, text);
+    assert.equal(body.data.length, 1);
+  });
 });
 
 test('metrics show the pool and the shares', async () => {

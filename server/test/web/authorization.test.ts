@@ -266,7 +266,13 @@ async function openGate(service: Service) {
   const handler = async () => ({ reached: true });
   const queue = new FairQueue({ places: 8, perOwner: 8, waitMs: 10_000 });
   const queues = { statements: queue, signIns: queue };
-  const deps = { db: service.db, auth, web: { origin }, ...queues } as unknown as WebDeps;
+  const deps = {
+    db: service.db,
+    operations: {},
+    auth,
+    web: { origin },
+    ...queues,
+  } as unknown as WebDeps;
   mountWeb(
     app,
     webRoutes().map((route) => ({ ...route, handler })),

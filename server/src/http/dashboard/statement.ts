@@ -183,8 +183,9 @@ export const totals = endpoint(
     ),
   },
   async ({ visit, reply, query }, deps) => {
-    const filter = await filterOf(visit.account_id, query, deps);
-    const sums = await inSum(visit, reply, deps, () => movementTotals(deps.db, filter));
+    const sums = await inSum(visit, reply, deps, async () =>
+      movementTotals(deps.db, await filterOf(visit.account_id, query, deps)),
+    );
     return { ...sums, net_usd_micro: sums.in_usd_micro - sums.out_usd_micro };
   },
 );
