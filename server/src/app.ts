@@ -353,10 +353,11 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     accountChats: createBudget(Infinity, ceilings(config).openChats),
     drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
-    signIns: new FairQueue({ ...shares.signIns, waitMs: shareWaitMs }),
+    signIns: new FairQueue({ order: 1, ...shares.signIns, waitMs: shareWaitMs }),
     // Each sum may hold a database connection for seconds, so an account gets one at most half of
     // the time.
     sums: new FairQueue({
+      order: 2,
       places: 2,
       perOwner: 1,
       rest: 1,
@@ -364,6 +365,7 @@ function budgets(config: Config, { shareWaitMs }: Times) {
       waitingMax: 10,
     }),
     statements: new FairQueue({
+      order: 3,
       ...shares.statements,
       waitMs: shareWaitMs,
       waitingMax: 100,
@@ -372,7 +374,7 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     reading: createBudget(Math.ceil(calls / 2), null),
     // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest
     // an account gets at most half of the time.
-    parsing: new FairQueue({ places: 1, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
+    parsing: new FairQueue({ order: 4, places: 1, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
     streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
     strangers: createBudget(Math.ceil(calls / 8), null),
     bodies: createBudget(bytes, bytes / 4),

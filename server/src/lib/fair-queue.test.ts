@@ -5,7 +5,7 @@ import { FairQueue, NoPlace, type FairQueueOptions, type Turn } from './fair-que
 
 /** A queue whose works begin and end by name, and what happened to them in this order. */
 function trial(options: Partial<FairQueueOptions>) {
-  const queue = new FairQueue({ places: 2, perOwner: 1, waitMs: 10_000, ...options });
+  const queue = new FairQueue({ order: 1, places: 2, perOwner: 1, waitMs: 10_000, ...options });
   const seen: string[] = [];
   const ends = new Map<string, () => void>();
   const work = (name: string) => () => {
@@ -111,6 +111,29 @@ test('work that continues other work waits without a limit, before new work of i
   assert.deepEqual(seen, ['a1', 'a4 left', 'b2', 'a3', 'a5'], 'each owner still has its turn');
 });
 
+const queueOf = (order: number) => new FairQueue({ order, places: 5, perOwner: 5, waitMs: 10_000 });
+const [first, second, third] = [queueOf(1), queueOf(2), queueOf(3)];
+/** Works inside each other, and whether their places are taken in the queues' order. */
+const nested: [name: string, queues: FairQueue[], allowed: boolean][] = [
+  ['a place of the same queue', [first, first], false],
+  ['a place of an earlier queue', [second, first], false],
+  ['an earlier queue, two works further in', [first, third, second], false],
+  ['places in order', [first, second, third], true],
+];
+for (const [name, queues, allowed] of nested)
+  test(`work that has a place ${allowed ? 'may' : 'must not'} wait for ${name}`, async () => {
+    const inside = (left: FairQueue[]): Promise<string> =>
+      left[0]?.run('a', async () => {
+        await turn();
+        return inside(left.slice(1));
+      }) ?? Promise.resolve('done');
+    if (allowed) assert.equal(await inside(queues), 'done');
+    else await assert.rejects(inside(queues), /waits for another one/);
+    for (const queue of queues) assert.equal(await queue.run('a', () => 'free'), 'free');
+    await turn();
+    assert.ok(queues.every((queue) => queue.stats().running === 0));
+  });
+
 test('no more of one owner waits than allowed', async () => {
   const { ask, end, seen } = trial({ places: 1, waitingMax: 1 });
   for (const name of ['a1', 'a2', 'a3', 'b1']) void ask(name);
@@ -138,7 +161,7 @@ test('an owner rests in proportion to its work, and others have the place meanwh
 });
 
 test('failed work gives its place back, and its error goes to its caller', async () => {
-  const queue = new FairQueue({ places: 1, perOwner: 1, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 10_000 });
   const failed = queue.run('a', () => {
     throw new Error('no');
   });
@@ -147,7 +170,7 @@ test('failed work gives its place back, and its error goes to its caller', async
 });
 
 test('works that never wait leave turns of the event loop to others', async () => {
-  const queue = new FairQueue({ places: 1, perOwner: 1, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 10_000 });
   const seen: string[] = [];
   const all = ['a', 'b', 'a'].map((owner) => queue.run(owner, () => seen.push(owner)));
   setImmediate(() => seen.push('other'));

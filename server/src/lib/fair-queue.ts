@@ -1,4 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 export interface FairQueueOptions {
+  /**
+   * Work that has a place may wait only for queues with a higher number, so that no works wait for
+   * each other's places.
+   */
+  order: number;
   /** Works that run at the same time. */
   places: number;
   /** Places that one owner holds at most. */
@@ -22,6 +29,9 @@ export interface Turn {
    */
   continues?: boolean | undefined;
 }
+
+/** The highest order of the queues in which the running work has a place. */
+const held = new AsyncLocalStorage<number>();
 
 /** Work waited too long for a place, or too much work of its owner waits already. */
 export class NoPlace extends Error {
@@ -79,14 +89,16 @@ export class FairQueue {
    * the signal's reason if the signal fires before the work has begun.
    */
   async run<T>(name: string, work: () => T | Promise<T>, turn: Turn = {}): Promise<T> {
-    const { perOwner } = this.#options;
+    const { order, perOwner } = this.#options;
+    if ((held.getStore() ?? -Infinity) >= order)
+      throw new Error('work that has a place waits for another one, perhaps for ever');
     turn.signal?.throwIfAborted();
     const owner = this.#owners.get(name) ?? newOwner(name);
     if (this.#free > 0 && owner.held < perOwner) this.#take(owner);
     else await this.#turn(owner, turn);
     const since = performance.now();
     try {
-      return await work();
+      return await held.run(order, work);
     } finally {
       this.#giveBack(owner, (performance.now() - since) * this.#options.rest);
     }

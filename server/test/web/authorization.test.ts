@@ -264,7 +264,7 @@ async function openGate(service: Service) {
   });
   app.decorateRequest('belongsTo', () => {});
   const handler = async () => ({ reached: true });
-  const queue = new FairQueue({ places: 8, perOwner: 8, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, places: 8, perOwner: 8, waitMs: 10_000 });
   const queues = { statements: queue, signIns: queue };
   const deps = {
     db: service.db,
