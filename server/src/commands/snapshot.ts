@@ -50,13 +50,15 @@ export async function importSnapshot(
   options: { releaseOpen?: boolean } = {},
 ): Promise<void> {
   const { config } = context;
+  const path = resolve(file);
+  await importing.demandImportable(path);
   let secret: KeptFile = { path: null, says: [] };
   let ofTrial: string[] = [];
   const { taken_at, rows, files, bytes, checked, released, unfinished, held } = await withDatabase(
     context,
     async (db) => {
       const imported = await importing.importSnapshot(db, openMedia(config), {
-        path: resolve(file),
+        path,
         releaseOpen: options.releaseOpen ?? false,
         keepSecret: (given) => void (secret = keep(config, given)),
         tell: teller('importing', context),

@@ -68,15 +68,8 @@ export function mismatch(
   header: SnapshotHeader,
   here: { migrations: Migration[]; tables: Table[] },
 ): string | null {
-  const [taken, own] = [header.migrations, here.migrations];
-  const other = taken.find((one, i) => i < own.length && one.sha256 !== own[i]!.sha256);
-  const advice = 'Import it with the version that took it';
-  if (other) return `Its migration ${other.name} differs from this version's. ${advice}.`;
-  const levels = `It was taken at database migration ${taken.length}; this database is at ${own.length}.`;
-  if (taken.length > own.length) return `${levels} ${advice}, or a newer one.`;
-  if (taken.length < own.length) {
-    return `${levels} ${advice}, then start this version, which migrates the database.`;
-  }
+  const reason = otherSchema(header.migrations, here.migrations);
+  if (reason) return reason;
   // A table that is not in the snapshot belongs to someone else and is not changed.
   const columnsOf = new Map(here.tables.map(({ name, columns }) => [name, columns.join('\n')]));
   for (const { name, columns } of header.tables) {
@@ -86,4 +79,15 @@ export function mismatch(
       return `Its table ${name} has other columns than this database's.`;
   }
   return null;
+}
+
+/** Why a snapshot with the migrations `taken` does not fit a schema with `own`; null if it does. */
+export function otherSchema(taken: readonly Migration[], own: readonly Migration[]): string | null {
+  const other = taken.find((one, i) => i < own.length && one.sha256 !== own[i]!.sha256);
+  const advice = 'Import it with the version that took it';
+  if (other) return `Its migration ${other.name} differs from this version's. ${advice}.`;
+  const levels = `It was taken at database migration ${taken.length}; this version needs ${own.length}.`;
+  if (taken.length > own.length) return `${levels} ${advice}, or a newer one.`;
+  if (taken.length === own.length) return null;
+  return `${levels} ${advice}, then start this version, which migrates the database.`;
 }

@@ -246,7 +246,8 @@ function verify(wanted: Migration[], applied: AppliedMigration[]): void {
   }
 }
 
-function readMigrations(): Promise<Migration[]> {
+/** The migrations of this version, in order. */
+export function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     migrationNames.map(async (name) => {
       const text = await readFile(join(migrationsFolder, name), 'utf8');

@@ -8,6 +8,7 @@ import type pg from 'pg';
 import {
   entryNames,
   mismatch,
+  otherSchema,
   unreadable,
   type SnapshotHeader,
   type SnapshotManifest,
@@ -15,6 +16,7 @@ import {
 } from '../core/snapshot.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as installation from '../db/installation.ts';
+import { readMigrations } from '../db/migrate.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
@@ -64,23 +66,41 @@ export async function importSnapshot(
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { path, tell = () => {} } = options;
+  tell('checking the file');
+  try {
+    return await withSnapshot(path, (file) => load(db, storage, file, { ...options, tell }));
+  } catch (error) {
+    if (!(error instanceof StorageFull)) throw error;
+    throw new Refused('The storage of this service is full. The database was left empty.');
+  }
+}
+
+/**
+ * Throws `Refused` if this version cannot import the file. Called before the database is opened,
+ * because that migrates it, and then the version that took the snapshot could not use it.
+ */
+export async function demandImportable(path: string): Promise<void> {
+  await withSnapshot(path, async (file) => {
+    const source = await Source.open(file);
+    const { migrations } = await source.take<SnapshotHeader>(entryNames.header);
+    const reason = otherSchema(migrations, await readMigrations());
+    if (reason) throw new Refused(`${path} is not imported. ${reason}`);
+  });
+}
+
+/** Opens an undamaged snapshot for `work`. Throws `Refused` for any other file. */
+async function withSnapshot<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new Refused(`${path} cannot be read: ${error.message}.`);
   });
   try {
     const reason = unreadable(await firstName(file));
     if (reason) throw new Refused(`${path} is not imported. ${reason}`);
-    tell('checking the file');
     await proveSeal(file);
-    return await load(db, storage, file, { ...options, tell });
+    return await work(file);
   } catch (error) {
-    if (error instanceof DamagedArchive) {
-      throw new Refused(`${path} is not imported: ${error.message}. Nothing was changed.`);
-    }
-    if (error instanceof StorageFull) {
-      throw new Refused('The storage of this service is full. The database was left empty.');
-    }
-    throw error;
+    if (!(error instanceof DamagedArchive)) throw error;
+    throw new Refused(`${path} is not imported: ${error.message}. Nothing was changed.`);
   } finally {
     await file.close();
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
 import { importSnapshot } from '../../src/operations/import.ts';
@@ -28,6 +28,30 @@ before(async () => {
   ({ source, empty, snapshot, folder, place, stop } = await openWorld());
 });
 after(() => stop());
+
+/** A database that no version has migrated. */
+async function bareDatabase() {
+  const name = `bare_${process.pid}`;
+  await source.db.run(rawSql(`create database ${name} template template0 encoding 'UTF8'`));
+  const url = source.url.replace(/\/[^/?]+(\?|$)/, `/${name}$1`);
+  const tables = async () => {
+    const db = openDatabase({
+      connection: url,
+      max: 1,
+      statementTimeoutMs: 10_000,
+      applicationName: 'farebox test',
+    });
+    try {
+      return await db.run(
+        rawSql('select tablename from pg_tables where schemaname = current_schema()'),
+      );
+    } finally {
+      await db.close();
+    }
+  };
+  const drop = async () => void (await source.db.run(rawSql(`drop database ${name}`)));
+  return { url, tables, drop };
+}
 
 describe('an import is refused, and leaves nothing behind,', () => {
   test('if it is another file, or missing', async () => {
@@ -108,6 +132,45 @@ describe('an import is refused, and leaves nothing behind,', () => {
 });
 
 describe('the command line', () => {
+  test('refuses a file of another version before it migrates an empty database', async (t) => {
+    const { run } = placeFor(t, { FAREBOX_UNSAFE_DATABASE: 'on' });
+    const bare = await bareDatabase();
+    t.after(bare.drop);
+    const changes: [what: string, change: string, back: string, says: RegExp][] = [
+      [
+        'older',
+        'create table zz_kept as select * from migrations where number > 30;\ndelete from migrations where number > 30',
+        'insert into migrations select * from zz_kept;\ndrop table zz_kept',
+        /migration 30; this version needs \d+\. .* which migrates the database/,
+      ],
+      [
+        'newer',
+        `insert into migrations (number, name, sha256) values (9999, '9999_later.sql', 'x')`,
+        'delete from migrations where number = 9999',
+        /this version needs \d+\. .*, or a newer one/,
+      ],
+      [
+        'changed',
+        `update migrations set sha256 = 'y' || sha256 where number = 2`,
+        `update migrations set sha256 = substr(sha256, 2) where number = 2`,
+        /0002_\w+\.sql differs from this version/,
+      ],
+    ];
+    for (const [what, change, back, says] of changes) {
+      const file = join(folder, `bare-${what}`);
+      await runAll(source.db, change);
+      await exportSnapshot(source.db, source.storage, { path: file, secret: null });
+      await runAll(source.db, back);
+      const ran = await run(['import', file], { DATABASE_URL: bare.url });
+      assert.equal(ran.code, 2, what);
+      assert.match(ran.stderr, says, what);
+    }
+    writeFileSync(join(folder, 'bare-cut'), readFileSync(snapshot).subarray(0, 5_000));
+    const cut = await run(['import', join(folder, 'bare-cut')], { DATABASE_URL: bare.url });
+    assert.match(cut.stderr, /Nothing was changed/);
+    assert.deepEqual(await bare.tables(), [], 'the version that took it could not use it any more');
+  });
+
   test('names the accounts of a trial that came along, and how to close them', async (t) => {
     const { run } = placeFor(t, { FAREBOX_UNSAFE_DATABASE: 'on' });
     const [from, to] = [await place(), await place()];
