@@ -290,8 +290,9 @@ describe('run', () => {
 
   test('sends a notification to the address of fal_webhook too', async () => {
     const path = `/fal/run/fake/image?fal_webhook=${receiver.url}/run`;
+    const earlier = (await newest()).request_id;
     const sent = service.call('POST', path, { key: account.key, body: input, base: service.base });
-    const { reply, requestId } = await begun((await newest()).request_id, sent);
+    const { reply, requestId } = await begun(earlier, sent);
     await service.work();
     await look(requestId);
     assert.equal((await reply).status, 200);
