@@ -1,6 +1,7 @@
 import { FetchError, isSuccess, type Fetch } from '../lib/outbound/fetch.ts';
 import { faultIn, faults } from '../lib/outbound/fetch-error.ts';
 import { isObject } from '../lib/json.ts';
+import { redact } from '../lib/log.ts';
 
 /** JSON-RPC over HTTP, as the endpoints of blockchains speak it. */
 
@@ -115,6 +116,7 @@ function parsed(text: string): unknown {
 
 /** The text in one line. Whole pages of HTML come, too. */
 function shown(text: string): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  // Secrets first: the beginning of one that the cut divides would not be known any longer.
+  const line = redact(text.replace(/[\s\p{Cc}]+/gu, ' ').trim());
   return line.length > shownMax ? `${line.slice(0, shownMax)}…` : line;
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { openRpc, RpcError, type Rpc } from '../../src/chains/rpc.ts';
+import { hideInLogs } from '../../src/lib/log.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 
 /** An endpoint over HTTP, and the answers that are accepted. */
@@ -49,6 +50,17 @@ describe('a call of an endpoint', () => {
     const [{ headers, body }] = calls as [Call];
     assert.equal(headers['tron-pro-api-key'], 'header-key');
     assert.deepEqual([body.method, body.params], ['eth_chainId', []]);
+  });
+
+  test('shows no beginning of a secret where the words of a refusal are cut', async () => {
+    hideInLogs('zq-secret-of-the-endpoint');
+    const message = `${'x'.repeat(295)}zq-secret-of-the-endpoint`;
+    answer = ({ body: { id } }) => result({ id, error: { code: 1, message } });
+    await assert.rejects(rpc('eth_chainId'), (error: Error) => {
+      assert.match(error.message, /x{295}/);
+      assert.doesNotMatch(error.message, /zq/);
+      return true;
+    });
   });
 
   const refusals: Record<string, [reply: typeof answer, code: number | null, text: RegExp]> = {
