@@ -27,6 +27,8 @@ const written: [entry: string, network: string][] = [
   ['64:ff9b::203.0.113.9', '203.0.113.9'],
   ['64:ff9b:0::cb00:7109', '203.0.113.9'],
   ['::1', '0:0:0:0'],
+  ['::203.0.113.9', '0:0:0:0'],
+  ['::cb00:7109', '0:0:0:0'],
   ['unknown', peer],
   ['_gateway', peer],
   ['gateway.example', peer],

@@ -1,4 +1,4 @@
-import { SocketAddress, isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -55,9 +55,11 @@ const hex = (part: number): string => part.toString(16);
 
 /** Mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses stand for an IPv4 address. */
 function inner4(ipv6: string): string {
-  const { parts } = ipaddr.IPv6.parse(ipv6);
+  // The spelling `::1.2.3.4` is no mapped address, although the library takes it for one.
+  const plain = new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
+  const { parts } = ipaddr.IPv6.parse(plain);
   const [prefix, tail] = [parts.slice(0, 6).map(hex).join(':'), parts.slice(6)];
   if (prefix === '0:0:0:0:0:ffff' || prefix === '64:ff9b:0:0:0:0')
     return tail.flatMap((part) => [part >> 8, part & 255]).join('.');
-  return new SocketAddress({ address: ipv6, family: 'ipv6' }).address;
+  return plain;
 }
