@@ -50,7 +50,12 @@ const settings = {
     ),
     secret: true as const,
   },
-  FAREBOX_MAIL_FROM: text('farebox@localhost', 'Sender of the e-mail.'),
+  FAREBOX_MAIL_FROM: matching(
+    /^(?:[^\s@<>,;"]+@[^\s@<>,;"]+|[^<>\r\n]{1,100}<[^\s@<>,;"]+@[^\s@<>,;"]+>)$/u,
+    'must be one address, such as farebox@example.com or Farebox <farebox@example.com>.',
+    'farebox@localhost',
+    'Sender of the e-mail: an address, or `NAME <ADDRESS>`.',
+  ),
   FAREBOX_OIDC_ISSUER: address(
     { schemes: ['https', 'http'], takesQuery: false },
     'must be an https or http address, such as https://login.example.com',
@@ -192,7 +197,15 @@ const settings = {
     '3',
     'Seconds during which `serve` still answers after SIGTERM ([stopping](operating.md#stopping)).',
   ),
-  FAREBOX_METRICS_TOKEN: secret('Bearer token for /metrics from other machines.'),
+  FAREBOX_METRICS_TOKEN: {
+    ...matching(
+      /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/,
+      'must have only letters, digits and signs of ASCII, because a header carries it.',
+      null,
+      'Bearer token for /metrics from other machines.',
+    ),
+    secret: true as const,
+  },
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
     'info',
@@ -249,8 +262,10 @@ const settings = {
     read: (given: string) => {
       const named = given.split(',').map((item) => item.trim());
       const origins = named.filter((item) => item !== '');
-      const wrong = origins.find((item) => URL.parse(item)?.origin !== item);
-      if (wrong !== undefined) throw new ConfigError(`"${wrong}" is not an origin.`);
+      const isOrigin = (item: string) => /^https?:/.test(item) && URL.parse(item)?.origin === item;
+      const wrong = origins.find((item) => !isOrigin(item));
+      if (wrong !== undefined)
+        throw new ConfigError(`"${wrong}" is not an origin, such as https://app.example.com.`);
       return origins;
     },
     default: '',
@@ -614,14 +629,16 @@ function oneOf<const T extends string>(values: readonly T[], fallback: T, says: 
   };
 }
 
-const hostForm = /^(\[[0-9a-f:.]+\]|[^:[\]/@?#\s]+)(:\d{1,5})?$/i;
+const hostForm = /^(\[[0-9a-f:.]+\]|[^:[\]/@?#*\s]+)(:\d{1,5})?$/i;
 
 function hosts(says: string) {
   return {
     read: (given: string) => {
       const items = given.split(',').map((item) => item.trim());
       const named = items.filter((item) => item !== '');
-      const wrong = named.find((item) => !hostForm.test(item));
+      const isHost = (item: string) =>
+        hostForm.test(item) && Number(/:(\d+)$/.exec(item)?.[1] ?? 0) <= 65_535;
+      const wrong = named.find((item) => !isHost(item));
       if (wrong !== undefined) throw new ConfigError(`"${wrong}" must be host or host:port.`);
       return named;
     },

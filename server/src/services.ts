@@ -269,7 +269,7 @@ function receiverOf(config: Config): EventReceiver | null {
 async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
   const { variable, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron } = config;
   const dir = chainsDir(config);
-  const files = readdirSync(dir).map((file) => parse(file).name);
+  const files = chainNames(dir);
   const isSet = (name: string) => variable(endpointVariable(name)) !== null;
   if (evm === null && tron === null && !files.some(isSet))
     return { live: [], play: null, hangUp: () => {} };
@@ -278,6 +278,15 @@ async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
   const { faults, ...chains } = openChains(options);
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return chains;
+}
+
+function chainNames(dir: string): string[] {
+  try {
+    return readdirSync(dir).map((file) => parse(file).name);
+  } catch (error) {
+    const why = messageOf(error);
+    throw new ConfigError(`FAREBOX_CHAINS: cannot read ${dir}: ${why}`, { cause: error });
+  }
 }
 
 /** The spool is on this machine's own disk, wherever media are kept. */

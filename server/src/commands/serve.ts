@@ -133,7 +133,9 @@ function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORK
     return new Refused(`Cannot listen on ${HOST}:${port} (${code}). Set HOST and ${setting}.`);
   }
   if (syscall === 'scandir') {
-    return new Refused(`Cannot read the catalog folder ${catalogDir(config)} (${code}).`);
+    return new Refused(
+      `Cannot read the catalog folder ${catalogDir(config)} (${code}). Set FAREBOX_CATALOG.`,
+    );
   }
   return error;
 }

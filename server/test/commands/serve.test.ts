@@ -121,6 +121,33 @@ describe('serve refuses to start', () => {
       { FAREBOX_ALLOW_PRIVATE_HOSTS: 'a,http://b' },
       /"http:\/\/b" must be host or host:port/,
     ],
+    ...['*.internal', 'x:99999'].map((host): [string, Record<string, string>, RegExp] => [
+      `with the private host ${host}`,
+      { FAREBOX_ALLOW_PRIVATE_HOSTS: host },
+      /^FAREBOX_ALLOW_PRIVATE_HOSTS: .* must be host or host:port/,
+    ]),
+    ...['nonsense', 'a@b@c', '<>', 'a@x.com, b@x.com', 'A <a@x.com>\nBcc: b@x.com'].map(
+      (FAREBOX_MAIL_FROM): [string, Record<string, string>, RegExp] => [
+        `with the sender ${JSON.stringify(FAREBOX_MAIL_FROM)}`,
+        { FAREBOX_MAIL_FROM },
+        /^FAREBOX_MAIL_FROM: must be one address, such as/,
+      ],
+    ),
+    [
+      'with an origin that no page has',
+      { FAREBOX_CORS_ORIGINS: 'ftp://x.example.com' },
+      /^FAREBOX_CORS_ORIGINS: .* is not an origin, such as/,
+    ],
+    [
+      'with a token that no header carries',
+      { FAREBOX_METRICS_TOKEN: 'h\u00e9' },
+      /^FAREBOX_METRICS_TOKEN: must have only letters/,
+    ],
+    [
+      'with a certificate of the database that is not there',
+      { ...base, ...given, DATABASE_URL: 'postgres://a@127.0.0.1:1/b?sslrootcert=/no/such' },
+      /^The database cannot be used: .*\/no\/such.*Check DATABASE_URL/,
+    ],
     ['with several faults', { PORT: 'x', FAREBOX_RPM: '0' }, /^PORT: .*\nFAREBOX_RPM: .*\n$/],
   ];
 
@@ -134,6 +161,22 @@ describe('serve refuses to start', () => {
       assert.doesNotMatch(ran.stderr + ran.stdout, /a secret of at|a:b@/, 'a secret was shown');
     });
   }
+
+  test('for no sender with a name, and for no host with a port', () => {
+    for (const FAREBOX_MAIL_FROM of ['a@x.com', 'Farebox <a@x.com>', 'Färe Box<a@x.com>'])
+      assert.equal(readConfig({ FAREBOX_MAIL_FROM }).FAREBOX_MAIL_FROM, FAREBOX_MAIL_FROM);
+    const hosts = ['files.lan', '10.0.0.1:9000', '[fd00::1]:443', '[fd00::1]'];
+    const { FAREBOX_ALLOW_PRIVATE_HOSTS: read } = readConfig({
+      FAREBOX_ALLOW_PRIVATE_HOSTS: hosts.join(','),
+    });
+    assert.deepEqual(read, hosts);
+  });
+
+  inLong('with a folder of chains that is not there', async (t) => {
+    const env = { FAREBOX_CHAINS: '/no/such' };
+    const ran = await placeFor(t).run(['serve', '--embedded', '--json'], env);
+    assertSaid(ran, /^FAREBOX_CHAINS: cannot read \/no\/such/);
+  });
 
   for (const [what, env, says] of [
     [
