@@ -50,6 +50,28 @@ describe('a call is refused before its parts are read, for', () => {
       });
 });
 
+const tools: [what: string, list: unknown[]][] = [
+  ['too many tools', many(1_001, { type: 'no such tool' })],
+  ['too many tools inside others', many(2, { type: 'namespace', tools: many(500, {}) })],
+];
+
+describe('a call is refused before its tools are read, for', () => {
+  for (const [path, field, call] of doors)
+    for (const [what, list] of tools)
+      test(`${what} at ${path}`, async () => {
+        const earlier = await traces(service);
+        const { key } = account;
+        const body = { ...call([message('x')]), tools: list };
+        const error = assertRefused(
+          await service.call('POST', path, { key, body }),
+          'bad_messages',
+        );
+        assert.match(error.message, /^tools must hold at most 1000 tools/, field);
+        assert.deepEqual([error.param, error.details.max_items], ['tools', 1_000]);
+        assert.deepEqual(await traces(service), earlier);
+      });
+});
+
 test('the count of a prompt ends at the context window of the model', async () => {
   const body = { model, messages: [message('word '.repeat(400_000))] };
   const { key } = account;

@@ -5,14 +5,20 @@ import { badMessages } from './chat-messages.ts';
 
 /** Maximum number of messages, and of the parts of all their contents together. */
 export const messagesMax = 10_000;
+/** Maximum number of tools, also those inside others. Agents with many servers offer hundreds. */
+const toolsMax = 1_000;
 
 /**
- * Throws `bad_messages` if a call has too many messages, parts or files. Called before any of them
- * is read, because that takes time, and nobody pays for a refusal. `field`: the caller's name of
- * the list.
+ * Throws `bad_messages` if a call has too many messages, parts, files or tools. Called before any
+ * of them is read, because that takes time, and nobody pays for a refusal. `field`: the caller's
+ * name of the list of messages.
  */
-export function demandFew(list: unknown, field: 'messages' | 'input'): void {
-  const messages = itemsOf(list);
+export function demandFew(call: Record<string, unknown>, field: 'messages' | 'input'): void {
+  const tools = itemsOf(call.tools);
+  const inner = tools.map((tool) => itemsOf(objectOf(tool).tools).length);
+  if (inner.reduce((sum, count) => sum + count, tools.length) > toolsMax)
+    throw tooMany('tools', 'tools', toolsMax);
+  const messages = itemsOf(call[field]);
   let parts = 0;
   let files = 0;
   if (messages.length > messagesMax) throw tooMany(field, 'messages');
@@ -35,7 +41,6 @@ function namesFile(part: unknown): boolean {
   return isFilled(url) && !/^data:/i.test(url);
 }
 
-function tooMany(field: string, what: string) {
-  const said = `must hold at most ${messagesMax} ${what}`;
-  return badMessages(field, said, { max_items: messagesMax });
+function tooMany(field: string, what: string, max_items = messagesMax) {
+  return badMessages(field, `must hold at most ${max_items} ${what}`, { max_items });
 }

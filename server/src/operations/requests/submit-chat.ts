@@ -105,7 +105,7 @@ function readChat(
   caller: Pick<Spender, 'models'>,
   catalog: Catalog,
 ): { chat: Chat; model: Model } {
-  demandFew(objectOf(body).messages, 'messages');
+  demandFew(objectOf(body), 'messages');
   const chat = parseChat(body);
   const model = textModel(chat.model, catalog);
   demandModel(caller, model.id, 'model');

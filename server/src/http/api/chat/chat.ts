@@ -89,7 +89,7 @@ async function complete(
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  demandFew(body[dialect.list], dialect.list);
+  demandFew(body, dialect.list);
   const making = makingCall(req, reply);
   const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata, making };
   try {

@@ -29,7 +29,7 @@ export const countTokens = keyedEndpoint(
   { body: CountRequest, reply: TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
-    demandFew(body.messages, 'messages');
+    demandFew(body, 'messages');
     const chatBody = messagesChatBody(body);
     try {
       return { input_tokens: await countPrompt(chatBody, req.caller, deps) };
