@@ -67,10 +67,7 @@ export async function openServiceDatabase(
     await embedded?.stopIfUnused();
   };
   try {
-    if (embedded === null) {
-      await demandConnection(db);
-      await demandSessions(db);
-    }
+    if (embedded === null) await demandSessions(db);
     if (migrates) await demandPrimary(db);
     // Checked before the first table is made, because commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
@@ -86,16 +83,6 @@ export async function openServiceDatabase(
   } catch (error) {
     await close();
     throw inWords(error);
-  }
-}
-
-/** Opens a connection. Throws `Refused`, because only DATABASE_URL can keep it from opening. */
-async function demandConnection(db: Database): Promise<void> {
-  try {
-    (await db.checkout()).release();
-  } catch (error) {
-    const says = `${toldBy(error)}. Check DATABASE_URL.`;
-    throw new Refused(`The database cannot be used: ${says}`, { cause: error });
   }
 }
 
@@ -122,13 +109,9 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
 
 /** An error of a database that cannot be used as `Refused`; any other error as it is. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof Refused) return error;
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  return new Refused(`The database cannot be used: ${toldBy(error)}`, { cause: error });
-}
-
-/** If a host name has several addresses and none answers, the error has no message. */
-function toldBy(error: unknown): string {
-  return (messageOf(error) || codeOf(error)).replace(/\.$/, '');
+  // If a host name has several addresses and none answers, the error has no message.
+  const says = messageOf(error) || codeOf(error);
+  return new Refused(`The database cannot be used: ${says}`, { cause: error });
 }

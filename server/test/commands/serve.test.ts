@@ -143,11 +143,6 @@ describe('serve refuses to start', () => {
       { FAREBOX_METRICS_TOKEN: 'h\u00e9' },
       /^FAREBOX_METRICS_TOKEN: must have only letters/,
     ],
-    [
-      'with a certificate of the database that is not there',
-      { ...base, ...given, DATABASE_URL: 'postgres://a@127.0.0.1:1/b?sslrootcert=/no/such' },
-      /^The database cannot be used: .*\/no\/such.*Check DATABASE_URL/,
-    ],
     ['with several faults', { PORT: 'x', FAREBOX_RPM: '0' }, /^PORT: .*\nFAREBOX_RPM: .*\n$/],
   ];
 
