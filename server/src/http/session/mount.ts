@@ -2,6 +2,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toItsEnd } from '../call.ts';
 import { ofCall } from '../database-share.ts';
+import { unstored } from '../speaks-messages.ts';
 import { pagesDir } from './pages.ts';
 import type { Need } from './endpoint.ts';
 import type { WebRoute } from './routes.ts';
@@ -30,8 +31,7 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       bodyLimit: Number.MAX_SAFE_INTEGER,
       config: { isStranger: route.need === 'anyone' && route.method !== 'GET' },
       onRequest: async (req, reply) => {
-        if (route.path.startsWith('/api/'))
-          reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+        if (route.path.startsWith('/api/')) reply.headers(unstored);
         demandOwnOrigin(req, deps);
         await judge(route.need, req, reply, ofCall(req, reply, deps));
       },
