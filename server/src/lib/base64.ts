@@ -4,7 +4,7 @@ const block = Buffer.alloc((blockChars / 4) * 3);
 
 /**
  * True for base64 (RFC 4648, padded or not) of at least one byte. The text may be megabytes long,
- * so Node's decoder judges its blocks: it skips what is no base64, and then yields fewer bytes.
+ * so Node's decoder judges its blocks: it skips other characters, and then yields fewer bytes.
  */
 export function isBase64(text: string): boolean {
   const tail = Math.floor(text.length / blockChars) * blockChars;

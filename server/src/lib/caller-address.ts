@@ -4,8 +4,8 @@ import ipaddr from 'ipaddr.js';
 /**
  * The address of the caller behind the operator's own proxies, in its shortest spelling. `peer` is
  * the other end of the connection, `forwarded` the X-Forwarded-For header, to which each of the
- * `proxies` has added the address that called it. An entry that is no address is skipped: then the
- * caller is the nearest hop with an address.
+ * `proxies` has added the address that called it. An entry without an address is skipped: then
+ * the caller is the nearest hop with one.
  */
 export function callerAddress(
   peer: string | undefined,
