@@ -550,6 +550,11 @@ export type Failure = {
   code: FailureCode;
   /** For people. */
   message: string;
+  details?: {
+    /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+    reason: string;
+    [field: string]: unknown;
+  };
 };
 
 /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
@@ -607,6 +612,11 @@ export type WebhookEvent = {
     code: FailureCode;
     /** For people. */
     message: string;
+    details?: {
+      /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
   } | null;
   /** When it was submitted. */
   created_at: string;
@@ -715,6 +725,11 @@ export type RequestCard = {
     code: FailureCode;
     /** For people. */
     message: string;
+    details?: {
+      /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
   } | null;
   /** When it was submitted. */
   created_at: string;

@@ -138,6 +138,11 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures;
 
+/** `error.details` of a failed request: its cause, if that is more precise than the code. */
+export interface FailureDetails {
+  reason: Reason;
+}
+
 export interface ApiErrorOptions {
   /** Message for the caller, in place of the catalogue's. */
   message?: string;

@@ -2,7 +2,7 @@ import type { Model } from '../core/catalog/catalog.ts';
 import { extensionOf } from '../core/request/content-type.ts';
 import { deliveredQuantity, isDelivered } from '../core/price/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
-import { failures, type FailureCode } from '../core/errors.ts';
+import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
 import { withDefaults } from '../core/catalog/model-input.ts';
 import { charge, chargedQuantity } from '../core/price/price.ts';
 import { redactInput } from '../core/request/redact.ts';
@@ -39,9 +39,11 @@ const idleTimeoutMs = 30_000;
 /** The upstream's output can never be kept, so the request fails and nothing is charged. */
 class UnusableOutput extends Error {
   readonly code: FailureCode;
-  constructor(code: FailureCode, message: string) {
+  readonly details: FailureDetails | undefined;
+  constructor(code: FailureCode, message: string, reason?: FailureDetails['reason']) {
     super(message);
     this.code = code;
+    this.details = reason && { reason };
   }
 }
 
@@ -66,7 +68,7 @@ export async function finish(
   } catch (error) {
     const failure = asUnusable(error);
     if (failure === null) throw error;
-    const facts = { cost: costOf(result), cause: messageOf(error) };
+    const facts = { cost: costOf(result), cause: messageOf(error), details: failure.details };
     return fail(row, failure.code, failure.message, facts);
   }
 }
@@ -247,6 +249,7 @@ async function keep(
     throw new UnusableOutput(
       'output_unusable',
       'The model returned a file that is not an image, video or audio.',
+      'not_media',
     );
   }
   const storage_key = outputKey(row, index);
@@ -304,12 +307,14 @@ function asUnusable(error: unknown): UnusableOutput | null {
     error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
   if (isTooLarge) return tooLarge();
   if (error instanceof Unmeasurable) {
-    return new UnusableOutput('output_unusable', 'The model returned a damaged file.');
+    const message = 'The model returned a damaged file.';
+    return new UnusableOutput('output_unusable', message, 'damaged');
   }
   if (error instanceof FetchError && error.kind === 'blocked') {
     return new UnusableOutput(
       'output_unusable',
       'The model returned an address that must not be fetched.',
+      'not_fetched',
     );
   }
   return null;
@@ -326,12 +331,28 @@ export function endOf(row: ClaimedRequest) {
   return { id, attempt, account_id, key_id, model_id, upstream, opens_job: row.kind !== 'text' };
 }
 
+/** `cost`: the operator's, if known. `cause`: for the operator, if callers see another message. */
+interface FailureFacts {
+  cost?: bigint | null;
+  cause?: string;
+  details?: FailureDetails | undefined;
+}
+
 export function fail(
   row: ClaimedRequest,
   code: FailureCode,
   message: string,
-  { cost = null, cause = message }: { cost?: bigint | null; cause?: string } = {},
+  { cost = null, cause = message, details }: FailureFacts = {},
 ): EndTransition {
   const shown = redactInput(cause, row.input);
-  return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost, cause: shown };
+  const told = details && { details };
+  return {
+    ...endOf(row),
+    to: 'FAILED',
+    code,
+    message,
+    ...told,
+    cost_usd_micro: cost,
+    cause: shown,
+  };
 }

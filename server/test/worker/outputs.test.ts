@@ -300,104 +300,106 @@ describe('a generation that worked', () => {
 describe('an output that cannot be used', () => {
   const drawing = (size: string) =>
     Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${size}/>`);
-  const cases: [what: string, made: () => Result, code: string, says: RegExp][] = [
-    ['no output at all', () => result([]), 'output_unusable', /no output/],
+  const cases: [what: string, made: () => Result, reason: string | undefined, says: RegExp][] = [
+    ['no output at all', () => result([]), undefined, /no output/],
     [
       'no output and no words',
       () => result([], { fields: { seed: 7, text: 5 } }),
-      'output_unusable',
+      undefined,
       /no output/,
     ],
     [
       'words in place of a picture',
       () => result([], { fields: { text: 'three cats' } }),
-      'output_unusable',
+      undefined,
       /no output/,
     ],
     [
       'a page in place of a picture',
       () => result([bytes('images', Buffer.from('<html>402</html>'))]),
-      'output_unusable',
+      'not_media',
       /not an image/,
     ],
     [
       'nothing in place of a picture',
       () => result([bytes('images', Buffer.alloc(0))]),
-      'output_unusable',
+      'not_media',
       /not an image/,
     ],
     [
       'a program',
       () => result([bytes('images', Buffer.from('\x7fELF\x02\x01\x01'))]),
-      'output_unusable',
+      'not_media',
       /not an image/,
     ],
     [
       'a picture that ends in its head',
       () => result([bytes('images', pngOf(9, 9).subarray(0, 24))]),
-      'output_unusable',
+      'damaged',
       /damaged/,
     ],
     [
       'a picture that says it is wider than any can be',
       () => result([bytes('images', pngOf(2 ** 31, 1))]),
-      'output_unusable',
+      'damaged',
       /damaged/,
     ],
     [
       'a drawing that says so',
       () => result([bytes('images', drawing('width="2147483648" height="1"'))]),
-      'output_unusable',
+      'damaged',
       /damaged/,
     ],
     [
       'a drawing that says it has no end',
       () => result([bytes('images', drawing('viewBox="0 0 1 1e999"'))]),
-      'output_unusable',
+      'damaged',
       /damaged/,
     ],
     [
       'a good one and a bad one',
       () => result([bytes('images', tinyPng), bytes('images', Buffer.from('x'))]),
-      'output_unusable',
+      'not_media',
       /not an image/,
     ],
-    ['more than anybody can ask for', () => images(201), 'output_unusable', /too many/],
+    ['more than anybody can ask for', () => images(201), undefined, /too many/],
     [
       'an address on the own machine',
       () => result([link('images', '/cat.png')]),
-      'output_unusable',
+      'not_fetched',
       /must not be fetched/,
     ],
     [
       "the address of the cloud's secrets",
       () =>
         result([{ field: 'images', source: { url: 'http://169.254.169.254/latest/meta-data' } }]),
-      'output_unusable',
+      'not_fetched',
       /must not be fetched/,
     ],
     [
       'a file of ours',
       () => result([{ field: 'images', source: { url: 'file:///etc/passwd' } }]),
-      'output_unusable',
+      'not_fetched',
       /must not be fetched/,
     ],
     [
       'what is no address',
       () => result([{ field: 'images', source: { url: 'not an address' } }]),
-      'output_unusable',
+      'not_fetched',
       /must not be fetched/,
     ],
   ];
-  for (const [what, made, code, says] of cases) {
-    test(`${what}: fails as ${code}, free of charge, and nothing of it is kept`, async () => {
+  for (const [what, made, reason, says] of cases) {
+    test(`${what}: fails as output_unusable, free of charge, and nothing of it is kept`, async () => {
       pages['/cat.png'] = [{ status: 200, body: tinyPng }];
       const id = await finished(made());
       const { status, error, output_urls, charged_usd_micro } = await card(service, account, id);
       assert.deepEqual(
-        [status, error?.code, output_urls, charged_usd_micro],
-        ['FAILED', code, [], '0'],
+        [status, error?.code, error?.details?.reason, output_urls, charged_usd_micro],
+        ['FAILED', 'output_unusable', reason, [], '0'],
       );
+      const path = `/v1/requests/${id}/status`;
+      assert.deepEqual((await service.call('GET', path, { key: account.key })).body.error, error);
       assert.match(error.message, says);
       assert.doesNotMatch(error.message, /127\.0\.0\.1|169\.254|passwd/);
       assert.deepEqual(stored(id), []);

@@ -158,6 +158,11 @@ export const sentences: Record<string, string | string[]> = {
   outcome_unknown: 'Связь с моделью прервалась, и исход узнать не удалось.',
   output_unusable: 'Модель вернула результат, который нельзя использовать.',
 
+  // Reasons of failed requests.
+  damaged: 'Модель вернула повреждённый файл.',
+  not_fetched: 'Модель закончила, но её результат не удалось получить.',
+  not_media: 'Модель вернула файл, который не является изображением, видео или аудио.',
+
   // Reasons: the account and its people.
   access_over: 'Вы вышли или больше не состоите в этом аккаунте.',
   account_had: 'Вы уже состоите в аккаунте.',

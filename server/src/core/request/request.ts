@@ -1,6 +1,6 @@
 import type { Kind } from '../catalog/catalog.ts';
 import type { TokenCounts } from '../chat/token-counts.ts';
-import type { FailureCode } from '../errors.ts';
+import type { FailureCode, FailureDetails } from '../errors.ts';
 
 /** States of a request, the next step when it is due, and the allowed transitions. Pure. */
 
@@ -193,6 +193,7 @@ export type End = {
       to: 'FAILED';
       code: FailureCode;
       message: string;
+      details?: FailureDetails | undefined;
       cost_usd_micro: bigint | null;
       /** The cause, in a form that may be logged. */
       cause?: string;

@@ -46,6 +46,7 @@ const queued: CardRow & StatusRow = {
   charged_usd_micro: null,
   error_code: null,
   error_message: null,
+  error_details: null,
   created_at: created,
   started_at: null,
   completed_at: null,
@@ -381,12 +382,13 @@ test('outputs end a whole number of seconds after completion, never later than t
 });
 
 test("a failure has its own words, or the catalogue's", () => {
-  assert.deepEqual(failureOf({ error_code: 'upstream_rejected', error_message: 'No cats.' }), {
-    code: 'upstream_rejected',
-    message: 'No cats.',
-  });
+  const none = { error_message: null, error_details: null };
+  const said = { ...none, error_code: 'upstream_rejected' as const, error_message: 'No cats.' };
+  assert.deepEqual(failureOf(said), { code: 'upstream_rejected', message: 'No cats.' });
+  const error_details = { reason: 'damaged' as const };
+  assert.deepEqual(failureOf({ ...said, error_details })?.details, error_details);
   assert.equal(
-    failureOf({ error_code: 'timeout', error_message: null })?.message,
+    failureOf({ ...none, error_code: 'timeout' })?.message,
     'The generation took longer than its model allows.',
   );
 });

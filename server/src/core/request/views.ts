@@ -2,7 +2,7 @@ import type { Output, Progress, Status } from './request.ts';
 import { isFinal } from './request.ts';
 import { usageOfTokens, type TokenCounts } from '../chat/token-counts.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
-import { failures, type FailureCode } from '../errors.ts';
+import { failures, type FailureCode, type FailureDetails } from '../errors.ts';
 import { fileId } from './id.ts';
 import type { Kind } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
@@ -49,6 +49,7 @@ interface StatusRow extends Pick<
   'id' | 'model_id' | 'status' | 'error_code' | 'created_at' | 'started_at' | 'completed_at'
 > {
   error_message: string | null;
+  error_details: FailureDetails | null;
   progress: Progress | null;
 }
 
@@ -57,6 +58,7 @@ export interface CardRow extends Row {
   quote: QuoteJson;
   output: (Record<string, unknown> & { usage?: Usage }) | null;
   error_message: string | null;
+  error_details: FailureDetails | null;
   webhook_url: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   webhook_status: number | null;
@@ -260,9 +262,13 @@ export function responseView(
 }
 
 /** Why a request failed; null if it did not. */
-export function failureOf(row: { error_code: FailureCode | null; error_message: string | null }) {
-  const { error_code: code, error_message } = row;
-  return code && { code, message: error_message ?? failures[code] };
+export function failureOf(row: {
+  error_code: FailureCode | null;
+  error_message: string | null;
+  error_details: FailureDetails | null;
+}) {
+  const { error_code: code, error_message, error_details: details } = row;
+  return code && { code, message: error_message ?? failures[code], ...(details && { details }) };
 }
 
 /** When the outputs of a completed request stop being served, in whole seconds. */

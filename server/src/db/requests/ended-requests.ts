@@ -34,6 +34,8 @@ export interface EndedRequest {
   charged_usd_micro: bigint;
   error_code: FailureCode | null;
   error_message: string | null;
+  /** JSON as a string, or null. */
+  error_details: string | null;
   error_cause: string | null;
   /** How long its outputs are kept; null if there are none. */
   ttl_seconds: number | null;
@@ -96,10 +98,10 @@ function insertResults(tx: Transaction, rows: EndedRequest[]): void {
   const flat = rows.map((row) => ({ ...row, ...row.tokens }));
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
-      quantity, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
+      error_details, quantity, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
       loss_usd_micro, doubt_upstream)
-    select id, account_id, output, error_message, error_cause, quantity, input_tokens,
-      output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
+    select id, account_id, output, error_message, error_cause, error_details, quantity,
+      input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
       case when status = 'COMPLETED' and cost_usd_micro > charged_usd_micro
         then cost_usd_micro - charged_usd_micro end,
       case when error_code in ('outcome_unknown', 'timeout') and cost_usd_micro is null
@@ -110,6 +112,7 @@ function insertResults(tx: Transaction, rows: EndedRequest[]): void {
       output: 'json',
       error_message: 'text',
       error_cause: 'text',
+      error_details: 'json',
       quantity: 'float8',
       input_tokens: 'int',
       output_tokens: 'int',

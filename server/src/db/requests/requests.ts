@@ -1,6 +1,6 @@
 import type { UnknownInput } from '../../core/catalog/model-input.ts';
 import type { TokenCounts } from '../../core/chat/token-counts.ts';
-import type { FailureCode } from '../../core/errors.ts';
+import type { FailureCode, FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Status } from '../../core/request/request.ts';
@@ -200,6 +200,7 @@ export interface StatusRow extends Pick<
   /** The upstream's own name of the model. */
   upstream_model: string | null;
   error_message: string | null;
+  error_details: FailureDetails | null;
   progress: { progress: number | null; logs: string[] } | null;
   /** When its payloads were deleted at the end of their retention. */
   cleared_at: Date | null;
@@ -221,6 +222,9 @@ export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
       case when r.status = 'FAILED' then (
         select s.error_message from request_results s
           where s.request_id = r.id) end as error_message,
+      case when r.status = 'FAILED' then (
+        select s.error_details from request_results s
+          where s.request_id = r.id) end as error_details,
       case when r.status = 'IN_PROGRESS' then (
         select a.progress from attempts a
           where a.request_id = r.id order by a.attempt desc limit 1) end as progress
@@ -234,6 +238,7 @@ export interface CardRow extends RequestRow, CallNumbers {
   metadata: Metadata | null;
   output: Record<string, unknown> | null;
   error_message: string | null;
+  error_details: FailureDetails | null;
   quantity: number | null;
   webhook_status: number | null;
   cleared_at: Date | null;
@@ -255,7 +260,7 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
         r.created_at,
       r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
         i.numbered, i.caller_id, s.output,
-        s.error_message, s.quantity,
+        s.error_message, s.error_details, s.quantity,
       ${tokenCounts} as tokens,
       (select w.status from webhook_deliveries w
         where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)

@@ -37,7 +37,17 @@ export const FailureName = named(
   ),
 );
 
-const failure = { code: FailureName, message: text('For people.') };
+const failure = {
+  code: FailureName,
+  message: text('For people.'),
+  details: optional(
+    openObject({
+      reason: text(
+        'A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`.',
+      ),
+    }),
+  ),
+};
 
 export const Failure = named(
   'Failure',

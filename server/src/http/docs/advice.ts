@@ -176,7 +176,10 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   output_unusable: {
-    when: 'The model returned no output, a damaged one, or one of another kind than the model is listed for.',
+    when:
+      'The model returned no output, or one of another kind than the model is listed for. With ' +
+      '`details.reason`: an output that could not be fetched (`not_fetched`), is not an image, ' +
+      'video or audio (`not_media`), or is damaged (`damaged`).',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
 };

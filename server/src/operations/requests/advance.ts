@@ -124,6 +124,7 @@ function endOf(ending: EndTransition): endedRequests.EndedRequest {
   const empty = {
     error_code: null,
     error_message: null,
+    error_details: null,
     error_cause: null,
     ttl_seconds: null,
     output: null,
@@ -150,6 +151,7 @@ function endOf(ending: EndTransition): endedRequests.EndedRequest {
       ...base,
       error_code: ending.code,
       error_message,
+      error_details: ending.details === undefined ? null : storableJson(ending.details),
       error_cause: cause === message ? null : storableText(cause.slice(0, 2000)),
       cost_usd_micro: ending.cost_usd_micro,
     };
