@@ -551,7 +551,7 @@ export type Failure = {
   /** For people. */
   message: string;
   details?: {
-    /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+    /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
     reason: string;
     [field: string]: unknown;
   };
@@ -613,7 +613,7 @@ export type WebhookEvent = {
     /** For people. */
     message: string;
     details?: {
-      /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
       reason: string;
       [field: string]: unknown;
     };
@@ -726,7 +726,7 @@ export type RequestCard = {
     /** For people. */
     message: string;
     details?: {
-      /** A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`. */
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
       reason: string;
       [field: string]: unknown;
     };

@@ -98,8 +98,8 @@ function insertResults(tx: Transaction, rows: EndedRequest[]): void {
   const flat = rows.map((row) => ({ ...row, ...row.tokens }));
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
-      error_details, quantity, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
-      loss_usd_micro, doubt_upstream)
+      error_details, quantity, input_tokens, output_tokens, cached_tokens, reasoning_tokens,
+      cost_usd_micro, loss_usd_micro, doubt_upstream)
     select id, account_id, output, error_message, error_cause, error_details, quantity,
       input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost_usd_micro,
       case when status = 'COMPLETED' and cost_usd_micro > charged_usd_micro

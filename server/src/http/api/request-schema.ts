@@ -43,7 +43,7 @@ const failure = {
   details: optional(
     openObject({
       reason: text(
-        'A cause more precise than the code. Of `output_unusable`: `not_fetched`, `not_media` or `damaged`.',
+        'A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`.',
       ),
     }),
   ),
