@@ -5,6 +5,7 @@ import { parseUsd } from './core/price/money.ts';
 import { isWebhookSecret } from './core/request/webhook.ts';
 import { judgeOperatorUrl, type UrlVerdict } from './lib/outbound/address.ts';
 import { isOneOf } from './lib/records.ts';
+import { databaseParameters, faultOfDatabaseUrl } from './lib/sql/address.ts';
 import { messageOf } from './lib/unknown.ts';
 
 /**
@@ -132,7 +133,11 @@ const settings = {
     read: databaseUrl,
     default: null,
     secret: true as const,
-    says: 'PostgreSQL 15 or later. Unset: embedded, in the data folder.',
+    says: [
+      'PostgreSQL 15 or later: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, after it `?` with any of',
+      databaseParameters.map((name) => `\`${name}\``).join(', '),
+      'if needed. Unset: embedded, in the data folder.',
+    ].join(' '),
   },
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag('off', 'For tests: accept a database that may lose commits.'),
@@ -509,19 +514,9 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
   return { read, default: fallback, says };
 }
 
-/**
- * Checks the URL as the driver will read it, because the driver's own error would not name the
- * setting.
- */
 function databaseUrl(given: string): string {
-  // The URL of a Unix socket has no host; the socket's folder is in the query.
-  const url = URL.parse(given) ?? URL.parse(given.replace('@/', '@socket/'));
-  const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
-  if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
-    throw new ConfigError(
-      'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters in PASSWORD percent-encoded.',
-    );
-  }
+  const fault = faultOfDatabaseUrl(given);
+  if (fault !== null) throw new ConfigError(fault);
   return given;
 }
 
@@ -557,15 +552,6 @@ function address(
 /** The reason of a verdict as the end of a sentence. */
 function because(verdict: UrlVerdict | null): string {
   return verdict === null || verdict.ok ? '' : `: it ${verdict.reason}`;
-}
-
-function isDecodable({ username, password, hostname, pathname }: URL): boolean {
-  try {
-    [username, password, hostname, pathname].forEach((part) => decodeURIComponent(part));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function secret(says: string) {

@@ -13,6 +13,7 @@ import {
 import { idleWrite, schemaNumber, schemaOfSession } from './db/schema.ts';
 import { Outage } from './lib/sql/outage.ts';
 import { throttled } from './lib/log-throttle.ts';
+import { UnfitSession } from './lib/sql/faults.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
 import { codeOf, messageOf } from './lib/unknown.ts';
 import { Refused } from './operations/refused.ts';
@@ -67,7 +68,7 @@ export async function openServiceDatabase(
     await embedded?.stopIfUnused();
   };
   try {
-    if (embedded === null) await demandSessions(db);
+    if (embedded === null) await demandSessions(db).catch(tellOfAddress);
     if (migrates) await demandPrimary(db);
     // Checked before the first table is made, because commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
@@ -107,11 +108,27 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
   }
 }
 
+/**
+ * Throws the error of the first connections. If they do not open, DATABASE_URL is wrong, or the
+ * server is down; both have errors of many classes. A connection that opens and is unfit says why.
+ */
+function tellOfAddress(error: unknown): never {
+  if (error instanceof SchemaUnfit || error instanceof UnfitSession) throw error;
+  const says = wordsOf(error).replace(/\.$/, '');
+  // The server was reached, and is full or about to start or stop.
+  const hint = /^5[37]/.test(codeOf(error)) ? '' : ' Check DATABASE_URL.';
+  throw new Refused(`The database cannot be used: ${says}.${hint}`, { cause: error });
+}
+
 /** An error of a database that cannot be used as `Refused`; any other error as it is. */
 export function inWords(error: unknown): unknown {
+  if (error instanceof Refused) return error;
   if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  // If a host name has several addresses and none answers, the error has no message.
-  const says = messageOf(error) || codeOf(error);
-  return new Refused(`The database cannot be used: ${says}`, { cause: error });
+  return new Refused(`The database cannot be used: ${wordsOf(error)}`, { cause: error });
+}
+
+/** If a host name has several addresses and none answers, the error has no message. */
+function wordsOf(error: unknown): string {
+  return messageOf(error) || codeOf(error);
 }

@@ -55,12 +55,17 @@ const shared =
  * locks and time limits belong to a session.
  */
 export async function demandSessions(db: Database): Promise<void> {
-  const [one, other] = await Promise.all([db.checkout(), db.checkout()]);
-  const pidOf = async (client: typeof one) => {
+  type Checkout = Awaited<ReturnType<Database['checkout']>>;
+  const pidOf = async (client: Checkout) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     return rows[0]!.pid;
   };
+  const clients: Checkout[] = [];
   try {
+    const one = await db.checkout();
+    clients.push(one);
+    const other = await db.checkout();
+    clients.push(other);
     // A pooler that shares sessions gives a connection two server processes, or two connections
     // the same process.
     for (let round = 0; round < 3; round++) {
@@ -68,8 +73,7 @@ export async function demandSessions(db: Database): Promise<void> {
       if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);
     }
   } finally {
-    one.release();
-    other.release();
+    for (const client of clients) client.release();
   }
 }
 

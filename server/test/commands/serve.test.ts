@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase } from '../kit/database.ts';
 import { inLong, inShort } from '../kit/long.ts';
@@ -31,12 +33,17 @@ describe('serve refuses to start', () => {
     [
       'where no database answers',
       { ...base, ...given },
-      /The database cannot be used: .*ECONNREFUSED/,
+      /^The database cannot be used: .*ECONNREFUSED.*\. Check DATABASE_URL\./,
     ],
     [
       'at a host with no name',
       { ...given, ...base, DATABASE_URL: 'postgres://a@no.invalid/b' },
-      /no\.invalid/,
+      /^The database cannot be used: .*no\.invalid\. Check DATABASE_URL\./,
+    ],
+    [
+      'with a certificate of the database that is not there',
+      { ...base, ...given, DATABASE_URL: 'postgres://a@127.0.0.1:1/b?sslrootcert=/no/such' },
+      /^DATABASE_URL: .*\/no\/such/,
     ],
     [
       'with a database address that is none',
@@ -254,6 +261,72 @@ describe('on the embedded database', () => {
     await assertNoPostgres(place);
   });
 });
+
+describe('a database that refuses the first connections', () => {
+  let company: Company;
+  before(async () => {
+    company = await openCompany();
+  });
+  after(() => company.database.close());
+
+  const refused: [what: string, of: (url: string) => string, says: RegExp][] = [
+    ['another database', (url) => url.replace(/\/[^/]*$/, '/no_such'), /"no_such" does not exist/],
+    ['another role', (url) => url.replace(/\/\/[^@]*@/, '//no_such@'), /"no_such" does not exist/],
+    ['a server without TLS', (url) => `${url}?sslmode=verify-full`, /does not support SSL/],
+    ['options that are none', (url) => `${url}?options=bogus`, /invalid command-line argument/],
+    ['a setting that is none', (url) => `${url}?options=-c%20no_such=1`, /parameter "no_such"/],
+    ['a folder without a socket', () => 'postgres://a@%2Fno%2Fsuch/b', /ENOENT \/no\/such/],
+  ];
+  for (const [what, of, says] of inShort(3, refused))
+    test(`is told in words: ${what}`, async (t) => {
+      const place = placeFor(t, company.env);
+      const env = { DATABASE_URL: of(company.database.url) };
+      const ran = await place.run(['account', 'list'], env);
+      assertSaid(ran, /^The database cannot be used: .*\. Check DATABASE_URL\.\n$/);
+      assert.match(ran.stderr, says);
+    });
+
+  test('ends the start if it has room for one connection only', async (t) => {
+    const { db, url } = company.database;
+    const role = `role_${randomBytes(6).toString('hex')}`;
+    await db.run(rawSql(`create role ${role} login connection limit 1`));
+    t.after(() => db.run(rawSql(`drop role ${role}`)));
+    const env = { DATABASE_URL: url.replace(/\/\/[^@]*@/, `//${role}@`) };
+    const ran = await placeFor(t, company.env).run(['serve'], env);
+    assertSaid(ran, /^The database cannot be used: too many connections for role .*"\.\n$/);
+  });
+
+  test('ends the start if it wants a password and none is given', async (t) => {
+    const server = await asksForPassword();
+    t.after(() => server.close());
+    const { port } = server.address() as net.AddressInfo;
+    const env = { DATABASE_URL: `postgres://a@127.0.0.1:${port}/b` };
+    // In its own process, which an open socket would keep alive.
+    const ran = await placeFor(t, company.env).command(['serve'], env);
+    assertSaid(
+      ran,
+      /^The database cannot be used: .*password must be a string\. Check DATABASE_URL/,
+    );
+  });
+});
+
+/** A server that asks for a password by SCRAM, and then waits. */
+async function asksForPassword(): Promise<net.Server> {
+  const message = (kind: number, text: string) => {
+    const body = Buffer.from(text);
+    const head = Buffer.from([0x52, 0, 0, 0, body.length + 8, 0, 0, 0, kind]);
+    return Buffer.concat([head, body]);
+  };
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(message(10, 'SCRAM-SHA-256\0\0'));
+      socket.once('data', () => socket.write(message(11, 'r=a,s=YQ==,i=4096')));
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
 
 describe('on a database of its own', () => {
   let company: Company;

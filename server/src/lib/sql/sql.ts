@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { codeOf } from '../unknown.ts';
+import { bindsChannel } from './address.ts';
 import { openSessions } from './session.ts';
-import { isSilence, replacementOf, socketOf } from './silence.ts';
+import { connectionOf, isSilence, replacementOf, socketOf } from './silence.ts';
 import { arrayLiteral } from './sql-array.ts';
 import { setParsers } from './values.ts';
 import { Writes, type Watch } from './writes.ts';
@@ -159,13 +160,25 @@ export function rowsIn<Row extends object>(result: pg.QueryResult): Row[] {
   return result.rows as Row[];
 }
 
+/**
+ * Closes the socket after an error. The driver leaves it open if it cannot answer the server's
+ * question for a password, and the process would not end.
+ */
+class Client extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    connectionOf(this).on('error', () => socketOf(this).destroy());
+  }
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName: name, statementTimeoutMs: limitMs } = options;
+  const { applicationName: name, statementTimeoutMs: limitMs, connection } = options;
   const begin = openSessions(name, options.session);
   const config: pg.PoolConfig & { pipeline: boolean } = {
-    ...(typeof options.connection === 'string'
-      ? { connectionString: options.connection }
-      : options.connection),
+    ...(typeof connection === 'string'
+      ? { connectionString: connection, enableChannelBinding: bindsChannel(connection) }
+      : connection),
+    Client,
     max: options.max,
     pipeline: true,
     application_name: `${name} (starting)`,
@@ -201,7 +214,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     tx: (work) => judged(() => transact(pool, work)),
     async connect() {
       const { max: _max, pipeline: _pipeline, onConnect: _onConnect, ...rest } = config;
-      const client = new pg.Client({ ...rest, query_timeout: 0 });
+      const client = new Client({ ...rest, query_timeout: 0 });
       client.on('error', onError);
       await client.connect();
       try {
