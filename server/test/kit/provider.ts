@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import Provider, { type ClientMetadata } from 'oidc-provider';
+import Provider, { type ClientMetadata, type Configuration } from 'oidc-provider';
 
 /** An identity provider on this machine that signs in the person a test names, without asking. */
 export interface IdentityProvider {
@@ -15,7 +15,10 @@ export interface IdentityProvider {
 
 export const client = { id: 'farebox', secret: 'what farebox proves itself with' };
 
-export async function openProvider(wantedPort = 0): Promise<IdentityProvider> {
+export async function openProvider(
+  wantedPort = 0,
+  options: Configuration = {},
+): Promise<IdentityProvider> {
   let handler: ReturnType<Provider['callback']> | undefined;
   const server: Server = createServer((req, res) => void handler!(req, res));
   await once(server.listen(wantedPort, '127.0.0.1'), 'listening');
@@ -54,6 +57,7 @@ export async function openProvider(wantedPort = 0): Promise<IdentityProvider> {
       await grant.save();
       return grant;
     },
+    ...options,
   });
   // Any address, because each service of a test listens on another port.
   provider.Client.prototype.redirectUriAllowed = () => true;

@@ -1,5 +1,6 @@
 /** Signing in at an identity provider: who gets in, as which person, and what is stored. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { invite } from '../../src/operations/accounts/person.ts';
@@ -250,5 +251,73 @@ describe('the way to the provider and back', () => {
     const back = await openProvider(port);
     assert.equal((await social(stranger(service))).status, 200);
     await back.close();
+  });
+});
+
+describe('an ID token without the way to the provider and back', () => {
+  // Most providers put the address into the token, too.
+  const claimsInToken = { conformIdTokenClaims: false };
+  const challenge = 'x'.repeat(43);
+  let speaking: IdentityProvider;
+  let service: Service;
+  before(async () => {
+    speaking = await openProvider(0, claimsInToken);
+    service = await also(envOf(speaking.issuer));
+  });
+  after(() => speaking.close());
+
+  /** A token that the provider made for another program with the same client id. */
+  async function tokenOf(claims: IdentityProvider['claims']): Promise<string> {
+    speaking.claims = claims;
+    const to = 'https://another.example/';
+    const begun = new URLSearchParams({
+      response_type: 'code',
+      client_id: client.id,
+      redirect_uri: to,
+      scope: 'openid email profile',
+      nonce: 'n',
+      code_challenge: createHash('sha256').update(challenge).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const back = await speaking.follow(`${speaking.issuer}/auth?${begun}`);
+    const reply = await fetch(`${speaking.issuer}/token`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa([client.id, client.secret].map(encodeURIComponent).join(':'))}`,
+      },
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: back.searchParams.get('code')!,
+        redirect_uri: to,
+        code_verifier: challenge,
+      }),
+    });
+    return ((await reply.json()) as { id_token: string }).id_token;
+  }
+
+  test('signs nobody in, whoever found it', async () => {
+    const ada = await person(open);
+    const token = await tokenOf({ sub: 'ada', email: ada.email, email_verified: true });
+    for (const idToken of [{ token }, { token, nonce: 'n' }, { token, accessToken: 'x' }]) {
+      const finder = stranger(service);
+      const reply = await finder.call('POST', '/api/auth/sign-in/social', {
+        provider: 'oidc',
+        callbackURL: '/dashboard',
+        idToken,
+      });
+      assert.deepEqual([reply.status, reply.body.error.param], [400, 'idToken']);
+      assert.equal(finder.cookies.size, 0);
+    }
+    assert.equal((await loginsOf(ada.email)).length, 1);
+    assert.equal((await ada.call('GET', '/api/me')).status, 200);
+  });
+
+  test('and the usual way signs in with the same provider', async () => {
+    speaking.claims = { sub: 'bob', email: 'bob@example.com', email_verified: true };
+    const who = stranger(service);
+    const begun = await social(who);
+    const back = await speaking.follow(begun.body.url);
+    await who.call('GET', back.pathname + back.search);
+    assert.equal((await meOf(who)).email, 'bob@example.com');
   });
 });

@@ -4,33 +4,6 @@ import { oidcProvider } from './oidc.ts';
 
 /** Signing in: passwords, passkeys, authenticator apps, an identity provider; and sessions. */
 
-/**
- * The library's calls that are open to the pages. Its other calls would reveal tokens, or change
- * things that we change by our own rules.
- */
-export const authCalls: ['GET' | 'POST', string][] = [
-  ['POST', '/sign-in/email'],
-  ['POST', '/sign-in/social'],
-  ['GET', '/callback/oidc'],
-  ['POST', '/sign-out'],
-  ['POST', '/request-password-reset'],
-  ['GET', '/reset-password/:token'],
-  ['POST', '/send-verification-email'],
-  ['POST', '/change-password'],
-  ['POST', '/two-factor/enable'],
-  ['POST', '/two-factor/verify-totp'],
-  ['POST', '/two-factor/verify-backup-code'],
-  ['POST', '/two-factor/generate-backup-codes'],
-  ['POST', '/two-factor/disable'],
-  ['GET', '/passkey/generate-authenticate-options'],
-  ['POST', '/passkey/verify-authentication'],
-  ['GET', '/passkey/generate-register-options'],
-  ['POST', '/passkey/verify-registration'],
-  ['GET', '/passkey/list-user-passkeys'],
-  ['POST', '/passkey/update-passkey'],
-  ['POST', '/passkey/delete-passkey'],
-];
-
 /** A signed-in person and the browser's session. */
 export interface Session {
   session_id: string;

@@ -6,6 +6,9 @@ import { authPath } from './auth-library.ts';
 import { nameOfEmail } from './auth-tables.ts';
 import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
+import { object } from '../schemas/schema.ts';
+import { readBody, readQuery } from '../schemas/validate.ts';
+import { authCalls } from './auth-calls.ts';
 
 /** A call of the sign-in library, checked before the library gets it. */
 export interface LibraryCall {
@@ -16,6 +19,8 @@ export interface LibraryCall {
   request: Request;
 }
 
+const fieldsOf = new Map(authCalls.map(([method, path, fields]) => [`${method} ${path}`, fields]));
+
 /** Throws `unsupported_media_type`, `bad_request`, `invalid_input`, `forbidden`, `not_found`. */
 export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<LibraryCall> {
   const origin = deps.web.origin();
@@ -24,26 +29,35 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   // The library reads the address by its own rules, so both readings must lead to the same route.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
   // The library would also take form-encoded bodies, which our checks cannot read.
-  const form = await readForm(req, deps);
-  demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
+  const given = await readForm(req, deps);
+  demandOwnTargets([...url.searchParams, ...Object.entries(given)], origin);
   const path = route.slice(authPath.length);
+  const isPost = req.method === 'POST';
+  const fields = fieldsOf.get(`${isPost ? 'POST' : 'GET'} ${path}`) ?? object({});
+  // The library gets exactly the fields that were checked.
+  const body = isPost ? objectOf(readBody(fields, given)) : {};
+  url.search = isPost ? '' : searchOf(objectOf(readQuery(fields, req.query)));
   // A changed password ends the other sessions, because others may have learnt the old one.
-  const email = typeof form.email === 'string' ? await mailboxOf(form.email, deps) : null;
+  const email = typeof body.email === 'string' ? await mailboxOf(body.email, deps) : null;
   const sent = {
-    ...form,
+    ...body,
     ...(path === '/change-password' && { revokeOtherSessions: true }),
     ...(email !== null && { email: nameOfEmail(email) }),
   };
   const headers = fetchHeaders(req);
   headers.delete('content-length');
-  const hasBody = req.method === 'POST' && Object.keys(sent).length > 0;
+  const hasBody = isPost && Object.keys(sent).length > 0;
   const request = new Request(url, {
     method: req.method,
     headers,
-    // The library gets exactly the body that was checked.
     ...(hasBody && { body: JSON.stringify(sent) }),
   });
   return { path, email, request };
+}
+
+function searchOf(query: Record<string, unknown>): string {
+  const pairs = Object.entries(query).map(([name, value]) => [name, String(value)] as const);
+  return new URLSearchParams(Object.fromEntries(pairs)).toString();
 }
 
 /**

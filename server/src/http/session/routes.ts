@@ -4,7 +4,7 @@ import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
 import { siteRoutes } from '../site/routes.ts';
 import { authPath } from './auth-library.ts';
-import { authCalls } from './auth.ts';
+import { authCalls } from './auth-calls.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as confirmation from './confirmation.ts';
 import * as email from './email.ts';
