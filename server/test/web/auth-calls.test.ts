@@ -218,6 +218,21 @@ describe('the library gets only the fields that the pages send', () => {
   });
 });
 
+test('a failure inside the library is logged like every other, not printed', async (t) => {
+  const printed = t.mock.method(console, 'error', () => {});
+  const ada = await person(service);
+  await service.db.run(rawSql('alter table passkeys rename to passkeys_away'));
+  try {
+    const reply = await ada.call('GET', '/api/auth/passkey/list-user-passkeys');
+    assert.deepEqual([reply.status, reply.body.error.code], [500, 'internal_error']);
+    const line = service.log.find((each) => each.includes(reply.body.error.request_id))!;
+    assert.match(line, /passkeys/);
+  } finally {
+    await service.db.run(rawSql('alter table passkeys_away rename to passkeys'));
+  }
+  assert.equal(printed.mock.callCount(), 0);
+});
+
 describe("the library's refusals have the form of all refusals", () => {
   const refused = async (answer: Promise<{ status: number; headers: Headers; body: any }>) => {
     const { status, headers, body } = await answer;

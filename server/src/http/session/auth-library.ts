@@ -122,7 +122,8 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
       log: (level, said) => log[level === 'error' ? 'warn' : 'debug']({}, ownWords(said)),
     },
     trustedOrigins: [origin],
-    onAPIError: { errorURL: `${origin}/sign-in` },
+    // Thrown failures reach our log; the library would print them.
+    onAPIError: { errorURL: `${origin}/sign-in`, throw: true },
     ...passwords(options),
     ...tables,
     verification: { ...tables.verification, storeIdentifier: hashedResets },
