@@ -1,4 +1,5 @@
 import { FetchError, type Fetch, type StreamReply } from '../lib/outbound/fetch.ts';
+import { followed } from '../lib/outbound/redirects.ts';
 import type { UpstreamTools } from './upstream.ts';
 
 /** Downloads files from callers' addresses, within our own time limits. */
@@ -51,8 +52,10 @@ export function createDownload(
       }
     }
     try {
-      const reply = await inputs.stream({ url, maxBytes, idleTimeoutMs, timeoutMs, signal });
-      if (reply.status === 200) return { ...reply, body: read(reply.body) };
+      const reply = await followed(url, (at) =>
+        inputs.stream({ url: at, maxBytes, idleTimeoutMs, timeoutMs: left(), signal }),
+      );
+      if (reply.status === 200 || reply.status === 203) return { ...reply, body: read(reply.body) };
       reply.close();
       throw new Error(`${new URL(url).host} answered ${reply.status}`);
     } catch (error) {

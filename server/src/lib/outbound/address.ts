@@ -5,8 +5,10 @@
  */
 import { BlockList, SocketAddress, isIP } from 'node:net';
 
-/** Longest accepted URL, in characters. */
+/** Longest URL that callers and operators may give, in characters. */
 export const urlLengthMax = 2048;
+/** Longest URL that is called. Signed ones, such as the target of a redirect, may be this long. */
+export const calledUrlLengthMax = 8192;
 
 /**
  * Addresses that are never public. An IPv6 address is public only inside 2000::/3 and outside this
@@ -105,6 +107,8 @@ export const loopbackHosts: readonly string[] = ['127.0.0.1', '[::1]', 'localhos
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 export interface JudgeOptions {
+  /** Default: `urlLengthMax`. */
+  lengthMax?: number;
   httpsOnly?: boolean;
   /** This installation's own addresses and host names (in lower case), which are refused too. */
   own?: ReadonlySet<string>;
@@ -119,7 +123,8 @@ export interface JudgeOptions {
  * begins with the name of the field, such as "webhook_url …".
  */
 export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
-  if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
+  const { lengthMax = urlLengthMax } = options;
+  if (text.length > lengthMax) return no(`must not be longer than ${lengthMax} characters`);
   // Parsers read these characters differently, and a later reader may use another parser.
   if (text.trim() !== text || hasBlankOrBackslash(text)) {
     return no('must not contain spaces, control characters or backslashes');

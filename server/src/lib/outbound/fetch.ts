@@ -5,7 +5,7 @@
  */
 import { Agent, type Dispatcher } from 'undici';
 
-import { judgeUrl } from './address.ts';
+import { calledUrlLengthMax, judgeUrl } from './address.ts';
 import { createConnector, defaultPort, hostList } from './connect.ts';
 import { BufferedReply, type Reply } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
@@ -95,6 +95,7 @@ export function createFetch(options: FetchOptions): Fetch {
   const own = new Set(Array.from(options.own ?? [], (entry) => entry.toLowerCase()));
   const isExempt = typeof guard === 'object' ? hostList(guard.allowHosts) : () => !guard;
   const rules = {
+    lengthMax: calledUrlLengthMax,
     httpsOnly,
     own,
     exempt: ({ hostname, port, protocol }: URL): boolean =>
