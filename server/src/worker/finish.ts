@@ -17,6 +17,7 @@ import { messageOf } from '../lib/unknown.ts';
 import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { Result } from '../upstreams/upstream.ts';
+import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
 import { fieldsDepthMax } from './finished.ts';
 import {
   held,
@@ -34,7 +35,6 @@ const mediaMax = 200;
 const fieldsMaxBytes = 1024 * 1024;
 /** More units than any request can ask for. A larger count is ignored. */
 const quantityMax = 1_000_000_000;
-const idleTimeoutMs = 30_000;
 
 /** The upstream's output can never be kept, so the request fails and nothing is charged. */
 class UnusableOutput extends Error {
@@ -66,7 +66,7 @@ export async function finish(
     const kept = isFleeting(row, safe) ? await spooled(row, safe, deps, signal) : safe;
     return await storeAll(row, kept ?? safe, deps, signal);
   } catch (error) {
-    const failure = asUnusable(error);
+    const failure = asUnusable(error) ?? asUnfetched(row, error);
     if (failure === null) throw error;
     const facts = { cost: costOf(result), cause: messageOf(error), details: failure.details };
     return fail(row, failure.code, failure.message, facts);
@@ -285,20 +285,14 @@ async function bytesOf(
 ): Promise<AsyncIterable<Uint8Array>> {
   if ('bytes' in media.source) return once(media.source.bytes);
   if ('spooled' in media.source) return media.source.spooled();
-  const { url, headers } = media.source;
-  const maxBytes = deps.settings.outputMaxBytes;
-  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
-  const isOwn = URL.canParse(url) && new URL(url).origin === upstream?.origin;
-  const reply = await (isOwn ? deps.trusted : deps.guarded).stream({
-    url,
-    ...(headers && { headers }),
-    maxBytes,
-    idleTimeoutMs,
-    signal,
-  });
-  if (reply.status === 200) return reply.body;
-  await reply.body[Symbol.asyncIterator]().return?.();
-  throw new Error(`the address of an output was answered with ${reply.status}`);
+  return fetchOutput(row, media.source, deps, signal);
+}
+
+/** Null while another try may fetch the output. Bytes of a start's answer come only once. */
+function asUnfetched(row: ClaimedRequest, error: unknown): UnusableOutput | null {
+  if (!(error instanceof OutputNotFetched)) return null;
+  const isOver = row.handle === null || error.isLast(row.unfetched_seconds);
+  return isOver ? new UnusableOutput('output_unusable', unfetched, 'not_fetched') : null;
 }
 
 function asUnusable(error: unknown): UnusableOutput | null {
@@ -323,6 +317,9 @@ function asUnusable(error: unknown): UnusableOutput | null {
 function tooLarge(): UnusableOutput {
   return new UnusableOutput('output_too_large', failures.output_too_large);
 }
+
+/** The message of a request whose outputs could not be fetched. */
+export const unfetched = 'The model finished, but its output could not be fetched.';
 
 /** Fields that a worker sets whenever it ends a request. */
 export function endOf(row: ClaimedRequest) {

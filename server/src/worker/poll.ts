@@ -2,7 +2,7 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
-import { costOfRun, fail, finish } from './finish.ts';
+import { costOfRun, fail, finish, unfetched } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { startedAt, startedName } from './routes.ts';
@@ -76,11 +76,13 @@ export async function giveUp(
   if (handle && !isOver) await upstream?.cancel?.(handle, signal).catch(() => {});
   const isRefused = row.outcome === 'not_accepted' || row.left;
   const lost = row.started_in !== null && handle === null && !isRefused;
-  const code = lost ? 'outcome_unknown' : 'timeout';
+  const isUnfetched = row.unfetched_seconds !== null;
+  const code = lost ? 'outcome_unknown' : isUnfetched ? 'output_unusable' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  const message = isRefused ? noCapacity : failures[code];
+  const message = isRefused ? noCapacity : isUnfetched ? unfetched : failures[code];
+  const details = isUnfetched ? { reason: 'not_fetched' as const } : undefined;
   const cost = lost ? null : lateCost({ ...row, handle }, seen, deps);
-  return fail(row, code, message, { cost, cause: row.said ?? message });
+  return fail(row, code, message, { cost, cause: row.said ?? message, details });
 }
 
 /** The job's present state, by at most one call; null if that does not show it. */

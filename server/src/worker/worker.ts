@@ -10,6 +10,7 @@ import { throttled } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql/sql.ts';
 import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
+import { OutputNotFetched } from './fetch-output.ts';
 import { discard, finish, outputPrefix } from './finish.ts';
 import { sweep } from './jobs/sweep.ts';
 import { Leases } from './leases.ts';
@@ -355,7 +356,8 @@ class ClaimingWorker implements Worker {
     if (failed !== null)
       log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
-    const again = wait(row, wake_seconds, { message: String(error) });
+    const unfetched_seconds = error instanceof OutputNotFetched ? error.seconds : null;
+    const again = wait(row, wake_seconds, { message: String(error), unfetched_seconds });
     const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
     await operations.advance(unbegun ? handedBack : again).catch(() => {});
   }

@@ -53,6 +53,8 @@ type End =
   | 'by class'
   /** The request waits until its time is over. */
   | 'timeout'
+  /** As before, and it says that the output is missing. */
+  | 'output_unusable at last'
   | 'upstream_rejected'
   | 'upstream_failed'
   | 'output_unusable';
@@ -94,10 +96,10 @@ const expected: Record<Fault, Expected> = {
   'finish-empty': { ends: ['output_unusable', 'upstream_failed'], jobs: 1 },
   'finish-result-422': { ends: ['upstream_rejected', 'upstream_failed'], jobs: 1 },
   'finish-gone': { ends: ['upstream_failed', 'output_unusable'], jobs: 1 },
-  'output-404': { ends: 'timeout', jobs: 1 },
-  'output-redirect': { ends: 'timeout', jobs: 1 },
+  'output-404': { ends: 'output_unusable at last', jobs: 1 },
+  'output-redirect': { ends: 'output_unusable', jobs: 1 },
   'output-lies': { ends: 'output_unusable', jobs: 1 },
-  'output-longer': { ends: 'timeout', jobs: 1 },
+  'output-longer': { ends: 'output_unusable at last', jobs: 1 },
   'output-cut': { ends: 'completed', jobs: 1 },
   'output-data': { ends: 'completed', jobs: 1 },
   'output-several': { ends: 'completed', jobs: 1 },
@@ -245,7 +247,8 @@ for (const rig of rigs) {
           await service.db.run(rawSql('delete from upstreams'));
         }
         await settle(id);
-        if (end === 'timeout' || (end === 'by class' && isWaitedFor)) {
+        const isLate = end === 'timeout' || end.endsWith('at last');
+        if (isLate || (end === 'by class' && isWaitedFor)) {
           assert.equal(await isFinal(id), false, 'it is not given up before its time is over');
           await passDeadline(service, id);
           await service.work();
@@ -258,7 +261,7 @@ for (const rig of rigs) {
               : 'COMPLETED'
             : each.startsWith('completed')
               ? 'COMPLETED'
-              : each,
+              : each.replace(' at last', ''),
         );
         assert.ok(wanted.includes(code), `${code}, not ${wanted.join(' or ')}; ${jobs} jobs`);
         return code;

@@ -153,6 +153,8 @@ export type Move =
       waits?: boolean;
       /** The upstream did not find the job. */
       missing?: boolean;
+      /** An output could not be fetched; how long this try took. */
+      unfetched_seconds?: number | null;
     }
   /** Gives a claim back before anything was sent. */
   | { to: 'requeue' }

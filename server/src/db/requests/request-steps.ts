@@ -138,6 +138,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
     frees_slot: move.frees_slot ?? false,
     waits: move.waits ?? false,
     is_left: move.left ?? false,
+    unfetched_seconds: move.unfetched_seconds ?? null,
   }));
   return db.run<{ id: string }>(sql`
     with d as (
@@ -155,6 +156,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         frees_slot: 'bool',
         waits: 'bool',
         is_left: 'bool',
+        unfetched_seconds: 'float8',
       })} as d
     ), moved as (
       update requests r set leased = false, upstream = coalesce(d.next_upstream, r.upstream),
@@ -172,7 +174,8 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
         left_at = case when d.is_left then now() else a.left_at end,
         progress = coalesce(d.progress, a.progress), called_back = false,
-        missing = case when d.missing then least(a.missing + 1, 100) else 0 end
+        missing = case when d.missing then least(a.missing + 1, 100) else 0 end,
+        unfetched_at = coalesce(a.unfetched_at, now() - d.unfetched_seconds * interval '1 s')
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
         and (d.outcome is not null or d.message is not null or d.progress is not null
@@ -286,6 +289,8 @@ export interface ClaimedRequest {
    */
   left: boolean;
   left_routes: Route[] | null;
+  /** Since when its outputs have been tried in vain; null if they have not. */
+  unfetched_seconds: number | null;
   /** Polls in succession at which its upstream did not know the job. */
   missing: number;
   /** The upstream's newest message; callers do not see it. */
@@ -316,12 +321,14 @@ export function loadClaimed(
       coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
       a.key as started_key, a.refused_keys,
       extract(epoch from now() - a.created_at)::float8 as start_age_seconds,
+      extract(epoch from now() - a.unfetched_at)::float8 as unfetched_seconds,
       r.model_id in (select model_id from stopped_models) as stopped
     from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
       select attempt, upstream, key, outcome, handle, message, missing, created_at, left_at,
+        unfetched_at,
         (count(*) over ())::int as starts,
         array_agg(key) filter (where upstream = r.upstream and key is not null
           and outcome = 'not_accepted'

@@ -1,0 +1,99 @@
+import type { ClaimedRequest } from '../db/requests/request-steps.ts';
+import { FetchError } from '../lib/outbound/fetch.ts';
+import { followed } from '../lib/outbound/redirects.ts';
+import { fieldOf } from '../lib/unknown.ts';
+import type { StepDeps } from './step.ts';
+
+/** Fetches outputs from the addresses that an upstream gave. */
+
+/** How long an output is tried, and how long if its address says that there is none. */
+const triedSeconds = 600;
+const goneSeconds = 120;
+/** The least time for a try, so that the last one may succeed. */
+const trySeconds = 10;
+const goneStatuses = new Set([403, 404, 410]);
+/** Proxies that changed a reply on its way answer 203. */
+const statuses = new Set([200, 203]);
+const idleTimeoutMs = 30_000;
+
+/** An output could not be fetched this time. */
+export class OutputNotFetched extends Error {
+  /** How long this try took. */
+  readonly seconds: number;
+  readonly #isGone: boolean;
+
+  constructor(message: string, begunMs: number, { cause, isGone = false }: NotFetchedFacts = {}) {
+    super(message, { cause });
+    this.name = 'OutputNotFetched';
+    this.seconds = (performance.now() - begunMs) / 1000;
+    this.#isGone = isGone;
+  }
+
+  /** Whether the time for tries is over, if the first one began `sinceSeconds` ago. */
+  isLast(sinceSeconds: number | null): boolean {
+    return (sinceSeconds ?? this.seconds) >= (this.#isGone ? goneSeconds : triedSeconds);
+  }
+}
+
+interface NotFetchedFacts {
+  cause?: unknown;
+  isGone?: boolean;
+}
+
+/**
+ * The bytes at an output's address. `headers`, which may contain our key, go to the address's own
+ * origin only. It and reading throw `OutputNotFetched` for what another try may mend, and the
+ * `FetchError` for an address that must not be fetched or has too many bytes.
+ */
+export async function fetchOutput(
+  row: ClaimedRequest,
+  { url, headers }: { url: string; headers?: Record<string, string> },
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const begunMs = performance.now();
+  const left = Math.max(trySeconds, triedSeconds - (row.unfetched_seconds ?? 0));
+  const tried = (error: unknown): unknown => notFetched(error, begunMs, signal) ?? error;
+  const get = (at: string, isHome: boolean) => {
+    const isOwn = URL.canParse(at) && new URL(at).origin === upstream?.origin;
+    return (isOwn ? deps.trusted : deps.guarded).stream({
+      url: at,
+      ...(headers && isHome && { headers }),
+      maxBytes: deps.settings.outputMaxBytes,
+      idleTimeoutMs,
+      timeoutMs: left * 1000,
+      signal,
+    });
+  };
+  // Parsing encodes what some upstreams leave bare, such as spaces. The guard judges the result.
+  const reply = await followed(URL.parse(url)?.href ?? url, get).catch((error: unknown) => {
+    throw tried(error);
+  });
+  if (statuses.has(reply.status)) return readThrough(reply.body, tried);
+  reply.close();
+  const message = `the address of an output was answered with ${reply.status}`;
+  throw new OutputNotFetched(message, begunMs, { isGone: goneStatuses.has(reply.status) });
+}
+
+/** Null for an error that another try cannot mend, or that is none of the address. */
+function notFetched(error: unknown, begunMs: number, signal: AbortSignal): OutputNotFetched | null {
+  if (!(error instanceof FetchError)) return null;
+  if (error.kind === 'blocked' || error.kind === 'too_large') return null;
+  const isLate = fieldOf(signal.reason, 'name') === 'TimeoutError';
+  if (signal.aborted && !isLate) return null;
+  return new OutputNotFetched(`an output could not be fetched: ${error.message}`, begunMs, {
+    cause: error,
+  });
+}
+
+async function* readThrough(
+  body: AsyncIterable<Uint8Array>,
+  errorOf: (error: unknown) => unknown,
+): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw errorOf(error);
+  }
+}
