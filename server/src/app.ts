@@ -203,6 +203,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     catalog: () => services.catalog.current(),
     operations,
     circuit: services.circuit,
+    inputs: services.inputs,
     unknownUpstream: warnOfUnknownUpstreams(services),
     mayWork: services.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>

@@ -294,7 +294,7 @@ const settings = {
     16 * 1024 * 1024,
     1024 ** 4,
     String(128 * 1024 * 1024),
-    'Bytes of JSON bodies in one process; beyond it 503. One account may use a quarter of them; beyond that 429.',
+    'Bytes of JSON bodies in one process; beyond it 503. One account may use a quarter of them; beyond that 429. Files at addresses in inputs, if they are fetched before they are sent on, may have twice as many bytes, shared like `FAREBOX_IN_FLIGHT_MAX`.',
   ),
   FAREBOX_STREAMS_MAX: int(
     1,

@@ -8,6 +8,7 @@ import { endpointVariable } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { judgeUrl, loopbackHosts, signedIn } from './lib/outbound/address.ts';
+import { createBudget, type Budget } from './lib/budget.ts';
 import { freeBytesAt } from './lib/files/free-bytes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
@@ -88,6 +89,8 @@ export interface Services {
   /** False while nothing may be started or sent. */
   mayWork: () => boolean;
   blocked: BlockedUpstream;
+  /** Bytes of callers' files that are fetched before they are sent on; by account. */
+  inputs: Budget;
   close(): Promise<void>;
 }
 
@@ -184,7 +187,8 @@ export async function openServices({
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
-  const rest = { links, fetches, receiver: receiverOf(config), blocked, close };
+  const inputs = createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null);
+  const rest = { links, fetches, receiver: receiverOf(config), blocked, inputs, close };
   return { ...shared, ...more, ...rest, ...watched };
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
+import { openHolding, type Holding } from '../lib/budget.ts';
 import { isObject, parseJson } from '../lib/json.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
 import { leftOf } from './call.ts';
@@ -181,20 +182,10 @@ export function holdBytes(bytes: number, req: KeyedRequest, deps: HttpDeps): voi
  * `take` counts bytes until the call's work is over, or until `release`; false if there is no room
  * for them.
  */
-function holder(req: KeyedRequest, { bodies }: HttpDeps) {
-  const { account_id } = req.caller;
-  let held = 0;
-  const release = () => {
-    bodies.give(account_id, held);
-    held = 0;
-  };
-  req.atEnd.push(release);
-  const take = (bytes: number): boolean => {
-    if (!bodies.take(account_id, bytes)) return false;
-    held += bytes;
-    return true;
-  };
-  return { take, release };
+function holder(req: KeyedRequest, { bodies }: HttpDeps): Holding {
+  const held = openHolding(bodies, req.caller.account_id);
+  req.atEnd.push(held.release);
+  return held;
 }
 
 function tooLarge(maxBytes: number, beyond: string): ApiError {

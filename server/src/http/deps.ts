@@ -87,6 +87,8 @@ export interface HttpDeps {
   strangers: Budget;
   /** Bytes of bodies and their files in memory, until their calls are over; by account. */
   bodies: Budget;
+  /** Bytes of callers' files that are fetched before they are sent on; by account. */
+  inputs: Budget;
   /** The database itself: why it is on hold, and by how many seconds its clock is ahead. */
   installation: { held: () => string | null; skew: () => number | null };
   /** The database's newest migration if another version has migrated it, otherwise null. */

@@ -1,5 +1,6 @@
 /** A shared amount, such as bytes or slots, with a limit for each owner too. */
 export interface Budget {
+  readonly max: number;
   /** Returns false and takes nothing if too little is left, in total or of the owner's share. */
   take(owner: string, amount: number): boolean;
   give(owner: string, amount: number): void;
@@ -9,6 +10,29 @@ export interface Budget {
   free(): number;
   /** Amount that this owner has taken and not given back. */
   held(owner: string): number;
+}
+
+/** The part of its owner's share that one work holds; `release` gives all of it back. */
+export interface Holding {
+  take(amount: number): boolean;
+  amount(): number;
+  release(): void;
+}
+
+export function openHolding(budget: Budget, owner: string): Holding {
+  let held = 0;
+  return {
+    take(amount) {
+      if (!budget.take(owner, amount)) return false;
+      held += amount;
+      return true;
+    },
+    amount: () => held,
+    release() {
+      budget.give(owner, held);
+      held = 0;
+    },
+  };
 }
 
 /**
@@ -24,6 +48,7 @@ export function createBudget(max: number, ownerMax: number | null): Budget {
   };
   let all = 0;
   return {
+    max,
     take(owner, amount) {
       if (amount > leftOf(owner)) return false;
       all += amount;

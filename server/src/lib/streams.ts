@@ -19,8 +19,12 @@ export class StreamStalled extends Error {
 }
 
 /** All bytes in one piece. */
-export async function* once(bytes: Uint8Array): Bytes {
-  yield bytes;
+export function once(bytes: Uint8Array): Bytes {
+  return eachOf([bytes]);
+}
+
+export async function* eachOf(pieces: Iterable<Uint8Array>): Bytes {
+  yield* pieces;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
-import { once } from '../lib/streams.ts';
+import { eachOf, once, pieces } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
@@ -9,6 +9,7 @@ import type { InputFile, NotAccepted, Rejection, StartJob, UpstreamTools } from 
 /** Hands a caller's media over to an upstream. */
 
 const depthMax = 6;
+const pieceBytes = 64 * 1024;
 
 /** The input can never be handed over; the message is for the caller. */
 export class InputRefused extends Error {
@@ -68,7 +69,7 @@ function hasMedia(
 export async function openMedia(
   value: string,
   field: string,
-  job: Pick<StartJob, 'files' | 'signal'>,
+  job: Pick<StartJob, 'files' | 'hold' | 'signal'>,
   { download }: Pick<UpstreamTools, 'download'>,
 ): Promise<InputFile> {
   if (Object.hasOwn(job.files, value)) return job.files[value]!;
@@ -88,7 +89,7 @@ export async function openMedia(
     });
   const file = await fetched(download(value, job.signal));
   const open = async () => readThrough(await fetched(file.open()), fetched);
-  return { ...file, open, size_is_claim: true };
+  return { ...file, open, hold: job.hold };
 }
 
 /** The chunks of a stream, each read through `step`. */
@@ -118,41 +119,51 @@ export function dataFile(value: string, field: string): InputFile {
   return { content_type: content_type || 'application/octet-stream', size: bytes.length, open };
 }
 
+function tooLarge(field: string, maxBytes: number): InputRefused {
+  return new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
+}
+
 /**
- * All bytes of a file. Throws `InputRefused` if there are more than `maxBytes`, and
- * `HandOverFailed` if a stored file cannot be read.
+ * The bytes of a file whose size may be unknown. Throws `InputRefused` if there are more than
+ * `maxBytes`, and `HandOverFailed` if a stored file cannot be read.
  */
-export async function bytesOf(file: InputFile, field: string, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+export async function* bytesOf(
+  file: InputFile,
+  field: string,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let left = maxBytes;
   try {
     for await (const chunk of await file.open()) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge(field, maxBytes);
-      chunks.push(chunk);
+      left -= chunk.length;
+      if (left < 0) throw tooLarge(field, maxBytes);
+      yield chunk;
     }
   } catch (error) {
     if (error instanceof InputRefused) throw error;
     throw unread(error);
   }
-  return Buffer.concat(chunks);
-}
-
-export function tooLarge(field: string, maxBytes: number): InputRefused {
-  return new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
 }
 
 /**
- * The file with its true size. A file from an address is read first, because nobody can trust the
- * size that its server states. Throws `InputRefused` if it is larger than `maxBytes`.
+ * The file with its true size. A file from an address is read into memory first, because nobody can
+ * trust the size that its server states. Throws as `bytesOf` does, and what `hold` throws.
  */
 export async function sized(file: InputFile, field: string, maxBytes: number): Promise<InputFile> {
-  if (!file.size_is_claim) {
+  const { hold, ...known } = file;
+  if (!hold) {
     if (file.size > maxBytes) throw tooLarge(field, maxBytes);
     return file;
   }
-  const bytes = await bytesOf(file, field, maxBytes);
-  return { ...file, size: bytes.length, open: async () => once(bytes), size_is_claim: false };
+  const kept: Uint8Array[] = [];
+  let size = 0;
+  // Copied into pieces, because a short chunk may keep the whole buffer that it came in.
+  for await (const piece of pieces(bytesOf(file, field, maxBytes), pieceBytes)) {
+    hold(piece.length);
+    size += piece.length;
+    kept.push(piece);
+  }
+  return { ...known, size, open: async () => eachOf(kept) };
 }
 
 /**
@@ -174,11 +185,13 @@ export async function* sentBytes({
   } catch (error) {
     throw unread(error);
   }
-  if (left !== 0) throw new HandOverFailed({ message: 'a file has changed its size' });
+  if (left !== 0)
+    throw new HandOverFailed({ message: 'a file has changed its size', unasked: true });
 }
 
 function unread(error: unknown): HandOverFailed {
-  return new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
+  const message = `a file could not be read: ${String(error)}`;
+  return new HandOverFailed({ message, unasked: true });
 }
 
 /**
@@ -216,5 +229,5 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejection | nul
 /** The outcome of a start whose input could not be prepared. No job was requested. */
 export function outcomeUnprepared(error: unknown): NotAccepted | Rejection {
   const message = `the call could not be prepared: ${String(error)}`;
-  return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };
+  return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message, unasked: true };
 }

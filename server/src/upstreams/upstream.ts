@@ -1,4 +1,5 @@
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
+import type { ApiError } from '../core/errors.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
@@ -19,12 +20,21 @@ import type { Refusal } from '../core/catalog/upstream-key.ts';
  */
 export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 
+/**
+ * Counts bytes of callers' files that stay in memory until the call is over.
+ *
+ * @throws HandOverFailed if there is no room for them now, InputRefused if there never is
+ */
+export type Hold = (bytes: number) => void;
+
 /** A caller's media input, ready to be read by the adapter. */
 export interface InputFile {
   content_type: string;
   size: number;
-  /** The size is only what the server at a caller's address states; 0 if it states none. */
-  size_is_claim?: boolean;
+  /**
+   * For a file at a caller's address. Its size is only what its server states, 0 if it states none.
+   */
+  hold?: Hold;
   file_name?: string;
   /** Streams the bytes; may be called more than once. */
   open(): Promise<AsyncIterable<Uint8Array>>;
@@ -70,6 +80,7 @@ export interface StartJob {
   files: Record<string, InputFile>;
   /** Where the upstream may call back about this attempt; null if it cannot reach us. */
   callback_url: string | null;
+  hold: Hold;
   signal: AbortSignal;
 }
 
@@ -146,8 +157,10 @@ export interface NotAccepted {
    */
   limited?: boolean;
   account_wide?: boolean;
-  /** We could not prepare the chat call, so the outcome says nothing about the upstream. */
+  /** We could not prepare the call, so the outcome says nothing about the upstream. */
   unasked?: true;
+  /** The error for the caller of a chat; default: `capacity_unavailable`. */
+  refusal?: ApiError;
 }
 
 /**
@@ -185,6 +198,7 @@ export interface ChatCall {
    * For streams: the time limit for the first chunk. The outcome is returned when the chunk comes.
    */
   first_byte_seconds?: number;
+  hold: Hold;
   signal: AbortSignal;
 }
 

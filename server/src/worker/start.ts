@@ -11,6 +11,7 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';
+import { holdingInputs } from '../upstreams/held-inputs.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
@@ -89,7 +90,7 @@ export async function start(
   // guard: refused-intent-sends-nothing
   if (!begun) return null;
   const called = { model, route, key: upstream.key ?? null, began: performance.now() };
-  const outcome = await call(upstream, job, route, deps);
+  const outcome = await call(upstream, job, row.account_id, route, deps);
   const started = { ...row, upstream: upstream.name, upstream_model: route.model };
   return answer(started, outcome, called, deps, signal);
 }
@@ -185,7 +186,7 @@ async function prepare(
   { model, route }: Chosen,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<StartJob | null> {
+): Promise<Omit<StartJob, 'hold'> | null> {
   const { db, storage, settings } = deps;
   const { links, secrets } = settings;
   const stores = { db, storage, links, secrets };
@@ -204,7 +205,7 @@ async function prepare(
   };
 }
 
-function hashOf(job: StartJob): Buffer {
+function hashOf(job: Pick<StartJob, 'model' | 'input'>): Buffer {
   return createHash('sha256')
     .update(canonicalJson({ model: job.model, input: job.input }))
     .digest();
@@ -213,7 +214,8 @@ function hashOf(job: StartJob): Buffer {
 /** Calls the adapter. If it throws, the outcome is unknown: the upstream may have made the job. */
 async function call(
   upstream: Upstream,
-  job: StartJob,
+  job: Omit<StartJob, 'hold'>,
+  account_id: string,
   { first_byte_seconds = Infinity }: ModelUpstream,
   deps: StepDeps,
 ): Promise<StartOutcome> {
@@ -224,7 +226,7 @@ async function call(
   const ms = 1000 * limit;
   const began = performance.now();
   const outcome = await bounded(job.signal, ms, (signal) =>
-    upstream.start({ ...job, signal }),
+    holdingInputs(deps.inputs, account_id, (hold) => upstream.start({ ...job, hold, signal })),
   ).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
   const isSlow = performance.now() - began >= ms - timerSlackMs;
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;
@@ -324,5 +326,6 @@ async function noteFailure(
   const why = outcome === 'unknown' ? undefined : failed.why;
   const facts = { request_id, model_id, upstream, model, ...(key !== null && { key }) };
   log.debug({ ...facts, outcome, why, cause }, 'start failed');
+  if (outcome === 'not_accepted' && failed.unasked) return;
   await circuit.failed({ upstream, model, key }, { ...failed, account_id, model_id, cause });
 }

@@ -2,6 +2,7 @@ import type { Links } from '../core/request/views.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
+import type { Budget } from '../lib/budget.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Operations } from '../operations/requests/batched.ts';
@@ -28,6 +29,8 @@ export interface StepDeps extends WebhookFetches {
   operations: Pick<Operations, 'advance'>;
   /** Records how calls of an upstream went. */
   circuit: Circuit;
+  /** Bytes of callers' files that are fetched before they are sent on; by account. */
+  inputs: Budget;
   /** Logs that a job runs at an upstream that is not set up here. */
   unknownUpstream: (upstream: string) => Promise<void>;
 }

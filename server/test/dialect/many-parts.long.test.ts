@@ -40,7 +40,7 @@ describe(`${count} parts arrive`, () => {
     test(`${what}, at upstreams of each API`, async () => {
       for (const api of apis) assert.equal(sizeOf(api.call({ ...ask, messages })), count);
       const download = () => Promise.reject(new Error('nothing is fetched'));
-      const call = { signal: new AbortController().signal };
+      const call = { hold: () => {}, signal: new AbortController().signal };
       const place = { inline: false, readsText: false, body: new JsonBody() };
       assert.equal(sizeOf(await messagesForUpstream(messages, place, call, { download })), count);
     });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { Readable } from 'node:stream';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createFetch, type Fetch, type StreamCall } from '../../src/lib/outbound/fetch.ts';
@@ -105,6 +107,7 @@ function jobOf(change: Partial<StartJob> = {}): StartJob {
     fields: Object.keys(input),
     files: {},
     callback_url: null,
+    hold: () => {},
     signal: SIGNAL,
     ...change,
   };
@@ -238,6 +241,26 @@ describe("the caller's files", () => {
     });
     assert.equal(ours.outcome, 'not_accepted');
     assert.equal(fake.journal.length, 0);
+  });
+
+  test('files at addresses are counted as no memory, measured or not, and leave nothing', async () => {
+    const copies = () => readdirSync(tmpdir()).filter((name) => name.startsWith('farebox-input-'));
+    const earlier = copies();
+    const bytes = Buffer.concat([picture(2_000, 2_000), Buffer.alloc(3 * 1024 * 1024)]);
+    const file = { content_type: 'image/png', size: 0, open: async () => Readable.from([bytes]) };
+    const hold = () => assert.fail('it takes memory');
+    for (const limit of [{}, { max_input_megapixels: 4 }, { max_input_megapixels: 3 }]) {
+      const measured = { workflows: { mixing: { ...workflows.mixing, ...limit } } };
+      const own = make({ options: measured }, { download: async () => file });
+      const input = { image_urls: ['https://example.com/a', 'https://example.com/b'] };
+      const { outcome } = await own.start(jobOf({ model: 'mixing', input, hold }));
+      const isTaken = limit.max_input_megapixels !== 3;
+      assert.equal(outcome, isTaken ? 'accepted' : 'rejected');
+      assert.equal(fake.files.size, isTaken ? 2 : 0);
+      for (const got of fake.files.values()) assert.ok(got.equals(bytes));
+      fake.files.clear();
+      assert.deepEqual(copies(), earlier);
+    }
   });
 
   test('another attempt uploads under the same name and changes nothing', async () => {

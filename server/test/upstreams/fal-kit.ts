@@ -62,6 +62,7 @@ export function jobFor(input: Record<string, unknown>, more: Partial<StartJob> =
     fields: Object.keys(input),
     files: {},
     callback_url: null,
+    hold: () => {},
     signal,
     ...more,
   };

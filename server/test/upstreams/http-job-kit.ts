@@ -140,6 +140,7 @@ export function jobFor(more: Partial<StartJob> = {}): StartJob {
     fields: Object.keys(input),
     files: {},
     callback_url: null,
+    hold: () => {},
     signal,
     ...more,
   };

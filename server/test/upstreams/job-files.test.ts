@@ -70,6 +70,7 @@ const jobOf = (change: Partial<StartJob>): StartJob => ({
   fields: ['prompt', 'image_url', 'image_urls', 'mask_url'],
   files: {},
   callback_url: null,
+  hold: () => {},
   signal: new AbortController().signal,
   ...change,
 });

@@ -78,6 +78,7 @@ export function jobOf(changed: Partial<StartJob> = {}): StartJob {
     fields: Object.keys(input),
     files: {},
     callback_url: null,
+    hold: () => {},
     signal: new AbortController().signal,
     ...changed,
     input,
@@ -91,5 +92,14 @@ export function callOf(
 ): ChatCall {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   const full = { messages, max_tokens: 50, ...body };
-  return { request_id: 'r1', model: 'gpt-fake', body: full, context_tokens: 8192, stream, signal };
+  const hold = () => {};
+  return {
+    request_id: 'r1',
+    model: 'gpt-fake',
+    body: full,
+    context_tokens: 8192,
+    stream,
+    hold,
+    signal,
+  };
 }

@@ -65,6 +65,7 @@ export function jobOf(change: Partial<StartJob> = {}): StartJob {
     fields: Object.keys(input),
     files: {},
     callback_url: null,
+    hold: () => {},
     signal: SIGNAL,
     ...change,
   };

@@ -7,8 +7,10 @@ import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { goesOn } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
+import type { Budget } from '../../lib/budget.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
+import { holdingInputs } from '../../upstreams/held-inputs.ts';
 import { byKey } from '../../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../../upstreams/upstream.ts';
 import type { Circuit } from '../upstreams/circuit.ts';
@@ -40,6 +42,8 @@ export interface ChatCallDeps {
   db: Connection;
   upstreams: ReadonlyMap<string, Upstream>;
   circuit: Circuit;
+  /** Bytes of callers' files in memory, by account. */
+  inputs: Budget;
   log: { debug(fields: object, message: string): void };
 }
 
@@ -172,7 +176,7 @@ function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun
 
 async function callAt(
   run: RoutedRun,
-  { upstreams }: ChatCallDeps,
+  { upstreams, inputs }: ChatCallDeps,
   streamed: boolean,
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
@@ -191,7 +195,7 @@ async function callAt(
       return { outcome: 'not_accepted', why: 'model', message };
     }
     const body = passedBody(chat.body, passesOf(upstream, run.model));
-    const outcome = await upstream.chat({
+    const call = {
       request_id,
       model: route.model,
       body: { ...body, max_tokens },
@@ -200,7 +204,10 @@ async function callAt(
       stream: streamed,
       ...(patience && { first_byte_seconds: patience.seconds }),
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
-    });
+    };
+    const outcome = await holdingInputs(inputs, run.account_id, (hold) =>
+      upstream.chat!({ ...call, hold }),
+    );
     const isOpen = outcome.outcome === 'stream' || outcome.outcome === 'unknown';
     if (!patience?.over.aborted || !isOpen) return outcome;
     return { outcome: 'unknown', answer: 'slow', message: 'its first byte took too long' };

@@ -252,6 +252,7 @@ async function refused(
     });
   }
   if (outcome.outcome === 'not_accepted') {
+    if (outcome.refusal) return outcome.refusal;
     const seconds = Math.min(60, Math.max(1, Math.ceil((outcome.retry_after_ms ?? 1000) / 1000)));
     return new ApiError('capacity_unavailable', {
       headers: { 'retry-after': String(seconds) },

@@ -1,3 +1,8 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import sharp from 'sharp';
 import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
@@ -44,25 +49,47 @@ export async function uploadedFiles(
       if (value === '') continue;
       if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
       const file = await openMedia(value, field, job, tools);
-      const read = await sized(file, field, uploadMaxBytes);
-      await demandSize(read, field, workflow);
-      names[field].push(await upload(read, `${prefix}-${count}`, job, api, tools));
+      const stem = `${prefix}-${count}`;
+      const send = (sent: InputFile) => upload(sent, stem, job, api, tools);
+      names[field].push(await placed(file, field, workflow, send));
     }
   }
   return names;
 }
 
 /**
+ * Sends the file, and returns what `send` returns. If its size or its pixels have to be found out,
+ * it is copied to the disk first: it may be too large for the memory.
+ */
+async function placed(
+  file: InputFile,
+  field: string,
+  workflow: Workflow,
+  send: (file: InputFile) => Promise<string>,
+): Promise<string> {
+  const isMeasured = workflow.maxInputPixels !== Infinity;
+  if (!file.hold && !isMeasured) return send(await sized(file, field, uploadMaxBytes));
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-input-'));
+  try {
+    const path = join(folder, 'file');
+    await pipeline(bytesOf(file, field, uploadMaxBytes), createWriteStream(path, { mode: 0o600 }));
+    if (isMeasured) await demandSize(path, field, workflow);
+    const { size } = await stat(path);
+    return await send({ ...file, size, open: async () => createReadStream(path) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
  * Limits an image's pixels: work grows with them, and a small file can have any number of pixels.
  */
 async function demandSize(
-  file: InputFile,
+  path: string,
   field: string,
   { maxInputPixels }: Workflow,
 ): Promise<void> {
-  if (maxInputPixels === Infinity) return;
-  const bytes = await bytesOf(file, field, uploadMaxBytes);
-  const { width, height } = await sharp(bytes, { limitInputPixels: false })
+  const { width, height } = await sharp(path, { limitInputPixels: false })
     .metadata()
     .catch(() => {
       throw new InputRefused(`${field} must be an image.`);

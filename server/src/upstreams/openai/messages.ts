@@ -34,7 +34,7 @@ export interface Place {
 export async function messagesForUpstream(
   messages: unknown,
   { inline, readsText, body }: Place,
-  { files = {}, signal }: Pick<ChatCall, 'files' | 'signal'>,
+  { files = {}, hold, signal }: Pick<ChatCall, 'files' | 'hold' | 'signal'>,
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
@@ -57,7 +57,7 @@ export async function messagesForUpstream(
       throw new InputRefused(`${at} must be an image, and this file is ${type}.`);
     if (stored !== null && of === 'audio' && !type.startsWith('audio/'))
       throw new InputRefused(`${at} must be audio, and this file is ${type}.`);
-    const file = await openMedia(value, at, { files, signal }, tools);
+    const file = await openMedia(value, at, { files, hold, signal }, tools);
     const read = await sized(file, at, Math.min(left, fileMaxBytes));
     left -= base64Length(read.size);
     const { content_type } = file;

@@ -169,8 +169,8 @@ interface Shown {
 }
 
 async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
-  const { wholeDb: db, upstreams, circuit, operations, log } = deps;
-  const chatDeps = { db, upstreams, circuit, operations, log };
+  const { wholeDb: db, upstreams, circuit, inputs, operations, log } = deps;
+  const chatDeps = { db, upstreams, circuit, inputs, operations, log };
   const abort = new AbortController();
   const cut = () => abort.abort();
   const timeUp = () => abort.abort(new chat.TimeIsUp());

@@ -17,7 +17,8 @@ function newChat(speed = Infinity) {
     const messages = [{ role: 'user', content: text }];
     const call = { request_id: 'r1', model: 'echo', body: { messages, max_tokens: 4096, ...body } };
     const window = Number(context_tokens);
-    return chat({ ...call, context_tokens: window, stream: stream === true, signal });
+    const hold = () => {};
+    return chat({ ...call, context_tokens: window, stream: stream === true, hold, signal });
   };
   return { ask };
 }
