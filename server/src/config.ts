@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
 import { isWebhookSecret } from './core/request/webhook.ts';
+import { hideInLogs } from './lib/log.ts';
 import { judgeOperatorUrl, type UrlVerdict } from './lib/outbound/address.ts';
 import { isOneOf } from './lib/records.ts';
 import { databaseParameters, faultOfDatabaseUrl } from './lib/sql/address.ts';
@@ -334,6 +335,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
     try {
       const given = readSetting(env, name, setting);
+      if (given !== null && setting.secret) hideSecret(given);
       return [name, given === null ? null : setting.read(given)];
     } catch (error) {
       problems.push(`${name}: ${messageOf(error)}`);
@@ -347,6 +349,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (problems.length === 0) problems.push(...relations(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
+}
+
+/** Other services repeat secrets in their refusals, which are logged. */
+function hideSecret(given: string): void {
+  // A folder for the storage is no secret.
+  if (!given.startsWith('disk')) given.split(/\s+/).forEach(hideInLogs);
 }
 
 function readSetting(

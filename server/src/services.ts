@@ -257,16 +257,11 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
 }
 
-/**
- * The operator's webhook; null if it is not configured. Its secrets and its address, which may
- * contain a password, are hidden in logs.
- */
+/** The operator's webhook; null if it is not configured. */
 function receiverOf(config: Config): EventReceiver | null {
   const { FAREBOX_OPERATOR_WEBHOOK_URL: url, FAREBOX_OPERATOR_WEBHOOK_SECRET: secret } = config;
   if (url === null || secret === null) return null;
-  const secrets = secret.split(/\s+/);
-  [url, ...secrets].forEach(hideInLogs);
-  return { ...signedIn(url), secrets };
+  return { ...signedIn(url), secrets: secret.split(/\s+/) };
 }
 
 /** The configured chains. The libraries that derive addresses are loaded only if needed. */

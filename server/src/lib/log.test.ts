@@ -141,6 +141,27 @@ describe('of a URL in use only what may be a key is cut out', () => {
     ['https://b.example/v2/short', 'POST b.example/v2/short', 'POST [redacted]'],
     [`https://c.example/?key=${inQuery}`, `key=${inQuery}`, 'key=[redacted]'],
     [`https://me:${password}@d.example/`, `me ${password} d.example`, 'me [redacted] d.example'],
+    [`smtp://me:${password}@e.example:587`, `535 me ${password}`, '535 me [redacted]'],
+    [`smtp://me:${password}@e.example:587`, 'no answer of e.example', 'as it is'],
+    [
+      `smtps://you:${password}@e.example`,
+      `bad AUTH PLAIN ${Buffer.from(`\0you\0${password}`).toString('base64')}`,
+      'bad AUTH PLAIN [redacted]',
+    ],
+    ['smtp://f.example:587', 'tried smtp://f.example:587', 'as it is'],
+    [
+      'postgres://me:passw%2Frd1@g.example/a_database_with_a_name',
+      'no passw/rd1 for a_database_with_a_name',
+      'no [redacted] for a_database_with_a_name',
+    ],
+    [
+      'postgres://me@i.example/farebox?password=long-enough-passw0rd&application_name=books',
+      'long-enough-passw0rd of books',
+      '[redacted] of books',
+    ],
+    ['postgres://me@%2Frun%2Fpostgresql/farebox', 'no /run/postgresql', 'as it is'],
+    ['s3://AKIA4567890123456:passw%2Brd2@h.example/bucket', 'no passw+rd2', 'no [redacted]'],
+    ['s3+http://AKIA4567890123457:p4ssword@h.example/b', 'AKIA4567890123457', '[redacted]'],
   ];
   for (const [url, line, wanted] of cases)
     test(`${url}: "${line}"`, () => {

@@ -19,10 +19,11 @@ let hidden: string[] = [];
 
 /**
  * Removes this text from all later log lines. For a key `id:secret`, removes each half too. For a
- * URL, removes the URL and the parts that may be keys, but not its host, which lines may name.
+ * URL, removes its password, also as HTTP and SMTP send it, and of http and https the URL and its
+ * parts that may be keys, but not the host, which lines may name.
  */
 export function hideInLogs(secret: string): void {
-  const url = /^https?:\/\//.test(secret) ? URL.parse(secret) : null;
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(secret) ? URL.parse(secret) : null;
   const parts = url ? secretsOf(url) : [secret, ...secret.split(':')].map((part) => part.trim());
   const written = parts.flatMap((part) => [
     part,
@@ -38,15 +39,28 @@ const keyMinLength = 16;
 
 /** Texts of a URL that log lines must not contain; none if the URL is only a host. */
 function secretsOf(url: URL): string[] {
-  const { href, protocol, username, password, pathname, search, searchParams } = url;
-  if (`${username}${password}${search}` === '' && pathname === '/') return [];
-  const places = [username, ...pathname.split('/'), ...searchParams.values()];
-  const keys = places.filter((place) => place.length >= keyMinLength);
-  const basic = basicOf(url)?.replace('Basic ', '') ?? '';
-  return [href, href.slice(`${protocol}//`.length), password, basic, ...keys].flatMap((part) => [
+  const { href, protocol, username, password } = url;
+  const beside = besideOf(url);
+  if (`${username}${password}` === '' && beside.length === 0) return [];
+  const keys = [username, ...beside].filter((place) => place.length >= keyMinLength);
+  const sent = [basicOf(url)?.replace('Basic ', '') ?? '', plainOf(url)];
+  return [href, href.slice(`${protocol}//`.length), password, ...sent, ...keys].flatMap((part) => [
     part,
     decodedOf(part),
   ]);
+}
+
+/** The parts of path and query that may be keys; other services' are a database or a bucket. */
+function besideOf({ protocol, pathname, searchParams }: URL): string[] {
+  if (/^https?:$/.test(protocol))
+    return [...pathname.split('/'), ...searchParams.values()].filter(Boolean);
+  return [...searchParams].filter(([name]) => name.endsWith('password')).map(([, value]) => value);
+}
+
+/** User and password as SMTP's AUTH PLAIN sends them. */
+function plainOf({ username, password }: URL): string {
+  const [user, secret] = [username, password].map(decodedOf);
+  return secret === '' ? '' : Buffer.from(`\0${user}\0${secret}`).toString('base64');
 }
 
 function decodedOf(part: string): string {

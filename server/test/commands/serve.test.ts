@@ -6,6 +6,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
+import { redact } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase } from '../kit/database.ts';
@@ -163,6 +164,28 @@ describe('serve refuses to start', () => {
       assert.doesNotMatch(ran.stderr + ran.stdout, /a secret of at|a:b@/, 'a secret was shown');
     });
   }
+
+  test('and a secret setting is hidden in logs from then on', () => {
+    const hook = `whsec_${Buffer.alloc(24, 'hook-').toString('base64')}`;
+    const secrets = {
+      FAREBOX_SMTP_URL: ['smtp://me:smtp-passw0rd@m.example', 'smtp-passw0rd'],
+      DATABASE_URL: ['postgres://me:db-passw0rd@d.example/farebox', 'db-passw0rd'],
+      FAREBOX_STORAGE: ['s3://key:s3-passw0rd@s.example/bucket', 's3-passw0rd'],
+      FAREBOX_OIDC_CLIENT_SECRET: ['oidc-passw0rd', 'oidc-passw0rd'],
+      FAREBOX_METRICS_TOKEN: ['metrics-passw0rd', 'metrics-passw0rd'],
+      FAREBOX_SECRET: ['sign-'.repeat(8), 'sign-'.repeat(8)],
+      FAREBOX_SECRET_PREVIOUS: ['sing-'.repeat(8), 'sing-'.repeat(8)],
+      FAREBOX_OPERATOR_WEBHOOK_URL: ['https://o.example/h/0123456789abcdef', '0123456789abcdef'],
+      FAREBOX_OPERATOR_WEBHOOK_SECRET: [hook, hook],
+    };
+    const oidc = { FAREBOX_OIDC_ISSUER: 'https://i.example', FAREBOX_OIDC_CLIENT_ID: 'farebox' };
+    const given = Object.entries(secrets).map(([name, [value]]) => [name, value]);
+    readConfig({ ...oidc, ...Object.fromEntries(given) });
+    for (const [name, [, secret]] of Object.entries(secrets))
+      assert.equal(redact(`535 "${secret}" is wrong`), '535 "[redacted]" is wrong', name);
+    readConfig({ FAREBOX_STORAGE: 'disk:/srv/media-of-farebox' });
+    assert.equal(redact('no space in /srv/media-of-farebox'), 'no space in /srv/media-of-farebox');
+  });
 
   test('for no sender with a name, and for no host with a port', () => {
     for (const FAREBOX_MAIL_FROM of ['a@x.com', 'Farebox <a@x.com>', 'Färe Box<a@x.com>'])
