@@ -1160,7 +1160,7 @@ export type ChatCompletion = Sent<client.Completion>;
 export type ModelInput = {
   /** A description of the wanted output. */
   prompt?: string;
-  /** A `file_id`, a public http(s) address, or a base64 `data:` address. */
+  /** A `file_id`, a public http(s) address, or a `data:` address. */
   image_url?: string;
   /** As `image_url`. */
   video_url?: string;

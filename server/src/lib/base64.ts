@@ -20,6 +20,16 @@ export function isBase64(text: string): boolean {
   return isTail(text, tail);
 }
 
+/**
+ * Base64 as RFC 4648 writes it, padded, from what programs write: also with white space, without
+ * padding, and in the alphabet for URLs. Null for any other text, and for one without bytes.
+ */
+export function asBase64(text: string): string | null {
+  const digits = isBase64(text) ? text : text.replaceAll(/[\t\n\f\r ]+/g, '');
+  const usual = /[-_]/.test(digits) ? digits.replaceAll('-', '+').replaceAll('_', '/') : digits;
+  return isBase64(usual) ? usual.padEnd(Math.ceil(usual.length / 4) * 4, '=') : null;
+}
+
 /** Whether the rest of a text is base64, of which all before it is. */
 function isTail(text: string, from: number): boolean {
   const rest = text.slice(from);

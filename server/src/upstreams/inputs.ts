@@ -1,5 +1,6 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
+import { dataIn, plainData } from '../lib/data-address.ts';
 import { eachOf, once, pieces } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { TooSlow } from './download.ts';
@@ -18,9 +19,10 @@ export class InputRefused extends Error {
 }
 
 /**
- * The job's input with each media value replaced by what `handOver` returns for it. A media value
- * is a text in a field named `url`, `urls`, `…_url` or `…_urls`, or any text that names a stored
- * file. Media in fields that the row does not know are left out, because they are not priced.
+ * The job's input with each media value replaced by what `handOver` returns for it. `handOver` gets
+ * `data:` addresses in their plain form. A media value is a text in a field named `url`, `urls`,
+ * `…_url` or `…_urls`, or any text that names a stored file. Media in fields that the row does not
+ * know are left out, because they are not priced.
  */
 export async function mapMedia(
   { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
@@ -29,7 +31,8 @@ export async function mapMedia(
   const isMedia = (value: string, field: string) =>
     value !== '' && (isMediaField(field) || Object.hasOwn(files, value));
   const walk = async (value: unknown, field: string, depth: number): Promise<unknown> => {
-    if (typeof value === 'string') return isMedia(value, field) ? handOver(value, field) : value;
+    if (typeof value === 'string')
+      return isMedia(value, field) ? handOver(plainData(value), field) : value;
     if (typeof value !== 'object' || value === null || depth > depthMax) return value;
     if (Array.isArray(value)) {
       const items: unknown[] = [];
@@ -73,7 +76,7 @@ export async function openMedia(
   { download }: Pick<UpstreamTools, 'download'>,
 ): Promise<InputFile> {
   if (Object.hasOwn(job.files, value)) return job.files[value]!;
-  if (/^data:/i.test(value)) return dataFile(value, field);
+  if (/^\s*data:/i.test(value)) return dataFile(value, field);
   if (!/^https?:/i.test(value))
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
   const fetched = <T>(work: Promise<T>): Promise<T> =>
@@ -109,14 +112,14 @@ async function* readThrough(
   }
 }
 
-/** The file inside a base64 `data:` address. */
+/** The file inside a `data:` address. */
 export function dataFile(value: string, field: string): InputFile {
-  const [, content_type, text] = /^data:([^;,]*);base64,([\s\S]*)$/i.exec(value) ?? [];
-  if (text === undefined)
-    throw new InputRefused(`${field} is a data address, so its data must be base64.`);
-  const bytes = Buffer.from(text, 'base64');
+  const data = dataIn(value);
+  if (data === null)
+    throw new InputRefused(`${field} is a data: address without data, or with invalid base64.`);
+  const bytes = Buffer.from(data.base64, 'base64');
   const open = async () => once(bytes);
-  return { content_type: content_type || 'application/octet-stream', size: bytes.length, open };
+  return { content_type: data.content_type, size: bytes.length, open };
 }
 
 function tooLarge(field: string, maxBytes: number): InputRefused {

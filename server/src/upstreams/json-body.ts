@@ -12,6 +12,8 @@ import { sentBytes, sized } from './inputs.ts';
 /** A multiple of 3 bytes, so that each piece of base64 goes on where the last one ended. */
 const readBytes = 48 * 1024;
 const textChars = 64 * 1024;
+/** With these digits the length of a mark is a multiple of 4, as that of base64. */
+const numberDigits = 6;
 /** Shorter texts are part of the JSON. */
 const longChars = 16 * 1024;
 
@@ -65,7 +67,8 @@ export class JsonBody {
   }
 
   #add(source: Source): string {
-    return `${this.#mark}${this.#sources.push(source) - 1}x`;
+    const number = String(this.#sources.push(source) - 1).padStart(numberDigits, '0');
+    return `${this.#mark}${number}x`;
   }
 
   /** The value as JSON, with all that its marks stand for. Its length is known in advance. */

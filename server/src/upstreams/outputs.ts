@@ -1,3 +1,4 @@
+import { dataIn } from '../lib/data-address.ts';
 import { objectOf } from '../lib/json.ts';
 import type { OutputMedia } from './upstream.ts';
 
@@ -86,9 +87,12 @@ function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
 }
 
 function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field'> | null {
-  const [, content_type, data] = /^data:([^;,]+);base64,([\s\S]*)$/i.exec(text) ?? [];
-  if (data !== undefined)
-    return { source: { bytes: Buffer.from(data, 'base64') }, content_type: content_type! };
+  const data = dataIn(text);
+  if (data !== null)
+    return {
+      source: { bytes: Buffer.from(data.base64, 'base64') },
+      content_type: data.content_type,
+    };
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
   // A bare link without a media file's extension is probably a web page, not an output.
   return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;

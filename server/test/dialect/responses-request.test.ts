@@ -443,7 +443,7 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'input[1].content[0].file_id',
   ],
   [
-    part({ type: 'input_file', file_url: 'data:text/html,x' }),
+    part({ type: 'input_file', file_url: 'data:text/html,' }),
     'bad_messages',
     'input[1].content[0].file_url',
   ],

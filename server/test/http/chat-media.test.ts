@@ -135,12 +135,12 @@ describe('is refused, with its place', () => {
     ],
     ['an address without a scheme', sound('//10.0.0.1/a.wav'), 'input_audio.data', /or base64/],
     ['a file at one', file({ file_data: '//10.0.0.1/a.pdf' }), 'file.file_data', /or base64/],
-    ['sound that is no base64', sound('UklG RGg='), 'input_audio.data', /or base64/],
+    ['sound that is no base64', sound('UklG.RGg='), 'input_audio.data', /or base64/],
     [
       'a data: address without data',
       picture('data:image/png;base64,'),
       'image_url.url',
-      /base64 data: address/,
+      /is a data: address without data/,
     ],
     [
       'a data: address that is no base64',

@@ -70,7 +70,7 @@ describe('an unusable input is rejected in words, and leaves nothing behind', ()
     ['an upscale beyond all bounds', 'upscale', { image_url: 'file_wide', scale: 8 }, /pixels/],
     ['a file nobody uploaded', 'edit', { image_url: 'file_nobodys' }, /file_id/],
     ['a path of this machine', 'edit', { image_url: 'file:///etc/passwd' }, /file_id/],
-    ['data that is no base64', 'edit', { image_url: 'data:image/png,abc' }, /base64/],
+    ['data that is no base64', 'edit', { image_url: 'data:image/png;base64,a' }, /base64/],
     [
       'an https address with no way to fetch it',
       'edit',

@@ -1,4 +1,4 @@
-import { isBase64 } from '../../lib/base64.ts';
+import { dataIn } from '../../lib/data-address.ts';
 import { ApiError } from '../errors.ts';
 import type { Why } from '../reasons.ts';
 import { parseFileId } from '../request/id.ts';
@@ -41,7 +41,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
   if (typeof value === 'string') {
     if (!isMedia || value === '') return;
     if (!noteMedia(value, path, found))
-      throw invalid(path, mediaForms, { reason: 'media_invalid' });
+      throw invalid(path, mediaRule(value), { reason: 'media_invalid' });
     if (isTooMuch(found))
       throw invalid('', tooMuch, { reason: 'media_too_many', limit: mediaInputsMax });
   } else if (Array.isArray(value)) {
@@ -74,18 +74,18 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
     found.urls.push({ path, url: value });
     return true;
   }
-  return isDataAddress(value) || sampleForm.test(value);
+  // An empty or broken data address would cost an upstream call that refuses it.
+  return dataIn(value) !== null || sampleForm.test(value);
 }
 
-/** An empty or broken data address would cost an upstream call that refuses it. */
-function isDataAddress(value: string): boolean {
-  const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(value)?.[0];
-  return head !== undefined && isBase64(value.slice(head.length));
+/** The rule that a value of a media field breaks, for error messages. */
+export function mediaRule(value: string): string {
+  return /^\s*data:/i.test(value)
+    ? 'is a data: address without data, or with invalid base64'
+    : mediaForms;
 }
 
-/** The allowed forms of a media field, for error messages. */
-export const mediaForms =
-  'must be a file_id of POST /files, a public http(s) address or a base64 data: address';
+const mediaForms = 'must be a file_id of POST /files, a public http(s) address or a data: address';
 
 /** A name as a segment of a JSON pointer (RFC 6901). */
 export function escaped(name: string): string {

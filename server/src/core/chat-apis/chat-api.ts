@@ -68,10 +68,4 @@ export function partsOf({ content }: Json, at: string): { part: Json; at: string
   return itemsOf(content).map((part, k) => ({ part: objectOf(part), at: `${at}.content[${k}]` }));
 }
 
-/** The media type and the base64 of a `data:` address; null for any other text. */
-export function dataIn(address: unknown): { media_type: string; data: string } | null {
-  const [, media_type, data] = /^data:([^;,]*)[^,]*;base64,(.*)$/is.exec(String(address)) ?? [];
-  return data === undefined ? null : { media_type: media_type!.toLowerCase(), data };
-}
-
 export const anyObject: Json = { type: 'object', properties: {} };

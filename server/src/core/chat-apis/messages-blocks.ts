@@ -1,3 +1,4 @@
+import { dataIn } from '../../lib/data-address.ts';
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { isFilled } from '../check.ts';
 import { badMessages } from '../chat/chat-messages.ts';
@@ -5,7 +6,7 @@ import { textOf } from '../chat/completion.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
 import { claudeFormat } from '../chat/reasoning-details.ts';
 import { toolInput } from '../chat/tool-input.ts';
-import { dataIn, partsOf } from './chat-api.ts';
+import { partsOf } from './chat-api.ts';
 
 /** Writes a message of a chat completion as content blocks of Anthropic's Messages. */
 
@@ -71,9 +72,14 @@ function textBlock(text: string, part: Json): Json[] {
 }
 
 function imageOf({ url }: Json): Json {
-  const data = dataIn(url);
+  const data = sourceIn(url);
   const source = data === null ? { type: 'url', url } : { type: 'base64', ...data };
   return { type: 'image', source };
+}
+
+function sourceIn(address: unknown): { media_type: string; data: string } | null {
+  const data = dataIn(String(address));
+  return data && { media_type: data.content_type, data: data.base64 };
 }
 
 function fileOf({ file_data, filename }: Json, at: string): Json {
@@ -87,7 +93,7 @@ function fileSource(file: unknown, at: string): Json {
   if (plain !== undefined)
     return { type: 'text', media_type: 'text/plain', data: String(file).slice(plain.length) };
   // Bare base64 counts as a PDF, as at other services.
-  const { media_type, data } = dataIn(file) ?? { media_type: 'application/pdf', data: file };
+  const { media_type, data } = sourceIn(file) ?? { media_type: 'application/pdf', data: file };
   if (media_type === 'application/pdf') return { type: 'base64', media_type, data };
   if (!media_type.startsWith('text/'))
     throw badMessages(at, `is a file of ${media_type}, and this model reads text and PDF`);

@@ -1,11 +1,11 @@
-import { isBase64 } from '../../lib/base64.ts';
+import { asBase64 } from '../../lib/base64.ts';
 import { badMessages } from './chat-messages.ts';
 import { parseFileId } from '../request/id.ts';
 import {
   isMediaField,
   isTooMuch,
-  mediaForms,
   mediaInputsMax,
+  mediaRule,
   noteMedia,
   sampleForm,
   type MediaInputs,
@@ -45,7 +45,7 @@ function visit(value: unknown, at: string, name: string, found: MediaInputs): vo
 
 function isReference(name: string, value: string): boolean {
   if (name === 'file_id' || isMediaField(name)) return true;
-  return mayBeBytes(name) && !isBase64(value);
+  return mayBeBytes(name) && asBase64(value) === null;
 }
 
 function mayBeBytes(name: string): boolean {
@@ -59,6 +59,7 @@ function note(value: string, at: string, name: string, found: MediaInputs): void
   // Samples work only in the queue, where the sandbox makes the file; a chat model would get just
   // the name.
   if (sampleForm.test(value) || !noteMedia(value, at, found)) {
-    throw badMessages(at, mayBeBytes(name) ? `${mediaForms}, or base64` : mediaForms);
+    const rule = mediaRule(value);
+    throw badMessages(at, mayBeBytes(name) ? `${rule}, or base64` : rule);
   }
 }

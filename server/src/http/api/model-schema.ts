@@ -154,9 +154,7 @@ export const ModelInput = named(
   openObject(
     {
       prompt: optional(text('A description of the wanted output.')),
-      image_url: optional(
-        text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
-      ),
+      image_url: optional(text('A `file_id`, a public http(s) address, or a `data:` address.')),
       video_url: optional(text('As `image_url`.')),
       audio_url: optional(text('As `image_url`.')),
       duration_seconds: optional(number('If missing, 5 seconds are reserved.')),

@@ -171,7 +171,7 @@ function besides(baseUrl: string, model: Model): string {
   const request = `${baseUrl}/requests/<REQUEST_ID>`;
   return `## Your own media as input
 
-Any field named url, urls, ..._url or ..._urls takes a public http(s) address, a base64 data:
+Any field named url, urls, ..._url or ..._urls takes a public http(s) address, a data:
 address, the file_id of an upload, or the url of one of your outputs. Upload with the true
 Content-Type. Uploads are kept 7 days. Models of the sandbox also take sandbox:photo, sandbox:film
 and sandbox:voice, so you can try them without a file.
@@ -273,7 +273,7 @@ streamed is always completed and kept: repeat the call with that key to get it, 
 charge. A repeated stream sends what came before it broke off, then an error; use a new key for a
 new reply.
 
-image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.
+image_url.url of a message takes a public http(s) address, a data: address or a file_id.
 
 To see what a call would reserve, send its body to /estimate:
 {"model_id":"${model.id}","input":{"messages":[...],"max_tokens":100}}

@@ -1,3 +1,5 @@
+import { asBase64 } from '../../lib/base64.ts';
+import { plainData } from '../../lib/data-address.ts';
 import { isObject, itemsOf } from '../../lib/json.ts';
 import { InputRefused, openMedia, sized } from '../inputs.ts';
 import { base64Length, type JsonBody } from '../json-body.ts';
@@ -50,8 +52,9 @@ export async function messagesForUpstream(
     const isAddress = /^https?:/i.test(value);
     // Bare base64 is passed on unchanged.
     const isBytes = of !== 'image' && !isAddress && !isOurs(value);
-    if (stored === null && (isBytes || /^data:/i.test(value) || (isAddress && !inline)))
-      return { value: mustBeRead(value) ? value : body.text(value), file: null };
+    const given = isBytes ? (asBase64(value) ?? plainData(value)) : plainData(value);
+    if (stored === null && (isBytes || given.startsWith('data:') || (isAddress && !inline)))
+      return { value: mustBeRead(given) ? given : body.text(given), file: null };
     const type = stored?.content_type ?? '';
     if (stored !== null && of === 'image' && !type.startsWith('image/'))
       throw new InputRefused(`${at} must be an image, and this file is ${type}.`);

@@ -1,3 +1,4 @@
+import { dataIn } from '../../lib/data-address.ts';
 import { objectOf } from '../../lib/json.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { fieldOf } from '../../lib/unknown.ts';
@@ -75,7 +76,7 @@ async function lightened(
   depth: number,
 ): Promise<unknown> {
   if (typeof value === 'string') {
-    if (value.length <= inlineMaxLength || !/^data:[^,]{0,200};base64,/i.test(value)) return value;
+    if (value.length <= inlineMaxLength || dataIn(value) === null) return value;
     return once(value, dataFile(value, field));
   }
   if (typeof value !== 'object' || value === null || depth > depthMax) return value;

@@ -1,7 +1,7 @@
-import { invalid, mediaForms } from '../../../core/catalog/media-input.ts';
+import { invalid, mediaRule } from '../../../core/catalog/media-input.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { fileId } from '../../../core/request/id.ts';
-import { isBase64 } from '../../../lib/base64.ts';
+import { dataIn } from '../../../lib/data-address.ts';
 import { newId } from '../../../lib/id.ts';
 import { isObject, type Json } from '../../../lib/json.ts';
 import { jsonMaxBytes } from '../../body.ts';
@@ -34,11 +34,10 @@ export function takeDataImages(body: Json): FormCall {
 
 /** Null for an image that is not a `data:` address. */
 function bytesIn(address: string, field: string): Buffer | null {
-  if (!/^data:/i.test(address)) return null;
-  const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(address)?.[0] ?? address;
-  const text = address.slice(head.length);
-  if (isBase64(text)) return Buffer.from(text, 'base64');
-  throw invalid(`/${field}`, mediaForms, { reason: 'media_invalid' });
+  if (!/^\s*data:/i.test(address)) return null;
+  const data = dataIn(address);
+  if (data !== null) return Buffer.from(data.base64, 'base64');
+  throw invalid(`/${field}`, mediaRule(address), { reason: 'media_invalid' });
 }
 
 /** The body after `change` of each text that names an image, also inside lists and objects. */

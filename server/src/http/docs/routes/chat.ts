@@ -62,7 +62,7 @@ const description = [
     'an `error` chunk whose `details.reason` is `first_call_broke_off`, and is not charged ' +
     'again; for a new reply use a new key.',
   'Parts of a message name media in the same ways as an input of the queue: `image_url.url` is a public http(s) ' +
-    "URL, a base64 `data:` URL or the `file_id` of one of the account's uploads; " +
+    "URL, a `data:` URL or the `file_id` of one of the account's uploads; " +
     '`file.file_id` is such a `file_id`. One call has at most 64 media, with at most 20 ' +
     'MiB of uploads in all. Models of outside services receive the bytes of the media. A signed ' +
     "link to one of the account's outputs counts as an upload.",

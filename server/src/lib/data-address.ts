@@ -1,0 +1,49 @@
+import { asBase64 } from './base64.ts';
+
+/** The type, and parameters, whose quoted values may contain commas. */
+const head = /^\s*data:([^;,"]*)((?:;(?:"[^"]*"|[^;,"])*)*),/i;
+const headMaxChars = 2_000;
+
+export interface DataAddress {
+  /** In lower case, without parameters. */
+  content_type: string;
+  /** Padded, without white space. */
+  base64: string;
+}
+
+/**
+ * Reads a `data:` address. Null for any other text, and if its data are empty or invalid. Besides
+ * RFC 2397 it takes what browsers take and programs write: base64 with white space, without
+ * padding, percent-encoded or for URLs, and `;base64` before other parameters.
+ */
+export function dataIn(address: string): DataAddress | null {
+  const [start, type = '', parameters = ''] = head.exec(address.slice(0, headMaxChars)) ?? [];
+  if (start === undefined) return null;
+  const isBase64 = parameters.split(';').some((each) => each.trim().toLowerCase() === 'base64');
+  const rest = address.slice(start.length);
+  const base64 = isBase64
+    ? asBase64(rest.includes('%') ? percentDecoded(rest).toString('latin1') : rest)
+    : percentDecoded(rest).toString('base64');
+  return base64 ? { content_type: typeOf(type), base64 } : null;
+}
+
+/** The address in the one form that every reader takes; any other text stays as it is. */
+export function plainData(text: string): string {
+  if (!/^\s*data:/i.test(text)) return text;
+  const data = dataIn(text);
+  return data === null ? text : `data:${data.content_type};base64,${data.base64}`;
+}
+
+function typeOf(text: string): string {
+  const type = text.trim().toLowerCase();
+  return /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/.test(type) ? type : 'application/octet-stream';
+}
+
+function percentDecoded(text: string): Buffer {
+  if (!text.includes('%')) return Buffer.from(text);
+  const bytes = Buffer.from(text).toString('latin1');
+  const decoded = bytes.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return Buffer.from(decoded, 'latin1');
+}
