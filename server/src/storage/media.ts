@@ -1,8 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
 import { isKnownType, usualType } from '../core/request/content-type.ts';
-import { plainText } from './plain-text.ts';
-
-export { measure, Unmeasurable, type Measures } from './measure.ts';
+import { isControl, plainText } from './plain-text.ts';
 
 /** Types that share a container; the first bytes do not show whether it contains video. */
 const containers: Record<string, string> = {
@@ -32,6 +30,17 @@ export async function sniff(head: Uint8Array): Promise<string | null> {
   return markupType(Buffer.from(head).toString('utf8')) ?? 'text/plain';
 }
 
+/** Names the type of bytes for which `sniff` gave null, in words for a refusal. */
+export async function describe(head: Uint8Array): Promise<string> {
+  if (head.length === 0) return 'empty';
+  const magic = await magicType(head);
+  if (magic !== null) return magic;
+  const [first, second] = head;
+  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  if (isWide) return 'text in UTF-16';
+  return head.some(isControl) ? 'of no known type' : 'text that is not in UTF-8';
+}
+
 /**
  * Whether a `Content-Type` header is a correct name for what `sniff` found. Parameters are ignored.
  */
@@ -44,11 +53,37 @@ export function agrees(declared: string, sniffed: string): boolean {
 
 async function magicType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);
-  if (found) return usualType(found.mime);
+  const type = found ? usualType(found.mime) : null;
+  if (type === 'image/bmp' && !isBitmap(head)) return null;
+  if (type !== null) return stillType(Buffer.from(head)) ?? type;
+  // The directory of a TIFF may be at its end.
+  const start = Buffer.from(head).toString('latin1', 0, 4);
+  if (/^(?:II[*+]\0|MM\0[*+])/.test(start)) return 'image/tiff';
   // An MP3's ID3 tag may be longer than the head, for example with a cover image.
   const [i, d, three, version = 0] = head;
   const tagged = i === 0x49 && d === 0x44 && three === 0x33 && version >= 2 && version <= 4;
   return tagged ? 'audio/mpeg' : null;
+}
+
+/** Sizes of a BMP's second header. A text may begin with BM too. */
+const bitmapHeaders = new Set([12, 40, 52, 56, 64, 108, 124]);
+
+function isBitmap(head: Uint8Array): boolean {
+  return head.length >= 26 && bitmapHeaders.has(Buffer.from(head).readUInt32LE(14));
+}
+
+/**
+ * The type of a still picture in an ISO container, by all its brands: the first one may be general,
+ * such as `mif1`. If the brands name both codecs, or none, the picture's own codec decides.
+ */
+function stillType(head: Buffer): 'image/avif' | 'image/heic' | null {
+  if (head.length < 16 || head.toString('latin1', 4, 8) !== 'ftyp') return null;
+  const brands = head.toString('latin1', 8, head.readUInt32BE(0)).match(/.{4}/gs);
+  const has = (pattern: RegExp) => brands?.some((brand) => pattern.test(brand)) === true;
+  const [isAvif, isHeic] = [has(/^avi[fs]$/), has(/^he[iv][cmsx]$/)];
+  if (isAvif !== isHeic) return isAvif ? 'image/avif' : 'image/heic';
+  if (!isAvif && !has(/^(?:mif|msf)[12]$/)) return null;
+  return head.includes('av1C') ? 'image/avif' : 'image/heic';
 }
 
 /**

@@ -26,6 +26,6 @@ export function plainText(): TextCheck {
   };
 }
 
-function isControl(byte: number): boolean {
+export function isControl(byte: number): boolean {
   return (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f;
 }

@@ -1,5 +1,5 @@
 import type { Model } from '../core/catalog/catalog.ts';
-import { extensionOf } from '../core/request/content-type.ts';
+import { extensionOf, kindOf, typeName, typeNames } from '../core/request/content-type.ts';
 import { deliveredQuantity, isDelivered } from '../core/price/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
 import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
@@ -14,7 +14,9 @@ import { FetchError } from '../lib/outbound/fetch.ts';
 import { isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
 import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
+import { inspect } from '../storage/inspect.ts';
+import { describe, sniff, sniffBytes } from '../storage/media.ts';
+import { Damaged } from '../storage/picture.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { Result } from '../upstreams/upstream.ts';
 import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
@@ -242,24 +244,19 @@ async function keep(
 ): Promise<Output> {
   const maxBytes = deps.settings.outputMaxBytes;
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
-  const content_type = await sniff(head);
-  if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
+  const refusal = await refusalOf(head);
+  if (refusal !== null) {
     // Closes the source; otherwise its connection would stay open.
     await stream[Symbol.asyncIterator]().return?.();
-    throw new UnusableOutput(
-      'output_unusable',
-      'The model returned a file that is not an image, video or audio.',
-      'not_media',
-    );
+    throw refusal;
   }
   const storage_key = outputKey(row, index);
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes, signal });
   const local = await deps.storage.asPath(storage_key);
   if (local === null) throw new Error(`output ${storage_key} vanished`);
   try {
-    const measured = await measure(local.path, content_type);
+    const { content_type, ...measured } = await inspect(local.path);
     const { width = null, height = null, duration_seconds = null } = measured;
-    const file_name = `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`;
     return {
       index,
       field: storableText(media.field),
@@ -270,11 +267,24 @@ async function keep(
       width,
       height,
       duration_seconds,
-      file_name,
+      file_name: `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`,
     };
   } finally {
     await local.done();
   }
+}
+
+const isKept = (content_type: string) => kindOf(content_type) !== null;
+
+/** Null if a file with these first bytes may be kept. */
+async function refusalOf(head: Uint8Array): Promise<UnusableOutput | null> {
+  const type = await sniff(head);
+  if (type !== null && isKept(type)) return null;
+  const found = type === null ? await describe(head) : typeName(type);
+  const message =
+    'The model returned a file that is not an image, video or audio of a type that is kept, ' +
+    `but ${found}. Kept are ${typeNames(isKept)}.`;
+  return new UnusableOutput('output_unusable', message, 'not_media');
 }
 
 async function bytesOf(
@@ -300,7 +310,7 @@ function asUnusable(error: unknown): UnusableOutput | null {
   const isTooLarge =
     error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
   if (isTooLarge) return tooLarge();
-  if (error instanceof Unmeasurable) {
+  if (error instanceof Damaged) {
     const message = 'The model returned a damaged file.';
     return new UnusableOutput('output_unusable', message, 'damaged');
   }

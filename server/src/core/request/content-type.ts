@@ -1,27 +1,39 @@
-/** Media types and their file extensions. Pure. */
+/** Media types, their names and file extensions. Pure. */
 
-/** Every type that `sniff` can return, with its file extension. */
-const endings: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'image/gif': 'gif',
-  'image/avif': 'avif',
-  'image/heic': 'heic',
-  'image/svg+xml': 'svg',
-  'video/mp4': 'mp4',
-  'video/quicktime': 'mov',
-  'video/webm': 'webm',
-  'video/x-matroska': 'mkv',
-  'audio/mpeg': 'mp3',
-  'audio/wav': 'wav',
-  'audio/ogg': 'ogg',
-  'audio/flac': 'flac',
-  'audio/mp4': 'm4a',
-  'audio/aac': 'aac',
-  'application/pdf': 'pdf',
-  'text/plain': 'txt',
-  'text/html': 'html',
+interface MediaType {
+  ending: string;
+  /** As people call it. */
+  name: string;
+}
+
+const type = (ending: string, name = ending.toUpperCase()): MediaType => ({ ending, name });
+
+/** Every type that is taken. */
+const types: Record<string, MediaType> = {
+  'image/png': type('png'),
+  'image/jpeg': type('jpg', 'JPEG'),
+  'image/webp': type('webp', 'WebP'),
+  'image/gif': type('gif'),
+  'image/avif': type('avif'),
+  'image/heic': type('heic'),
+  'image/tiff': type('tif', 'TIFF'),
+  'image/bmp': type('bmp'),
+  'image/svg+xml': type('svg'),
+  'video/mp4': type('mp4'),
+  'video/quicktime': type('mov'),
+  'video/webm': type('webm', 'WebM'),
+  'video/x-matroska': type('mkv'),
+  'audio/mpeg': type('mp3'),
+  'audio/wav': type('wav'),
+  'audio/ogg': type('ogg'),
+  'audio/flac': type('flac'),
+  'audio/mp4': type('m4a'),
+  'audio/aac': type('aac'),
+  'audio/webm': type('webm', 'WebM audio'),
+  'audio/x-matroska': type('mka'),
+  'application/pdf': type('pdf'),
+  'text/plain': type('txt', 'plain text'),
+  'text/html': type('html'),
 };
 
 /** Other names for these types. */
@@ -33,9 +45,14 @@ const aliases: Record<string, string> = {
   'image/heif': 'image/heic',
   'image/heic-sequence': 'image/heic',
   'image/heif-sequence': 'image/heic',
+  'image/tif': 'image/tiff',
+  'image/x-tiff': 'image/tiff',
+  'image/x-bmp': 'image/bmp',
+  'image/x-ms-bmp': 'image/bmp',
   'image/svg': 'image/svg+xml',
   'video/x-m4v': 'video/mp4',
   'video/matroska': 'video/x-matroska',
+  'audio/matroska': 'audio/x-matroska',
   'audio/mp3': 'audio/mpeg',
   'audio/x-mp3': 'audio/mpeg',
   'audio/mpeg3': 'audio/mpeg',
@@ -63,11 +80,30 @@ export function usualType(content_type: string): string {
 }
 
 export function isKnownType(name: string): boolean {
-  return Object.hasOwn(endings, name);
+  return Object.hasOwn(types, name);
 }
 
 /** The file extension without the dot; `bin` for an unknown type. */
 export function extensionOf(content_type: string): string {
   const name = usualType(content_type);
-  return isKnownType(name) ? endings[name]! : 'bin';
+  return isKnownType(name) ? types[name]!.ending : 'bin';
+}
+
+/** The name for people, such as `JPEG`; an unknown type is named by itself. */
+export function typeName(content_type: string): string {
+  const name = usualType(content_type);
+  return isKnownType(name) ? types[name]!.name : name;
+}
+
+/** The names of all types for which `takes` is true, as a list in words. */
+export function typeNames(takes: (content_type: string) => boolean): string {
+  return Object.keys(types).filter(takes).map(typeName).join(', ');
+}
+
+/** A kind of media, which is what a row sells. */
+export type MediaKind = 'image' | 'video' | 'audio';
+
+export function kindOf(content_type: string): MediaKind | null {
+  const [kind] = content_type.split('/', 1);
+  return kind === 'image' || kind === 'video' || kind === 'audio' ? kind : null;
 }

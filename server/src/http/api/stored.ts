@@ -43,7 +43,7 @@ interface PresentedLink {
 
 /** Types that browsers show in the page; all others are only downloaded. */
 const inline =
-  /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
+  /^(image\/(png|jpeg|webp|gif|avif|bmp)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
 
 /** Returns null if the signature allows the download, otherwise the account of the key. */
 export async function holder(

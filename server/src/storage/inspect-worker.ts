@@ -4,7 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import * as mediabunny from 'mediabunny';
-import type { Answer, Measures, Task } from './measure.ts';
+import type { Answer, Task, Tracks } from './inspect.ts';
 
 /**
  * The formats that the parser may try for each detected type; fewer formats leave less to attack.
@@ -35,31 +35,50 @@ parentPort?.on('message', (task: Task) => {
 
 async function answer(task: Task): Promise<Answer> {
   try {
-    return { measures: await measureTracks(task) };
+    return { tracks: await readTracks(task) };
   } catch (error) {
     const fault = error instanceof Error && 'syscall' in error;
     return { error: error instanceof Error ? error.message : String(error), fault };
   }
 }
 
-async function measureTracks({ path, content_type }: Task): Promise<Measures> {
+async function readTracks({ path, content_type }: Task): Promise<Tracks> {
   const source = new mediabunny.FilePathSource(path, { handleUnhandledError: () => {} });
   const input = new mediabunny.Input({ formats: formats[content_type] ?? [], source });
   try {
     const video = await input.getPrimaryVideoTrack();
     const audio = await input.getPrimaryAudioTrack();
     if (!video && !audio) throw new Error('no track in it');
-    const first = Math.max(0, await input.getFirstTimestamp());
-    const duration_seconds = (await input.computeDuration()) - first;
-    if (!(duration_seconds > 0 && duration_seconds < maxDurationSeconds)) {
-      throw new Error(`a duration of ${duration_seconds} s`);
-    }
-    if (!video) return { duration_seconds };
+    if (audio) await demandEnd(audio);
+    // The length of a film is that of its pictures; its sound may be longer.
+    const duration_seconds = await secondsOf((video ?? audio)!);
+    if (content_type === 'audio/flac') await demandAll(audio, duration_seconds);
+    if (!video) return { kind: 'audio', duration_seconds };
+    await demandEnd(video);
     const width = await video.getDisplayWidth();
     const height = await video.getDisplayHeight();
     if (!(width > 0 && height > 0)) throw new Error(`an image of ${width} × ${height}`);
-    return { width, height, duration_seconds };
+    return { kind: 'video', width, height, duration_seconds };
   } finally {
     input.dispose();
   }
+}
+
+async function secondsOf(track: mediabunny.InputTrack): Promise<number> {
+  const first = Math.max(0, await track.getFirstTimestamp());
+  const seconds = (await track.computeDuration()) - first;
+  if (seconds > 0 && seconds < maxDurationSeconds) return seconds;
+  throw new Error(`a duration of ${seconds} s`);
+}
+
+/** Reads the last packet, because a file's index may be whole while its data is missing. */
+async function demandEnd(track: mediabunny.InputTrack): Promise<void> {
+  const last = await new mediabunny.EncodedPacketSink(track).getPacket(Infinity);
+  if (!last || last.data.byteLength === 0) throw new Error('its last packet is missing');
+}
+
+/** A FLAC file states its length at its beginning. */
+async function demandAll(track: mediabunny.InputTrack | null, seconds: number): Promise<void> {
+  const stated = (await track?.getDurationFromMetadata()) ?? 0;
+  if (stated - seconds > 0.05) throw new Error(`${seconds} s of ${stated} s`);
 }

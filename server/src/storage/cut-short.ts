@@ -1,0 +1,235 @@
+import { open, type FileHandle } from 'node:fs/promises';
+
+/**
+ * Whether a file is shorter than its own headers say, as after a broken transfer. Containers are
+ * walked, nothing is decoded. Formats that state no lengths count as complete.
+ */
+export async function isCutShort(
+  path: string,
+  contentType: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const walk = walks[contentType];
+  if (!walk) return false;
+  const handle = await open(path);
+  try {
+    const { size } = await handle.stat();
+    return await walk(reader(handle, signal), size);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads bytes at a position; fewer at the end of the file. */
+type Read = (position: number, count: number) => Promise<Buffer>;
+type Walk = (read: Read, size: number) => Promise<boolean>;
+
+const walks: Record<string, Walk> = {
+  'image/png': (read, size) => unitsEndEarly(read, size, { start: 8, unit: pngChunk, ends: true }),
+  'image/avif': boxesEndEarly,
+  'image/heic': boxesEndEarly,
+  'image/webp': pictureEndsEarly,
+  'image/gif': gifEndsEarly,
+  'image/bmp': bitmapEndsEarly,
+  'image/svg+xml': drawingEndsEarly,
+  'video/mp4': boxesEndEarly,
+  'video/quicktime': boxesEndEarly,
+  'audio/mp4': boxesEndEarly,
+  'video/webm': elementsEndEarly,
+  'video/x-matroska': elementsEndEarly,
+  'audio/webm': elementsEndEarly,
+  'audio/x-matroska': elementsEndEarly,
+  'audio/wav': (read, size) => unitsEndEarly(read, size, { start: 12, unit: waveChunk }),
+  'audio/ogg': (read, size) => unitsEndEarly(read, size, { start: 0, unit: oggPage }),
+  'audio/aac': async (read, size) =>
+    unitsEndEarly(read, size, { start: await tagLength(read), unit: aacFrame }),
+  'audio/mpeg': mp3EndsEarly,
+};
+
+/**
+ * More units than any real file has. A file with more, made to keep us busy, is left to later
+ * checks.
+ */
+const maxUnits = 2_000_000;
+const windowBytes = 64 * 1024;
+
+/** Reads through a window, because units may be few bytes long. */
+function reader(handle: FileHandle, signal: AbortSignal): Read {
+  let start = 0;
+  let window = Buffer.alloc(0);
+  return async (position, count) => {
+    if (position < start || position + count > start + window.length) {
+      signal.throwIfAborted();
+      const buffer = Buffer.alloc(Math.max(count, windowBytes));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+      start = position;
+      window = buffer.subarray(0, bytesRead);
+    }
+    return window.subarray(position - start, position - start + count);
+  };
+}
+
+/**
+ * The length of the unit that begins with `head`, which has up to 320 bytes; null if no more units
+ * follow.
+ */
+type Unit = (head: Buffer, left: number) => number | null;
+
+/** `ends`: the last unit is marked, so a file without it is cut short. */
+async function unitsEndEarly(
+  read: Read,
+  size: number,
+  { start, unit, ends = false }: { start: number; unit: Unit; ends?: boolean },
+): Promise<boolean> {
+  let position = start;
+  for (let count = 0; count < maxUnits; count += 1) {
+    const head = await read(position, 320);
+    // Players skip a few bytes after the last unit.
+    if (head.length < 8) return ends;
+    const length = unit(head, size - position);
+    if (length === null) return false;
+    position += length;
+    if (position > size) return true;
+  }
+  return false;
+}
+
+function pngChunk(head: Buffer): number | null {
+  return named(head, 4, 'IEND') ? null : head.readUInt32BE(0) + 12;
+}
+
+function boxesEndEarly(read: Read, size: number): Promise<boolean> {
+  return unitsEndEarly(read, size, { start: 0, unit: isoBox });
+}
+
+function isoBox(head: Buffer, left: number): number | null {
+  const length = head.readUInt32BE(0);
+  if (length === 0) return left;
+  if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
+  // Otherwise these are trailing bytes, which players ignore too.
+  return length >= 8 && /^[ -~\xa9]{4}$/.test(head.toString('latin1', 4, 8)) ? length : null;
+}
+
+/** Programs that write into a pipe do not know the length, and state one near a maximum, or 0. */
+const unknownLength = 0x7fff0000;
+
+function waveChunk(head: Buffer, left: number): number | null {
+  const length = head.readUInt32LE(4);
+  const isSound = named(head, 0, 'data');
+  if (isSound && (length === 0 || length >= unknownLength)) return null;
+  // The byte that makes the length even may be missing at the end.
+  return 8 + length === left ? left : 8 + length + (length % 2);
+}
+
+function oggPage(head: Buffer): number | null {
+  if (!named(head, 0, 'OggS')) return null;
+  const segments = head[26] ?? 0;
+  if (head.length < 27 + segments) return Infinity;
+  const lengths = head.subarray(27, 27 + segments);
+  return 27 + segments + lengths.reduce((sum, length) => sum + length, 0);
+}
+
+function aacFrame(head: Buffer): number | null {
+  if (head.readUInt16BE(0) >> 4 !== 0xfff) return null;
+  const length = (head.readUInt32BE(2) >> 5) & 0x1fff;
+  return length < 7 ? null : length;
+}
+
+/** Length of the ID3 tag before a sound; 0 if there is none. */
+async function tagLength(read: Read): Promise<number> {
+  const head = await read(0, 10);
+  if (!named(head, 0, 'ID3') || head.length < 10) return 0;
+  return head.subarray(6).reduce((sum, byte) => (sum << 7) | (byte & 0x7f), 0) + 10;
+}
+
+/** The first frame of most MP3 files states how many bytes there are. */
+async function mp3EndsEarly(read: Read, size: number): Promise<boolean> {
+  const start = await tagLength(read);
+  if (start > size) return true;
+  const frame = await read(start, 200);
+  const at = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
+  if (at === -1 || at + 16 > frame.length) return false;
+  const flags = frame.readUInt32BE(at + 4);
+  const bytes = frame.readUInt32BE(at + (flags & 1 ? 12 : 8));
+  return (flags & 2) !== 0 && start + bytes > size;
+}
+
+async function gifEndsEarly(read: Read): Promise<boolean> {
+  const table = (flags = 0) => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);
+  let at = 13 + table((await read(10, 1))[0]);
+  for (let count = 0; count < maxUnits; count += 1) {
+    const head = await read(at, 10);
+    const [kind] = head;
+    // A file whose last picture is whole may lack the mark of its end.
+    if (kind !== 0x21 && kind !== 0x2c) return false;
+    at += kind === 0x21 ? 2 : 11 + table(head[9]);
+    for (let length: number | undefined = 1; length !== 0; count += 1) {
+      [length] = await read(at, 1);
+      if (length === undefined) return true;
+      at += 1 + length;
+    }
+  }
+  return false;
+}
+
+async function bitmapEndsEarly(read: Read, size: number): Promise<boolean> {
+  const head = await read(0, 54);
+  if (head.length < 26) return true;
+  const start = head.readUInt32LE(10);
+  const isOld = head.readUInt32LE(14) === 12;
+  if (isOld || head.length < 54) return start >= size;
+  const [width, height, bits] = [head.readInt32LE(18), head.readInt32LE(22), head.readUInt16LE(28)];
+  const isPacked = ![0, 3, 6].includes(head.readUInt32LE(30));
+  const rowBytes = Math.ceil((width * bits) / 32) * 4;
+  return start + (isPacked ? head.readUInt32LE(34) : rowBytes * Math.abs(height)) > size;
+}
+
+/** The first length of a WebP is that of the whole file. */
+async function pictureEndsEarly(read: Read, size: number): Promise<boolean> {
+  const head = await read(0, 12);
+  return head.length < 12 || head.readUInt32LE(4) + 8 > size;
+}
+
+/** Only comments and white space may follow the end of a drawing. */
+async function drawingEndsEarly(read: Read, size: number): Promise<boolean> {
+  const tailBytes = 16 * 1024;
+  let tail = (await read(Math.max(0, size - tailBytes), tailBytes)).toString('utf8').trimEnd();
+  while (tail.endsWith('-->')) tail = tail.slice(0, tail.lastIndexOf('<!--')).trimEnd();
+  return !/<(?:\/(?:[\w.-]+:)?svg\s*|(?:[\w.-]+:)?svg\b[^<>]*\/)>$/i.test(tail);
+}
+
+const segmentId = 0x18538067;
+const clusterId = 0x1f43b675;
+
+/** Walks a Matroska file, also into parts of unknown length, as in a recording. */
+async function elementsEndEarly(read: Read, size: number): Promise<boolean> {
+  let position = 0;
+  for (let count = 0; count < maxUnits && position < size; count += 1) {
+    const found = element(await read(position, 16));
+    if (!found) return position + 12 > size;
+    const { id, start, length } = found;
+    if (id === segmentId && length !== null && position + start + length > size) return true;
+    const isOpened = id === segmentId || (id === clusterId && length === null);
+    if (!isOpened && length === null) return false;
+    position += start + (isOpened ? 0 : length!);
+    if (position > size) return true;
+  }
+  return false;
+}
+
+/** One EBML element: where its content starts, and its length, or null if that is unknown. */
+function element(head: Buffer): { id: number; start: number; length: number | null } | null {
+  const idBytes = Math.clz32(head[0] ?? 0) - 23;
+  const first = head[idBytes] ?? 0;
+  const lengthBytes = Math.clz32(first) - 23;
+  const start = idBytes + lengthBytes;
+  if (idBytes > 4 || lengthBytes > 8 || start > head.length) return null;
+  let length = BigInt(first) & ((1n << BigInt(8 - lengthBytes)) - 1n);
+  for (let i = idBytes + 1; i < start; i += 1) length = (length << 8n) | BigInt(head[i] ?? 0);
+  const isOpen = length === (1n << BigInt(7 * lengthBytes)) - 1n;
+  return { id: head.readUIntBE(0, idBytes), start, length: isOpen ? null : Number(length) };
+}
+
+function named(head: Buffer, at: number, name: string): boolean {
+  return head.toString('latin1', at, at + name.length) === name;
+}

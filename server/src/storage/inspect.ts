@@ -1,0 +1,169 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { kindOf } from '../core/request/content-type.ts';
+import { Threads, ThreadTimeout } from '../lib/threads.ts';
+import { isCutShort } from './cut-short.ts';
+import { hasCode } from './intake.ts';
+import { sniff, sniffBytes } from './media.ts';
+import { assertDecodes, Damaged, maxPixels, pictureSize, type Measures } from './picture.ts';
+import { plainText } from './plain-text.ts';
+
+/** A file as its bytes tell it. */
+export interface Inspected extends Measures {
+  /** A container with only sound is `audio/…`. */
+  content_type: string;
+}
+
+/** The file is of no type that is taken. */
+export class NotMedia extends Error {
+  constructor() {
+    super('of no type that is taken');
+    this.name = 'NotMedia';
+  }
+}
+
+/** A thread's task. In its answer, `fault` means a failure of the machine, not of the file. */
+export interface Task {
+  path: string;
+  content_type: string;
+}
+export type Answer = { tracks: Tracks } | { error: string; fault: boolean };
+export type Tracks = Measures & { kind: 'video' | 'audio' };
+
+const headBytes = 256 * 1024;
+
+/**
+ * Audio and video are parsed in these threads, because a hostile file can keep a parser busy for
+ * ever or make it fill the memory.
+ */
+const threads = new Threads<Task, Answer>(new URL('./inspect-worker.ts', import.meta.url), {
+  size: 2,
+  memoryMb: 256,
+});
+
+/**
+ * Tells what a file is: its type, its kind by its tracks, its size, and whether it is whole.
+ * Containers are walked and pictures decoded to their end; films are not decoded. Plain text is
+ * read to the end, because its head says nothing about the remaining bytes.
+ *
+ * Throws `NotMedia` or `Damaged` if the file is at fault or takes longer than `limitMs`, not
+ * counting the wait for a free thread; throws the system's error if the machine is at fault.
+ */
+export async function inspect(
+  path: string,
+  { limitMs = 10_000 }: { limitMs?: number } = {},
+): Promise<Inspected> {
+  const type = await sniff(await headOf(path, sniffBytes));
+  if (type === null) throw new NotMedia();
+  try {
+    const signal = AbortSignal.timeout(limitMs);
+    const found = await measured(path, type, signal, limitMs);
+    if (await untilAborted(isCutShort(path, found.content_type, signal), signal))
+      throw new Damaged('cut short');
+    // Not within `limitMs`, because pictures take turns.
+    if (kindOf(type) === 'image') await assertDecodes(path, type);
+    return inPixels(found);
+  } catch (error) {
+    throw judged(error);
+  }
+}
+
+/** The types whose first bytes do not show whether they contain pictures. */
+const soundOnly: Record<string, string> = {
+  'video/mp4': 'audio/mp4',
+  'video/quicktime': 'audio/mp4',
+  'video/webm': 'audio/webm',
+  'video/x-matroska': 'audio/x-matroska',
+};
+
+async function measured(
+  path: string,
+  content_type: string,
+  signal: AbortSignal,
+  limitMs: number,
+): Promise<Inspected> {
+  const sniffed = kindOf(content_type);
+  if (sniffed !== 'video' && sniffed !== 'audio') {
+    const measures = await untilAborted(measureStill(path, content_type, signal), signal);
+    return { content_type, ...measures };
+  }
+  const { kind, ...measures } = await inThread({ path, content_type }, limitMs);
+  if (kind === sniffed) return { content_type, ...measures };
+  const type = kind === 'audio' ? soundOnly[content_type] : 'video/mp4';
+  return { content_type: type ?? content_type, ...measures };
+}
+
+/**
+ * Rounds to whole pixels, because vector images may have fractions; refuses absurd sizes, because a
+ * header can claim anything.
+ */
+function inPixels({ width, height, ...rest }: Inspected): Inspected {
+  if (width === undefined || height === undefined) return rest;
+  if (Math.max(width, height) > maxPixels) throw new Damaged(`${width} × ${height} pixels`);
+  const pixels = (side: number) => Math.max(1, Math.round(side));
+  return { ...rest, width: pixels(width), height: pixels(height) };
+}
+
+async function measureStill(
+  path: string,
+  content_type: string,
+  signal: AbortSignal,
+): Promise<Measures> {
+  if (kindOf(content_type) === 'image')
+    return pictureSize(path, content_type, await headOf(path, headBytes));
+  if (content_type.startsWith('text/')) await readText(path, signal);
+  return {};
+}
+
+/**
+ * Turns an error that the file caused into `Damaged`. Failures of the machine stay as they
+ * are, because they must not make a good file unusable.
+ */
+function judged(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Damaged) return error;
+  const ofFile =
+    error instanceof ThreadTimeout ||
+    error.name === 'TimeoutError' ||
+    hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY') ||
+    error instanceof RangeError ||
+    !('code' in error);
+  const reason = error.message.split('\n', 1)[0] ?? '';
+  return ofFile ? new Damaged(reason, { cause: error }) : error;
+}
+
+async function readText(path: string, signal: AbortSignal): Promise<void> {
+  const text = plainText();
+  for await (const chunk of createReadStream(path, { signal })) {
+    if (!text.takes(chunk)) throw new Damaged('not plain text');
+  }
+  if (!text.ends()) throw new Damaged('not plain text');
+}
+
+async function inThread(task: Task, limitMs: number): Promise<Tracks> {
+  const answer = await threads.run(task, limitMs);
+  if ('tracks' in answer) return answer.tracks;
+  throw answer.fault ? new Error(answer.error) : new Damaged(answer.error);
+}
+
+/** Abandons the work when time is up. Its late error, if any, is ignored. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function headOf(path: string, count: number): Promise<Buffer> {
+  const handle = await open(path);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(count), 0, count, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { inspect, NotMedia } from '../../src/storage/inspect.ts';
+import { describe as words, sniffBytes } from '../../src/storage/media.ts';
+import { Damaged } from '../../src/storage/picture.ts';
+
+/** Files of programs other than ours and our packages are told by their bytes. */
+
+const files = join(import.meta.dirname, '../fixtures/media');
+const fileOf = (name: string) => readFile(join(files, name));
+let folder: string;
+before(async () => void (folder = await mkdtemp(join(tmpdir(), 'farebox-inspect-'))));
+after(() => rm(folder, { recursive: true }));
+
+async function told(bytes: Uint8Array, limitMs?: number): Promise<string> {
+  const path = join(folder, 'file');
+  await writeFile(path, bytes);
+  const { content_type, width, height, duration_seconds } = await inspect(
+    path,
+    limitMs ? { limitMs } : {},
+  );
+  const size = width === undefined ? [] : [`${width}x${height}`];
+  const length = duration_seconds === undefined ? [] : [`${Number(duration_seconds.toFixed(2))} s`];
+  return [content_type, ...size, ...length].join(' ');
+}
+
+const whole: Record<string, string> = {
+  'film.mp4': 'video/mp4 64x48 2 s',
+  'fragments.mp4': 'video/mp4 64x48 2 s',
+  'film.mov': 'video/quicktime 64x48 2 s',
+  'film.mkv': 'video/x-matroska 64x48 2 s',
+  'film.webm': 'video/webm 64x48 2 s',
+  'live.webm': 'video/webm 64x48 2 s',
+  'rotated.mp4': 'video/mp4 48x64 2 s',
+  'long-sound.mp4': 'video/mp4 64x48 1 s',
+  'long-sound.webm': 'video/webm 64x48 1 s',
+  'sound.mp4': 'audio/mp4 2 s',
+  'sound.mov': 'audio/mp4 2 s',
+  'sound.m4a': 'audio/mp4 2 s',
+  'sound.webm': 'audio/webm 2.02 s',
+  'sound.mkv': 'audio/x-matroska 2.02 s',
+  'sound.wav': 'audio/wav 0.5 s',
+  'streamed.wav': 'audio/wav 0.5 s',
+  'sound.flac': 'audio/flac 0.6 s',
+  'sound.mp3': 'audio/mpeg 1.15 s',
+  'sound.ogg': 'audio/ogg 1 s',
+  'sound.aac': 'audio/aac 1.15 s',
+  'photo.png': 'image/png 96x64',
+  'interlaced.png': 'image/png 96x64',
+  'moving.png': 'image/png 64x48',
+  'photo.jpg': 'image/jpeg 96x64',
+  'progressive.jpg': 'image/jpeg 240x160',
+  'turned.jpg': 'image/jpeg 64x96',
+  'photo.webp': 'image/webp 96x64',
+  'moving.webp': 'image/webp 64x48',
+  'photo.gif': 'image/gif 96x64',
+  'moving.gif': 'image/gif 64x48',
+  'photo.avif': 'image/avif 96x64',
+  'general.avif': 'image/avif 96x64',
+  'photo.heic': 'image/heic 96x64',
+  'lzw.tif': 'image/tiff 96x64',
+  'turned.tif': 'image/tiff 64x96',
+  'photo.bmp': 'image/bmp 32x20',
+};
+
+describe('inspect', () => {
+  for (const [name, expected] of Object.entries(whole))
+    test(`${name} is ${expected}`, async () =>
+      assert.equal(await told(await fileOf(name)), expected));
+
+  test('bytes behind the end of a picture change nothing', async () => {
+    for (const name of ['photo.jpg', 'photo.png', 'photo.webp', 'moving.gif', 'photo.avif']) {
+      const longer = Buffer.concat([await fileOf(name), Buffer.alloc(500, 7)]);
+      assert.equal(await told(longer), whole[name], name);
+    }
+  });
+
+  test('a file that is cut short is damaged, wherever the cut is', async () => {
+    // A recording that states no length shows no cut.
+    for (const name of Object.keys(whole).filter((each) => each !== 'streamed.wav')) {
+      const bytes = await fileOf(name);
+      for (const share of [0.5, 0.8, 0.9]) {
+        const cut = told(bytes.subarray(0, bytes.length * share), 3000);
+        await assert.rejects(cut, Damaged, `${name} at ${share}`);
+      }
+    }
+  });
+
+  test('pictures whose data is broken in the middle are damaged', async () => {
+    for (const name of ['photo.png', 'interlaced.png', 'photo.avif', 'lzw.tif']) {
+      const bytes = await fileOf(name);
+      bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
+      await assert.rejects(told(bytes), Damaged, name);
+    }
+  });
+
+  test('a drawing is whole if its root is closed', async () => {
+    const open = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="2"><path d="M0 0"/>';
+    const ends = ['</svg>', '</svg >\n', '</svg><!-- a --> <!-- </b> -->'];
+    for (const end of ends) assert.equal(await told(Buffer.from(open + end)), 'image/svg+xml 4x2');
+    assert.equal(await told(Buffer.from('<svg width="4" height="2"/>')), 'image/svg+xml 4x2');
+    for (const end of ['', '</g>', '</svg', '<!-- </svg> -->', ' -->'])
+      await assert.rejects(told(Buffer.from(open + end)), Damaged, end);
+  });
+});
+
+describe('a type that is not taken', () => {
+  const others: Record<string, string> = {
+    'film.avi': 'video/vnd.avi',
+    'film.3gp': 'video/3gpp',
+    'sound.aiff': 'audio/aiff',
+    'photo.psd': 'image/vnd.adobe.photoshop',
+  };
+  for (const [name, expected] of Object.entries(others))
+    test(`${name} is refused as ${expected}`, async () => {
+      const bytes = await fileOf(name);
+      await assert.rejects(told(bytes), NotMedia);
+      assert.equal(await words(bytes.subarray(0, sniffBytes)), expected);
+    });
+
+  test('a text in another encoding, and noise, are named too', async () => {
+    assert.equal(await words(Buffer.from('\uFEFFwords', 'utf16le')), 'text in UTF-16');
+    assert.equal(await words(Buffer.from('Gr\xfc\xdfe', 'latin1')), 'text that is not in UTF-8');
+    assert.equal(await words(Buffer.alloc(100)), 'of no known type');
+  });
+});
