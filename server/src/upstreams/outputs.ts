@@ -1,28 +1,16 @@
+import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
-import { objectOf } from '../lib/json.ts';
+import { itemsOf, objectOf } from '../lib/json.ts';
+import { reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
 /** Finds media in an output, whatever JSON shape an upstream uses. */
 
-const extensions: Readonly<Record<string, string>> = {
-  png: 'image',
-  jpg: 'image',
-  jpeg: 'image',
-  webp: 'image',
-  gif: 'image',
-  svg: 'image',
-  avif: 'image',
-  mp4: 'video',
-  webm: 'video',
-  mov: 'video',
-  mkv: 'video',
-  mp3: 'audio',
-  wav: 'audio',
-  ogg: 'audio',
-  m4a: 'audio',
-  flac: 'audio',
-};
+const extension =
+  /\.(?:png|jpe?g|webp|gif|svg|avif|heic|tiff?|bmp|mp4|webm|mov|mkv|mp3|wav|ogg|m4a|flac|aac)$/i;
 const depthMax = 6;
+/** A shorter text in a field for addresses may be a name that happens to look like base64. */
+const base64MinLength = 64;
 
 export interface CollectedOutput {
   media: OutputMedia[];
@@ -33,9 +21,10 @@ export interface CollectedOutput {
 /**
  * Separates the media of an output from its other fields. Media in an object such as `{images:
  * [{url}], video: {url}, seed}` keep their names; a bare address, or a list of addresses, is named
- * `field`. If the whole output is a text, it becomes the field `text`.
+ * `field`. If the whole output is a text, it becomes the field `text`. The
+ * field `left_out` has the reasons that an upstream gives for empty places in a list of media.
  */
-export function collectMedia(output: unknown, field: string): CollectedOutput {
+export function collectMedia(output: unknown, field: string | null): CollectedOutput {
   const found: CollectedOutput = { media: [], fields: {} };
   if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
     const own = sourceOf(output);
@@ -43,8 +32,7 @@ export function collectMedia(output: unknown, field: string): CollectedOutput {
     else for (const [name, value] of Object.entries(output)) take(value, name, found);
     return found;
   }
-  const media = listOf(output, field);
-  if (media !== null) return { media, fields: {} };
+  if (takeMedia(output, field, found)) return found;
   if (typeof output === 'string') return { media: [], fields: { text: output } };
   const isText = Array.isArray(output) && output.every((part) => typeof part === 'string');
   if (isText && output.length > 0) return { media: [], fields: { text: output.join('') } };
@@ -52,32 +40,50 @@ export function collectMedia(output: unknown, field: string): CollectedOutput {
 }
 
 function take(value: unknown, name: string, found: CollectedOutput): void {
-  const media = listOf(value, name);
-  if (media === null) found.fields[name] = value;
-  else found.media.push(...media);
+  if (!takeMedia(value, name, found)) found.fields[name] = value;
 }
 
-/** The media in a value; null if any part of the value is not media. */
-function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null {
+/** False if the value is not media. */
+function takeMedia(value: unknown, field: string | null, found: CollectedOutput): boolean {
+  const places = placesIn(value, 0);
+  if (places === null) return false;
+  const sources = places.filter((place) => 'source' in place);
+  if (sources.length === 0) return false;
+  found.media.push(...sources.map((source) => ({ field, ...source })));
+  const left = places.flatMap((place) => ('source' in place ? [] : (reasonIn(place.empty) ?? [])));
+  if (left.length > 0) found.fields.left_out = [...itemsOf(found.fields.left_out), ...left];
+  return true;
+}
+
+type Source = Omit<OutputMedia, 'field'>;
+/** One place of a list of media. Some stay empty, for example after moderation. */
+type Place = Source | { empty: unknown };
+
+/**
+ * The places of a value, also of lists in lists; null if it contains a text that is no medium. In a
+ * list of addresses, one with the extension of a media file speaks for the others.
+ */
+function placesIn(value: unknown, depth: number): Place[] | null {
   if (depth > depthMax) return null;
-  if (Array.isArray(value)) {
-    const lists = value.map((item) => listOf(item, field, depth + 1));
-    return lists.length > 0 && lists.every((list) => list !== null) ? lists.flat() : null;
+  if (!Array.isArray(value)) {
+    const source = sourceOf(value);
+    if (source !== null) return [source];
+    const isEmpty = typeof value !== 'string' || value.trim() === '';
+    return isEmpty ? [{ empty: value }] : null;
   }
-  const source = sourceOf(value);
-  return source === null ? null : [{ field, ...source }];
+  const isMedia = value.some((item) => typeof item === 'string' && sourceOfText(item) !== null);
+  const lists = value.map((item) => {
+    const source = isMedia && typeof item === 'string' ? sourceOfText(item, true) : null;
+    return source === null ? placesIn(item, depth + 1) : [source];
+  });
+  return lists.every((list) => list !== null) ? lists.flat() : null;
 }
 
-/** The source in a text (an address or a `data:` address) or in an object with one; else null. */
-function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
+/** The source in a text, or in an object with one; null if there is none that can be used. */
+function sourceOf(value: unknown): Source | null {
   if (typeof value === 'string') return sourceOfText(value);
   const { url, b64_json, content_type, file_name } = objectOf(value);
-  const source =
-    typeof url === 'string'
-      ? sourceOfText(url, true)
-      : typeof b64_json === 'string'
-        ? { source: { bytes: Buffer.from(b64_json, 'base64') } }
-        : null;
+  const source = sourceOfText(url, true) ?? sourceOfText(b64_json, true) ?? bytesIn(b64_json);
   if (source === null) return null;
   return {
     ...source,
@@ -86,20 +92,31 @@ function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
   };
 }
 
-function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field'> | null {
+/**
+ * An address, a `data:` address or base64. `isNamed`: the field says that the text is one of them.
+ * A bare link without a media file's extension is probably a web page, not an output.
+ */
+function sourceOfText(value: unknown, isNamed = false): Source | null {
+  if (typeof value !== 'string') return null;
+  const text = value.trim();
   const data = dataIn(text);
   if (data !== null)
     return {
       source: { bytes: Buffer.from(data.base64, 'base64') },
       content_type: data.content_type,
     };
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
-  // A bare link without a media file's extension is probably a web page, not an output.
-  return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;
+  if (/^https?:\/\//i.test(text) && URL.canParse(text))
+    return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
+  return isNamed && text.length >= base64MinLength ? bytesIn(text) : null;
 }
 
-/** The kind of media by an address's file extension: image, video or audio; null if unknown. */
-export function kindOfAddress(url: string): string | null {
-  const extension = /\.([a-z0-9]{2,5})$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '';
-  return extensions[extension] ?? null;
+function bytesIn(value: unknown): Source | null {
+  if (typeof value !== 'string') return null;
+  const base64 = asBase64(value);
+  return base64 ? { source: { bytes: Buffer.from(base64, 'base64') } } : null;
+}
+
+/** Whether an address has the file extension of media. */
+export function isMediaAddress(url: string): boolean {
+  return extension.test(new URL(url).pathname);
 }

@@ -90,9 +90,9 @@ export type Handle = Record<string, unknown>;
 export interface OutputMedia {
   /**
    * Name of the field in our reply: a plural (`images`) makes a list, a singular (`video`) an
-   * object.
+   * object. Null: the kind of its bytes names it.
    */
-  field: string;
+  field: string | null;
   /** The bytes, or a URL to fetch them from. */
   source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
   /** The type that the upstream states; the stored type is detected from the bytes. */

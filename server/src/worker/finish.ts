@@ -1,6 +1,7 @@
 import type { Model } from '../core/catalog/catalog.ts';
 import { extensionOf, kindOf, typeName, typeNames } from '../core/request/content-type.ts';
-import { deliveredQuantity, isDelivered } from '../core/price/delivered.ts';
+import { eachOnce, namedByKind } from '../core/request/output-fields.ts';
+import { deliveredQuantity, isDelivered, soldOutputs } from '../core/price/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
 import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
 import { withDefaults } from '../core/catalog/model-input.ts';
@@ -64,7 +65,7 @@ export async function finish(
     if (result.media.length > mediaMax)
       throw new UnusableOutput('output_unusable', 'The model returned too many files.');
     // Checked before anything is downloaded.
-    const safe = { ...result, fields: fieldsOf(result) };
+    const safe = { ...result, media: eachOnce(result.media), fields: fieldsOf(result) };
     const kept = isFleeting(row, safe) ? await spooled(row, safe, deps, signal) : safe;
     return await storeAll(row, kept ?? safe, deps, signal);
   } catch (error) {
@@ -88,7 +89,7 @@ async function storeAll(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
-  const outputs: Output[] = [];
+  const outputs: Unnamed[] = [];
   try {
     if (result.media.length > 0 && deps.storage.isAway()) throw new StorageAway();
     for (const [index, media] of result.media.entries()) {
@@ -178,7 +179,7 @@ function withoutAddresses(value: unknown): unknown {
 function complete(
   row: ClaimedRequest,
   result: FinishedJob,
-  outputs: Output[],
+  outputs: Unnamed[],
   deps: StepDeps,
 ): EndTransition {
   const model = deps.catalog().models.get(row.model_id);
@@ -200,7 +201,7 @@ function complete(
     to: 'COMPLETED',
     charge: charge(quote, quantity === null ? {} : { quantity }),
     output: result.fields,
-    outputs,
+    outputs: namedByKind(outputs, soldOutputs(sold, outputs)),
     quantity: billed,
     cost_usd_micro: costOf(result) ?? statedCost(row, model, billed),
     ttl_seconds: deps.settings.outputTtlSeconds,
@@ -235,13 +236,16 @@ function costOf({ cost_usd_micro: cost = -1n }: FinishedJob): bigint | null {
   return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 
+/** An output that has the field of its upstream's claim, if there is one. */
+type Unnamed = Omit<Output, 'field'> & { field: string | null };
+
 async function keep(
   row: ClaimedRequest,
   index: number,
   media: Medium,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Output> {
+): Promise<Unnamed> {
   const maxBytes = deps.settings.outputMaxBytes;
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
   const refusal = await refusalOf(head);
@@ -259,7 +263,7 @@ async function keep(
     const { width = null, height = null, duration_seconds = null } = measured;
     return {
       index,
-      field: storableText(media.field),
+      field: media.field === null ? null : storableText(media.field),
       storage_key,
       content_type,
       size,

@@ -28,7 +28,7 @@ interface KeptMarker {
   upstream: string;
   fields: Record<string, unknown>;
   /** The output field of each file. */
-  media: string[];
+  media: (string | null)[];
   quantity?: number;
   cost?: string;
 }

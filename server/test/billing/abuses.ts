@@ -200,6 +200,7 @@ function ratioOf(row: Model, input: Input, biller: Biller, files: Map<string, Bu
   if (bill === null) return Infinity;
   const { usd, made } = bill;
   const outputs = made.map(({ kind, width = 1024, height = 1024, seconds = null }) => ({
+    field: kind === 'mp4' ? 'video' : 'images',
     content_type: { png: 'image/png', mp4: 'video/mp4', svg: 'image/svg+xml' }[kind],
     width,
     height,

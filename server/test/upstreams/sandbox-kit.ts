@@ -21,7 +21,7 @@ export const SIGNAL = new AbortController().signal;
 
 export interface Made {
   fields: Record<string, unknown>;
-  files: { field: string; content_type: string | undefined; bytes: Buffer }[];
+  files: { field: string | null; content_type: string | undefined; bytes: Buffer }[];
 }
 
 export interface Ask {

@@ -4,23 +4,27 @@ import { deliveredQuantity, isDelivered } from './delivered.ts';
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
 
 const image = (width: number | null = 1000, height: number | null = 500) => ({
+  field: 'images',
   content_type: 'image/png',
   width,
   height,
   duration_seconds: null,
 });
 const clip = (duration_seconds: number | null) => ({
+  field: 'video',
   content_type: 'video/mp4',
   width: 64,
   height: 64,
   duration_seconds,
 });
 const sound = (duration_seconds: number | null) => ({
+  field: 'audio',
   content_type: 'audio/mpeg',
   width: null,
   height: null,
   duration_seconds,
 });
+const under = <T>(field: string, output: T) => ({ ...output, field });
 type Media = Parameters<typeof deliveredQuantity>[1];
 
 const cases: [what: string, unit: Unit, outputs: Media, asked: number, delivered: number | null][] =
@@ -28,6 +32,28 @@ const cases: [what: string, unit: Unit, outputs: Media, asked: number, delivered
     ['a request is one, whatever came', 'request', [], 1, 1],
     ['a request with four pictures is one', 'request', [image(), image(), image(), image()], 1, 1],
     ['images are counted', 'image', [image(), image(), image()], 4, 3],
+    [
+      'masks and previews beside images are not counted',
+      'image',
+      [image(), under('masks', image()), under('masks', image()), under('preview', image())],
+      4,
+      1,
+    ],
+    [
+      'what has no name of a kind counts, its thumbnail does not',
+      'image',
+      [under('result', image()), under('result_thumbnail', image())],
+      2,
+      1,
+    ],
+    [
+      'masks alone are what is sold',
+      'image',
+      [under('masks', image()), under('masks', image())],
+      2,
+      2,
+    ],
+    ['a preview of a film has no seconds', 'sec', [clip(4), under('preview_video', clip(2))], 8, 4],
     ['a mask that is a film counts for no image', 'image', [image(), clip(3)], 1, 1],
     ['no image among the outputs tells nothing', 'image', [clip(3)], 2, null],
     ['no output tells nothing', 'image', [], 2, null],
@@ -83,7 +109,7 @@ describe('deliveredQuantity', () => {
 });
 
 describe('what is sold is delivered by', () => {
-  const svg = { content_type: 'image/svg+xml' };
+  const svg = { field: 'images', content_type: 'image/svg+xml' };
   const sold: [kind: Kind, task: Task | undefined, png: boolean, mp4: boolean, mp3: boolean][] = [
     ['image', 'text-to-image', true, false, false],
     ['image', 'layer-decomposition', true, false, false],

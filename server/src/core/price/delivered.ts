@@ -1,12 +1,17 @@
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
+import { mainOutputs } from '../request/output-fields.ts';
 
 /**
  * Decides from the measured outputs of a generation whether it is what was sold, and how many units
  * were delivered.
  */
 
-interface Measured {
+interface Typed {
+  field: string | null;
   content_type: string;
+}
+
+interface Measured extends Typed {
   width: number | null;
   height: number | null;
   duration_seconds: number | null;
@@ -31,7 +36,7 @@ const soundTasks = new Set<Task>(['video-to-audio']);
  */
 export function isDelivered(
   sold: { kind: Kind; task?: Task | undefined },
-  outputs: Pick<Measured, 'content_type'>[],
+  outputs: Typed[],
   text: unknown,
 ): boolean {
   const { kind, task } = sold;
@@ -40,12 +45,16 @@ export function isDelivered(
   return soldOutputs(sold, outputs).length > 0;
 }
 
-/** The outputs that the row sells. Any others are delivered free of charge. */
-function soldOutputs<T extends Pick<Measured, 'content_type'>>(
+/**
+ * The outputs that the row sells. Any others, such as masks and previews, are delivered free of
+ * charge.
+ */
+export function soldOutputs<T extends Typed>(
   { kind, task }: { kind: Kind; task?: Task | undefined },
   outputs: T[],
 ): T[] {
-  const of = (type: string) => outputs.filter(({ content_type }) => content_type.startsWith(type));
+  const of = (type: string) =>
+    mainOutputs(outputs.filter(({ content_type }) => content_type.startsWith(type)));
   if (task === 'text-to-vector') return of('image/svg+xml');
   const made = of(`${kind}/`);
   const isSoundSold = kind === 'video' && mayBe(task, soundTasks);

@@ -1,5 +1,5 @@
 import { isObject, itemsOf, type Json } from '../../lib/json.ts';
-import { kindOfAddress } from '../outputs.ts';
+import { isMediaAddress } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, OutputMedia } from '../upstream.ts';
@@ -65,16 +65,14 @@ function mediaIn(
 ): OutputMedia[] {
   const ids = workflow?.outputs ?? Object.keys(outputs);
   const files = ids.flatMap((id) => filesIn(asObject(outputs[id]) ?? {})).slice(0, filesMax);
-  const count = (kind: string) => files.filter((file) => file.kind === kind).length;
-  return files.map(({ kind, filename, subfolder }) => ({
-    field: kind === 'image' || count(kind) > 1 ? `${kind}s` : kind,
+  return files.map(({ filename, subfolder }) => ({
+    field: null,
     source: api.outputSource({ filename, subfolder }),
     file_name: filename,
   }));
 }
 
 interface OutputFile {
-  kind: string;
   filename: string;
   subfolder: string;
 }
@@ -90,8 +88,8 @@ function filesIn(output: Json): OutputFile[] {
       const { filename, subfolder = '', type } = asObject(item) ?? {};
       if (typeof filename !== 'string' || typeof subfolder !== 'string') return [];
       if (type !== 'output' || filename.length > nameMax || subfolder.length > nameMax) return [];
-      const kind = kindOfAddress(`http://x/${encodeURIComponent(filename)}`);
-      return kind === null ? [] : [{ kind, filename, subfolder }];
+      const isMedia = isMediaAddress(`http://x/${encodeURIComponent(filename)}`);
+      return isMedia ? [{ filename, subfolder }] : [];
     });
 }
 

@@ -124,13 +124,12 @@ function orNull<T>(make: () => T): T | null {
 
 /** Null if the reply contains no job that can be polled. */
 function handleIn(json: unknown, options: Options, base: string, job: StartJob): Handle | null {
-  const { task, idempotency_key } = job;
-  if (options.id === null) return { id: idempotency_key, task };
+  if (options.id === null) return { id: job.idempotency_key };
   const id = idIn(json, options.id);
   if (id === null) return null;
   const address = addressIn(json, options, base);
-  if (address !== null) return { id, task, address };
-  return options.poll === null ? null : { id, task };
+  if (address !== null) return { id, address };
+  return options.poll === null ? null : { id };
 }
 
 function idIn(json: unknown, paths: readonly Path[]): string | null {
@@ -158,7 +157,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
       throw new Error(wire.shown(String(messageOf(error))), { cause: error });
     });
   const verdict = verdictOf(reply, options, tools.now());
-  if (verdict.ok) return jobState(verdict.json, options, taskOf(handle), wire.shown);
+  if (verdict.ok) return jobState(verdict.json, options, wire.shown);
   const { outcome } = verdict;
   const message = wire.shown(outcome.message);
   // A poll contains no input that could be wrong, so a final refusal means that the job is unknown.
@@ -183,10 +182,6 @@ function lookOf({ options, wire, settings }: Parts, handle: Handle): SentCall {
   if (call === null)
     throw new Error('the address of the job is not stored, or leads to another host now');
   return sentOf(wire, call, { id: String(id) });
-}
-
-function taskOf({ task }: Handle): string {
-  return typeof task === 'string' ? task : '';
 }
 
 /** The job's id is the idempotency key that we sent, so a poll shows whether the job exists. */

@@ -1,20 +1,10 @@
 import { statedCost } from '../../core/price/cost.ts';
-import { collectMedia, kindOfAddress } from '../outputs.ts';
+import { collectMedia } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, OutputMedia, Result } from '../upstream.ts';
 import { codeText, type Options } from './options.ts';
 import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
-
-/** Tasks whose output is, or probably is, an image. */
-const imageTasks = new Set([
-  'text-to-image',
-  'edit',
-  'layer-decomposition',
-  'text-to-vector',
-  'reframe',
-  'upscale',
-]);
 
 /** Reads a job's state from a successful reply to a poll. */
 
@@ -22,7 +12,6 @@ const imageTasks = new Set([
 export function jobState(
   json: unknown,
   options: Options,
-  task: string,
   shown: (message: string) => string,
 ): JobState {
   const word = textAt(json, options.status);
@@ -35,7 +24,7 @@ export function jobState(
     const { poll_after_ms } = options;
     return { state, ...progress, ...(poll_after_ms !== null && { poll_after_ms }) };
   }
-  const result = resultOf(json, options, task);
+  const result = resultOf(json, options);
   if (result.media.length > 0 || typeof result.fields.text === 'string') return { state, result };
   const { code } = failure(json, options, shown);
   return { state: 'failed', code, message: 'The model returned no output.' };
@@ -56,12 +45,12 @@ function failure(
   return { state: 'failed', code: isRejected ? 'upstream_rejected' : 'upstream_failed', message };
 }
 
-function resultOf(json: unknown, options: Options, task: string): Result {
+function resultOf(json: unknown, options: Options): Result {
   const media: OutputMedia[] = [];
   for (const { path, field } of options.outputs) {
     // A path may lead to one address or to a list of addresses.
     const values = valuesAt(json, path).flat();
-    for (const value of values) media.push(...mediaIn(value, field, task));
+    for (const value of values) media.push(...mediaIn(value, field));
   }
   const fields = options.fields.flatMap(([name, path]) => {
     const value = valueAt(json, path);
@@ -71,39 +60,14 @@ function resultOf(json: unknown, options: Options, task: string): Result {
   const told = numberAt(json, options.cost_usd.path);
   const cost = told === undefined ? null : statedCost(told * options.cost_usd.each_usd);
   return {
-    media: named(media),
+    media,
     fields: Object.fromEntries(fields),
     ...(quantity !== undefined && { quantity }),
     ...(cost !== null && { cost_usd_micro: cost }),
   };
 }
 
-function mediaIn(value: unknown, field: string | null, task: string): OutputMedia[] {
+function mediaIn(value: unknown, field: string | null): OutputMedia[] {
   const output = typeof value === 'string' ? { url: value } : value;
-  return collectMedia(output, '').media.map((media) => ({
-    ...media,
-    field: field ?? unnamed(kindOf(media, task)),
-  }));
-}
-
-/** The kind of an output, by its content type or file extension, otherwise by the task. */
-function kindOf({ source, content_type = '' }: OutputMedia, task: string): string {
-  const [kind] = content_type.split('/');
-  if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
-  const told = 'url' in source ? kindOfAddress(source.url) : null;
-  return told ?? (task === '' || imageTasks.has(task) ? 'image' : 'video');
-}
-
-/** The field of an output that has no name; by convention, images are a list. */
-function unnamed(kind: string): string {
-  return kind === 'image' ? 'images' : kind;
-}
-
-/** Gives a plural name to outputs that share a singular one. */
-function named(media: readonly OutputMedia[]): OutputMedia[] {
-  const count = (field: string) => media.filter((each) => each.field === field).length;
-  return media.map((each) => {
-    const isList = each.field.endsWith('s') || count(each.field) === 1;
-    return isList ? each : { ...each, field: `${each.field}s` };
-  });
+  return collectMedia(output, null).media.map((media) => ({ ...media, field }));
 }

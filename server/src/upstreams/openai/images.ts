@@ -96,13 +96,16 @@ function asForm(model: string, fields: Json, files: FormPart[]) {
 }
 
 function resultOf(reply: Json, data: unknown[]): Result {
-  const { media } = collectMedia(data, 'images');
+  const { media, fields: said } = collectMedia(data, 'images');
   const cost_usd_micro = costIn(reply);
   const [first] = data;
   const { revised_prompt } = isObject(first) ? first : {};
   return {
     media,
-    fields: typeof revised_prompt === 'string' ? { revised_prompt } : {},
+    fields: {
+      ...(typeof revised_prompt === 'string' && { revised_prompt }),
+      ...(said.left_out !== undefined && { left_out: said.left_out }),
+    },
     ...(cost_usd_micro !== undefined && { cost_usd_micro }),
   };
 }

@@ -1,6 +1,6 @@
 import { objectOf } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
-import { collectMedia, kindOfAddress } from '../outputs.ts';
+import { collectMedia } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, Result } from '../upstream.ts';
@@ -100,7 +100,7 @@ function failedState(status: string, error: unknown): JobState {
 function resultOf(output: unknown): Result | null {
   if (output === undefined || output === null || output === '') return null;
   const files = withFiles(output, 0);
-  const { media, fields } = collectMedia(files, mediaField(files));
+  const { media, fields } = collectMedia(files, null);
   return media.length === 0 && Object.keys(fields).length === 0 ? null : { media, fields };
 }
 
@@ -117,19 +117,4 @@ function withFiles(value: unknown, depth: number): unknown {
 function isDelivery(text: string): boolean {
   if (!/^https:/i.test(text) || !URL.canParse(text)) return false;
   return /(?:^|\.)replicate\.delivery$/.test(new URL(text).hostname);
-}
-
-/** The field for media that have no name: a single video is `video`, images are a list. */
-function mediaField(files: unknown): string {
-  const all = Array.isArray(files) ? files.flat(depthMax) : [files];
-  const kind = kindOfMedia(all[0]) ?? 'image';
-  return all.length === 1 && kind !== 'image' ? kind : `${kind}s`;
-}
-
-function kindOfMedia(value: unknown): string | null {
-  const text = typeof value === 'string' ? value : fieldOf(value, 'url');
-  if (typeof text !== 'string') return null;
-  const [, kind] = /^data:(image|video|audio)\//i.exec(text) ?? [];
-  if (kind !== undefined) return kind.toLowerCase();
-  return URL.canParse(text) ? kindOfAddress(text) : null;
 }

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { collectMedia } from './outputs.ts';
+
+const bytes = Buffer.from('the bytes of a picture, which are long enough to be no name');
+const base64 = bytes.toString('base64');
+const address = 'https://cdn.test/a.png';
+const page = 'https://example.com/about';
+
+/** The media as `field: what`, and the other fields. */
+function collected(output: unknown) {
+  const { media, fields } = collectMedia(output, 'out');
+  const told = media.map(({ field, source }) => {
+    if ('url' in source) return `${field}: ${source.url}`;
+    return `${field}: ${Buffer.from(source.bytes).equals(bytes) ? 'bytes' : 'others'}`;
+  });
+  return { told, fields };
+}
+
+const cases: [what: string, output: unknown, told: string[], fields?: object][] = [
+  ['an address', address, [`out: ${address}`]],
+  ['an address in white space', ` ${address}\n`, [`out: ${address}`]],
+  ['a page is a text', page, [], { text: page }],
+  ['an object with an address', { url: page }, [`out: ${page}`]],
+  ['names are kept', { images: [{ url: page }], seed: 7 }, [`images: ${page}`], { seed: 7 }],
+  ['an empty address beside bytes', { url: '', b64_json: base64 }, ['out: bytes']],
+  ['a relative address beside bytes', { url: 'a.png', b64_json: base64 }, ['out: bytes']],
+  ['an address beside empty bytes', { url: page, b64_json: '' }, [`out: ${page}`]],
+  ['bytes that are a data: address', { b64_json: `data:x/y;base64,${base64}` }, ['out: bytes']],
+  ['bytes that are an address', { b64_json: page }, [`out: ${page}`]],
+  ['an address that is base64', { url: base64 }, ['out: bytes']],
+  [
+    'a word in place of an address',
+    { images: [{ url: 'output' }] },
+    [],
+    { images: [{ url: 'output' }] },
+  ],
+  ['base64 in lines', { b64_json: base64.replaceAll(/.{20}/g, '$&\r\n') }, ['out: bytes']],
+  ['bytes that are none', { images: [{ b64_json: '!' }] }, [], { images: [{ b64_json: '!' }] }],
+  ['empty places', [null, '', {}, address, { url: null }, []], [`out: ${address}`]],
+  ['only empty places', { images: [null, { url: '' }] }, [], { images: [null, { url: '' }] }],
+  [
+    'a reason in an empty place',
+    { images: [{ url: page }, { url: null, error: { message: 'filtered' } }] },
+    [`images: ${page}`],
+    { left_out: ['filtered'] },
+  ],
+  [
+    'reasons of two lists',
+    { a: [address, { error: 'one' }], b: [address, { detail: 'two' }] },
+    [`a: ${address}`, `b: ${address}`],
+    { left_out: ['one', 'two'] },
+  ],
+  [
+    'an address without an extension beside one with',
+    [address, page],
+    [`out: ${address}`, `out: ${page}`],
+  ],
+  [
+    'words around an address are a text',
+    ['see ', address, ' and go'],
+    [],
+    { text: `see ${address} and go` },
+  ],
+  ['lists in lists', [[address], [[{ url: page }]]], [`out: ${address}`, `out: ${page}`]],
+  ['numbers are no places', { sizes: [1, 2], ok: true }, [], { sizes: [1, 2], ok: true }],
+  ['facts are no places', { labels: [{ name: 'cat' }] }, [], { labels: [{ name: 'cat' }] }],
+];
+
+describe('media in an output', () => {
+  for (const [what, output, told, fields = {}] of cases)
+    test(what, () => assert.deepEqual(collected(output), { told, fields }));
+});
