@@ -245,7 +245,15 @@ export interface Calls {
     };
     reply: { data: Array<Delivery>; next_cursor: string | null };
   };
-  'GET /api/accounts/:account_id/requests/:request_id/deliveries': { reply: { data: Array<Delivery> } };
+  'GET /api/accounts/:account_id/requests/:request_id/deliveries': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<Delivery>; next_cursor: string | null };
+  };
   'POST /api/accounts/:account_id/requests/:request_id/resend': { reply: SendResult };
   'GET /api/accounts/:account_id/v1/balance': { reply: Balance };
   'GET /api/accounts/:account_id/v1/deposit-addresses': { reply: DepositAddressList };
@@ -335,6 +343,15 @@ export interface Calls {
     reply: { data: Array<FoundAccount>; next_cursor: string | null };
   };
   'GET /api/operator/accounts/:account_id': { reply: AccountDetail };
+  'GET /api/operator/accounts/:account_id/keys': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: AccountKeyList;
+  };
   'GET /api/operator/accounts/:account_id/requests': {
     query: {
       status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -1364,8 +1381,6 @@ export type AccountDetail = {
   month_usd_micro: string;
   created_at: string;
   people: Array<AccountPerson>;
-  /** Newest first, revoked ones too. */
-  keys: Array<AccountKey>;
   /** The operator's limits; people may set lower ones. Null: unlimited. */
   key_ceilings: KeyCeilings;
   /** All its deposits, by their source. */
@@ -1390,6 +1405,8 @@ export type AccountPerson = {
   role: Role;
   seen_at: string | null;
 };
+
+export type AccountKeyList = { data: Array<AccountKey>; next_cursor: string | null };
 
 export type AccountKey = {
   key_id: string;

@@ -61,11 +61,14 @@ const keyHead = [
   'OPEN NOW',
 ];
 
-export async function list(context: Context, options: { account?: string }): Promise<void> {
+export async function list(
+  context: Context,
+  options: { account?: string; limit: number },
+): Promise<void> {
   const rows = await withDatabase(context, async (db) => {
-    const account =
-      options.account === undefined ? null : (await needAccount(db, options.account)).id;
-    return keys.list(db, account);
+    const { account, limit } = options;
+    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
+    return keys.list(db, { account_id, limit });
   });
   const data = rows.map(({ id: key_id, ...row }) => ({ key_id, ...row }));
   const cells = rows.map((row) => [

@@ -208,8 +208,9 @@ function addKeys(program: Command, run: Run): void {
     .option('--expires <date>', 'the key stops working after this day (UTC), or at this time')
     .option('--model <id...>', 'the only models it may use')
     .action(run(async () => (await import('./key.ts')).create));
-  verb(key, 'list', 'list keys')
+  verb(key, 'list', 'list keys, newest first')
     .option('--account <email>', 'of one account')
+    .option('--limit <n>', 'how many', count, 100)
     .action(run(async () => (await import('./key.ts')).list));
   verb(
     key,

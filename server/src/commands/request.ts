@@ -2,7 +2,7 @@ import { formatUsd } from '../core/price/money.ts';
 import { requestOfNumber } from '../core/request/call-number.ts';
 import { callNumbers } from '../core/request/views.ts';
 import { statuses } from '../core/request/request.ts';
-import { ofRequest as deliveriesOf } from '../db/requests/deliveries.ts';
+import { newestOf as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';

@@ -121,6 +121,7 @@ const operatorCalls: [Scope, Row<OperatorRequest>][] = [
   ['money', row('POST', `${account}/adjustments`, docs.adjust, api.adjust)],
   ['accounts', row('POST', `${account}/suspend`, docs.suspend, api.suspend)],
   ['accounts', row('POST', `${account}/resume`, docs.resume, api.resume)],
+  ['read', row('GET', `${account}/keys`, docs.listKeys, api.listKeys)],
   ['keys', row('POST', `${account}/keys`, docs.createKey, api.createKey)],
   ['keys', row('PATCH', '/operator/keys/:key_id', docs.changeKey, api.changeKey)],
   ['keys', row('DELETE', '/operator/keys/:key_id', docs.revokeKey, api.revokeKey)],

@@ -553,7 +553,10 @@ describe('beside a running service', () => {
       `Keys that the account's people or keys make from now on: ${bound}.\n`,
     );
     await reaches(service.base, key, (await over()).body.request_id, 'COMPLETED');
-    const { data } = await said('key', 'list', '--account', 'limit@example.com');
+    await newKey('limit@example.com');
+    const newest = await said('key', 'list', '--account', 'limit@example.com', '--limit', '1');
+    assert.equal(newest.data.length, 1);
+    const data = (await said('key', 'list', '--account', 'limit@example.com')).data.slice(1);
     const { monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro } = data[0];
     assert.deepEqual(
       [monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro],

@@ -371,7 +371,9 @@ describe("a key's limits", () => {
       monthly_limit_usd_micro: 7n,
     });
     const shown = async () => {
-      const row = (await keys.list(database.db, account_id)).find(({ id }) => id === key_id)!;
+      const row = (await keys.list(database.db, { account_id, limit: 100 })).find(
+        ({ id }) => id === key_id,
+      )!;
       return [row.rpm, row.open_jobs, row.monthly_limit_usd_micro];
     };
     assert.equal(await keys.setLimits(database.db, key_id, { rpm: 50 }), 'changed');
@@ -403,7 +405,7 @@ test("a list shows one account's keys, newest first, and what this month cost", 
     open_jobs: null,
   });
   await submit(db, who, { amount: 40n });
-  const rows = await keys.list(db, who.account_id);
+  const rows = await keys.list(db, { account_id: who.account_id, limit: 100 });
   assert.deepEqual(
     rows.map(({ id, name, spent_usd_micro, open_requests }) => [
       id,
@@ -421,7 +423,7 @@ test("a list shows one account's keys, newest first, and what this month cost", 
       ({ prefix, last4 }) => later.key.startsWith(prefix) === (last4 === later.key.slice(-4)),
     ),
   );
-  assert.ok((await keys.list(db, null)).length > rows.length);
+  assert.ok((await keys.list(db, { account_id: null, limit: 100 })).length > rows.length);
   assert.doesNotMatch(
     JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
     new RegExp(later.key.slice(12, 30)),

@@ -298,7 +298,7 @@ const asked: Record<string, Ask> = {
   'notifications of an account': (c) =>
     deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
   'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
-  'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
+  'notifications of a request': (c) => deliveries.newestOf(c, sample.request),
   'load claims': (c) => requestSteps.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
   'lock requests': (c) => endedRequests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),

@@ -181,7 +181,7 @@ describe('a change applies from the next call on, on every process', () => {
     assert.equal(third.headers.get('ratelimit-remaining'), '47');
     for (const text of [account.key, key])
       assertRefused(await ask(text, bases[1]!), 'key_limit_reached');
-    const [row] = await keys.list(service.db, account.account_id);
+    const [row] = await keys.list(service.db, { account_id: account.account_id, limit: 100 });
     assert.deepEqual([row!.id, row!.spent_usd_micro], [account.key_id, 30_000n]);
   });
 

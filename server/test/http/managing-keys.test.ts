@@ -1,6 +1,7 @@
 /** Keys that manage keys, as the operator sees, traces and stops them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { changedADayMax } from '../../src/operations/accounts/key-actions.ts';
 import { placeFor } from '../commands/cli.ts';
@@ -39,8 +40,8 @@ test('a key that another key made names its maker on the command line and in the
       .slice(at)
       .split(' ')[0];
   assert.deepEqual([key_id, manager.key_id].map(makerOf), [manager.key_id, '-']);
-  const { keys } = (await operator.call('GET', ofAccount())).body;
-  const row = keys.find((each: { key_id: string }) => each.key_id === key_id);
+  const { data } = (await operator.call('GET', `${ofAccount()}/keys`)).body;
+  const row = data.find((each: { key_id: string }) => each.key_id === key_id);
   assert.deepEqual([row.created_by, row.created_by_name], [manager.key_id, 'platform']);
 });
 
@@ -116,9 +117,9 @@ test('changes by a managing key are limited a day; revoking is not', async () =>
   await service.db.run(
     rawSql(
       `insert into operator_log (id, seq, by_email, action, account_id)
-        select gen_random_uuid(), (select max(seq) from operator_log) + n, 'managing key',
-          'key.change', $1 from generate_series(1, $2::int) n`,
-      [account.account_id, changedADayMax],
+        select id, (select max(seq) from operator_log) + n, 'managing key', 'key.change', $1
+        from unnest($2::uuid[]) with ordinality as d (id, n)`,
+      [account.account_id, Array.from({ length: changedADayMax }, () => newId())],
     ),
   );
   const reply = await managed('PATCH', `/${key_id}`, { name: 'Customer 6' });
@@ -154,10 +155,8 @@ test('an account that may not manage keys by API is refused with every key, unti
   assert.equal((await owner.call('POST', '/keys', { name: 'by a person' })).status, 201);
   const shown = (await operator.call('GET', ofAccount())).body;
   assert.equal(shown.keys_by_api, false);
-  assert.equal(
-    shown.keys.find((row: { key_id: string }) => row.key_id === key_id).name,
-    'Customer 7',
-  );
+  const { data } = (await operator.call('GET', `${ofAccount()}/keys`)).body;
+  assert.equal(data.find((row: { key_id: string }) => row.key_id === key_id).name, 'Customer 7');
   assert.match((await place.run(['account', 'show', account_id])).stdout, /^keys by API  off$/m);
 
   const on = await operator.call('PUT', `${ofAccount()}/keys-by-api`, { keys_by_api: true });

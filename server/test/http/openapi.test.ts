@@ -120,6 +120,7 @@ const parameters: Record<string, string[]> = {
   'POST /operator/accounts': [],
   'POST /operator/accounts/{account_id}/suspend': ['path account_id'],
   'POST /operator/accounts/{account_id}/resume': ['path account_id'],
+  'GET /operator/accounts/{account_id}/keys': ['path account_id', 'query limit', 'query cursor'],
   'POST /operator/accounts/{account_id}/keys': ['path account_id'],
   'PATCH /operator/keys/{key_id}': ['path key_id'],
   'DELETE /operator/keys/{key_id}': ['path key_id'],

@@ -673,6 +673,13 @@ before(async () => {
     key: who.key_id,
     otherkey: other.key_id,
   });
+  // A key of this month, which has spent nothing.
+  await db.run(
+    rawSql(
+      `update key_usage set month = date_trunc('month', now() at time zone 'utc') where key_id = $1`,
+      [other.key_id],
+    ),
+  );
   await disarm(third);
 });
 after(() => database.close());

@@ -162,7 +162,7 @@ describe('a monthly limit', () => {
   });
 
   async function spent(who: Customer): Promise<bigint> {
-    const [row] = await keys.list(database.db, who.account_id);
+    const [row] = await keys.list(database.db, { account_id: who.account_id, limit: 1 });
     return row!.spent_usd_micro;
   }
 });
@@ -176,6 +176,12 @@ test('a submit that began before midnight and ends after it counts in its own mo
         who.key_id,
       ]),
     );
+  await db.run(
+    rawSql(
+      `update key_usage set month = date_trunc('month', now() at time zone 'utc') where key_id = $1`,
+      [who.key_id],
+    ),
+  );
   const { month } = await usageOf(db, who);
   // Another transaction has already moved the row to a month that is still ahead for this one.
   await turnRow();

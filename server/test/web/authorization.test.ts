@@ -102,6 +102,7 @@ const table: Record<Need, string> = {
   operate: `
     GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
     GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
+    GET /api/operator/accounts/:account_id/keys
     GET /api/operator/accounts/:account_id/receipts/:transfer_id
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log

@@ -71,7 +71,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     await form.getByLabel('Monthly limit').fill('2');
     await form.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog', { name: /Within/ }).waitFor();
-    const rows = await keys.list(service.db, account.account_id);
+    const rows = await keys.list(service.db, { account_id: account.account_id, limit: 100 });
     const made = rows.find(({ name }) => name === 'Within')!;
     assert.deepEqual([made.rpm, made.monthly_limit_usd_micro], [30, 2_000_000n]);
     assert.deepEqual(faults, []);

@@ -117,7 +117,8 @@ describe('making a key', () => {
   ];
   for (const [what, form, param, words] of wrong) {
     test(`with ${what} is refused, and makes none`, async () => {
-      const count = async () => (await keys.list(service.db, account.account_id)).length;
+      const count = async () =>
+        (await keys.list(service.db, { account_id: account.account_id, limit: 100 })).length;
       const earlier = await count();
       refused(await mine.call('POST', '/keys', { name: 'wrong', ...form }), param, words);
       assert.equal(await count(), earlier);
@@ -269,7 +270,9 @@ describe("an operator's limit on a key", () => {
     const { studio } = (await owner.call('GET', '/keys')).body;
     assert.equal(studio.monthly_limit_usd_micro, '9000');
     assert.equal(studio.monthly_ceiling_usd_micro, '9000');
-    const row = (await keys.list(service.db, account_id)).find(({ is_studio }) => is_studio)!;
+    const row = (await keys.list(service.db, { account_id, limit: 100 })).find(
+      ({ is_studio }) => is_studio,
+    )!;
     await set({ monthly_limit_usd_micro: 0n }, row.id);
     assert.deepEqual(limitsOf(await make()), ['9000', null, null]);
   });

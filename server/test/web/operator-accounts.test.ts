@@ -1,7 +1,9 @@
 /** Accounts in the operator's console: finding them, booking money, prices, suspension, limits. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createKey } from '../../src/operations/accounts/key.ts';
 import { passEnds } from '../kit/bonuses.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
@@ -440,8 +442,33 @@ describe('an account', () => {
     assert.equal(sent.body.error.code, 'key_limit_reached');
     const path = at(account, `/keys/${account.key_id}`);
     assert.deepEqual((await act('PUT', path, { rpm: 7 })).body, { rpm: 7 });
-    const key = (await ask(at(account))).keys[0];
+    const key = (await ask(at(account, '/keys'))).data[0];
     assert.deepEqual([key.rpm, key.open_jobs, key.monthly_limit_usd_micro], [7, 3, '5000']);
+  });
+
+  test('lists its keys in pages, revoked ones too, and no other’s', async () => {
+    const account = await service.account();
+    const made = [account.key_id];
+    const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+    for (const name of ['second', 'third']) {
+      const { account_id } = account;
+      made.push((await createKey(service.db, { account_id, name, ...limits })).key_id);
+    }
+    await service.db.run(rawSql('update keys set revoked_at = now() where id = $1', [made[0]]));
+    const first = await ask(at(account, '/keys?limit=2'));
+    const second = await ask(at(account, `/keys?limit=2&cursor=${first.next_cursor}`));
+    assert.deepEqual(
+      [...first.data, ...second.data].map(({ key_id, state }: any) => [key_id, state]),
+      [
+        [made[2], 'active'],
+        [made[1], 'active'],
+        [made[0], 'revoked'],
+      ],
+    );
+    assert.equal(second.next_cursor, null);
+    const nowhere = { ...account, account_id: newId() };
+    const missing = await operator.call('GET', `/api/operator${at(nowhere, '/keys')}`);
+    assert.equal(missing.status, 404);
   });
 
   test('shows its requests with upstream, cost and margin; its people never see them', async () => {

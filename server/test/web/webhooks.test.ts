@@ -135,11 +135,35 @@ describe('a resend', () => {
     assert.deepEqual(
       sent.body.data.map(({ cause, status }: any) => [cause, status]),
       [
-        ['final', 503],
         ['resend', 204],
+        ['final', 503],
       ],
     );
+    const page = (await call('GET', `/requests/${id}`)).body;
+    assert.deepEqual(
+      page.deliveries.map(({ status }: any) => status),
+      [503, 204],
+    );
     await service.audit();
+  });
+
+  test('that is repeated is listed in pages, each delivery once, newest first', async () => {
+    answer = 204;
+    const id = await finished(url);
+    for (let n = 0; n < 3; n++) await call('POST', `/requests/${id}/resend`);
+    const pages: any[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null && pages.length < 9) {
+      const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const { body } = await call('GET', `/requests/${id}/deliveries?limit=3${query}`);
+      pages.push(body.data.map(({ cause }: any) => cause));
+      cursor = body.next_cursor;
+    }
+    assert.deepEqual(pages, [['resend', 'resend', 'resend'], ['final']]);
+    for (const query of ['limit=0', 'limit=101', 'cursor=x', 'before=x']) {
+      const { status } = await call('GET', `/requests/${id}/deliveries?${query}`);
+      assert.equal(status, query === 'before=x' ? 200 : 400, query);
+    }
   });
 
   test('of a request without an address, or of another account, sends nothing', async () => {

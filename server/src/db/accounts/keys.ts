@@ -1,7 +1,7 @@
 import type { KeyScope } from '../../core/account/scope.ts';
 import { lastId } from '../../lib/id.ts';
 import { fragment, rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
-import { monthEnd, monthStart, spentThisMonth } from './month.ts';
+import { monthEnd, monthStart, neverUsed, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
 import type { Spender } from './callers.ts';
 
@@ -89,7 +89,7 @@ export async function insert(db: Connection, key: NewKey): Promise<void> {
       returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
-    select id, account_id, ${fragment(monthStart)}::date from k`);
+    select id, account_id, ${neverUsed}::date from k`);
 }
 
 /** The hash of an account's studio key; null before its first use. */
@@ -179,7 +179,7 @@ export async function insertStudio(
       on conflict (account_id) where is_studio do nothing returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
-    select id, account_id, ${fragment(monthStart)}::date from k`);
+    select id, account_id, ${neverUsed}::date from k`);
 }
 
 const columns = `
@@ -199,38 +199,66 @@ const columns = `
     u.open_requests
   from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
 
-/** Keys of one account, newest first; all keys if `accountId` is null. */
-export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
-  return db.run<KeyRow>(
-    rawSql(
-      `${columns} where ($1::uuid is null or k.account_id = $1::uuid)
-       order by k.id desc`,
-      [accountId],
-    ),
-  );
+interface KeyPage {
+  /** Null or left out: from the newest. */
+  below_id?: string | null;
+  limit: number;
 }
 
 /** A page of an account's keys, newest first, without its studio key. */
 export function page(
   db: Connection,
-  filter: {
-    account_id: string;
-    /** Only keys that are neither revoked nor expired. */
-    is_active: boolean;
-    below_id: string | null;
-    limit: number;
-  },
+  // `is_active`: only keys that are neither revoked nor expired.
+  { account_id, is_active, ...bounds }: KeyPage & { account_id: string; is_active: boolean },
 ): Promise<KeyRow[]> {
-  const { account_id, is_active, below_id, limit } = filter;
   const active = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())';
-  return db.run<KeyRow>(
-    rawSql(
-      `${columns} where k.account_id = $1 and not k.is_studio ${is_active ? active : ''}
-         and k.id < $2::uuid
-       order by k.id desc limit $3`,
-      [account_id, below_id ?? lastId, limit],
-    ),
+  return pageOf(
+    db,
+    `k.account_id = $3 and not k.is_studio ${is_active ? active : ''}`,
+    [account_id],
+    bounds,
   );
+}
+
+/** A page of the keys of one account or (null) of all, newest first, studio keys included. */
+export function list(
+  db: Connection,
+  { account_id, ...bounds }: KeyPage & { account_id: string | null },
+): Promise<KeyRow[]> {
+  if (account_id === null) return pageOf(db, 'true', [], bounds);
+  return pageOf(db, 'k.account_id = $3', [account_id], bounds);
+}
+
+function pageOf(
+  db: Connection,
+  where: string,
+  values: unknown[],
+  { below_id = null, limit }: KeyPage,
+): Promise<KeyRow[]> {
+  return db.run<KeyRow>(
+    rawSql(`${columns} where k.id < $1::uuid and ${where} order by k.id desc limit $2`, [
+      below_id ?? lastId,
+      limit,
+      ...values,
+    ]),
+  );
+}
+
+export interface KeyName {
+  key_id: string;
+  name: string;
+  last4: string;
+  revoked: boolean;
+}
+
+/** The newest unrevoked keys of an account, then its newest revoked ones; `limit` of each. */
+export function names(db: Connection, accountId: string, limit: number): Promise<KeyName[]> {
+  return db.run<KeyName>(sql`
+    (select id as key_id, name, last4, false as revoked from keys
+      where account_id = ${accountId} and revoked_at is null order by id desc limit ${limit})
+    union all
+    (select id, name, last4, true from keys
+      where account_id = ${accountId} and revoked_at is not null order by id desc limit ${limit})`);
 }
 
 /** One of an account's keys, or null. */

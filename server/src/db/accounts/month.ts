@@ -1,5 +1,10 @@
+import { constant } from '../../lib/sql/sql.ts';
+
 /** SQL for the first day of the present month (UTC). */
 export const monthStart = `date_trunc('month', now() at time zone 'utc')`;
+
+/** The month of a key that has spent nothing yet, so that this month's are soon found. */
+export const neverUsed = constant(`'1970-01-01'`);
 
 /** Charged plus reserved micro-USD of this month, from a row `u` of `key_usage`. */
 export const spentThisMonth = `case when u.month = ${monthStart}::date

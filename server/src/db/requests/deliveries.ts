@@ -55,10 +55,23 @@ export async function noteResent(db: Connection, requestId: string): Promise<voi
     where id = ${requestId} and webhook_state = 'failed'`);
 }
 
-export function ofRequest(db: Connection, requestId: string): Promise<DeliveryRow[]> {
+/** Deliveries about one request, newest first. */
+export function ofRequest(
+  db: Connection,
+  { request_id, below_id, limit }: { request_id: string; below_id: string | null; limit: number },
+): Promise<DeliveryRow[]> {
   return db.run<DeliveryRow>(sql`
     select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
-    from webhook_deliveries where request_id = ${requestId} order by created_at`);
+    from webhook_deliveries where request_id = ${request_id} and id < ${below_id ?? lastId}::uuid
+    order by id desc limit ${limit}`);
+}
+
+/** Deliveries that are shown with their request. */
+const beside = 100;
+
+/** The newest deliveries about one request, oldest first. */
+export async function newestOf(db: Connection, request_id: string): Promise<DeliveryRow[]> {
+  return (await ofRequest(db, { request_id, below_id: null, limit: beside })).toReversed();
 }
 
 /** Deliveries of an account, newest first; with `failed`, only failed ones. */

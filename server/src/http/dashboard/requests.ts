@@ -8,6 +8,7 @@ import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
+import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { StatusName } from '../api/request-schema.ts';
 import { scanMax } from '../form.ts';
 import {
@@ -145,7 +146,10 @@ function byCall(call_id: string): Named {
   return { first_id: null, last_id: null, call_id };
 }
 
-/** GET /requests/choices: the values by which the list can be filtered. */
+/**
+ * GET /requests/choices: the values by which the list can be filtered: all unrevoked keys, the
+ * studio's too, and as many of the newest revoked ones.
+ */
 export const choices = endpoint(
   {
     reply: object({
@@ -155,10 +159,7 @@ export const choices = endpoint(
     }),
   },
   async ({ visit }, { db }) => {
-    const rows = await keys.list(db, visit.account_id);
-    return {
-      keys: rows.map((row) => ({ ...row, key_id: row.id, revoked: row.revoked_at !== null })),
-    };
+    return { keys: await keys.names(db, visit.account_id, livingKeysMax + 1) };
   },
 );
 
@@ -174,7 +175,7 @@ export const read = endpoint(
       deps.operations.status(id),
       requests.findOutputs(db, [id]),
       requestLists.attemptsOf(db, id),
-      sent.ofRequest(db, id),
+      sent.newestOf(db, id),
       row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
       findCharge(db, id),
     ]);

@@ -170,14 +170,15 @@ export const list = endpoint(
   },
 );
 
-/** GET /requests/:request_id/deliveries: all deliveries about one request. */
+/** GET /requests/:request_id/deliveries: deliveries about one request, newest first. */
 export const ofRequest = endpoint(
-  { params: ['request_id'], reply: object({ data: listOf(Delivery) }) },
-  async ({ visit, params }, { db, operations }) => {
-    const id = params.request_id;
-    const request = isUuid(id) ? await operations.status(id) : null;
+  { params: ['request_id'], query: object(pageQuery(pageSize)), reply: pageOf(Delivery) },
+  async ({ visit, params, query }, { db, operations }) => {
+    const request_id = params.request_id;
+    const request = isUuid(request_id) ? await operations.status(request_id) : null;
     if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
-    return { data: (await deliveries.ofRequest(db, id)).map(view) };
+    const page = { request_id, below_id: query.cursor ?? null, limit: query.limit + 1 };
+    return pageFrom(await deliveries.ofRequest(db, page), query, view);
   },
 );
 

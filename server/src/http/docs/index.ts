@@ -20,6 +20,7 @@ export {
   listAccounts,
   listAllRequests,
   listEvents,
+  listKeys,
   listTransfers,
   readAccount,
   readUsage,

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { hasReceipt } from '../../core/account/receipt.ts';
 import { keyScopes } from '../../core/account/scope.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -24,6 +25,7 @@ import { Ceilings, limitsOf } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
+import { inSum } from '../database-share.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   amount,
@@ -41,7 +43,9 @@ import {
   object,
   optional,
   pageOf,
+  pageQuery,
   signedMicroUsd,
+  type Static,
   text,
   time,
 } from '../schemas/schema.ts';
@@ -66,6 +70,9 @@ const AccountPerson = named(
     seen_at: nullable(time()),
   }),
 );
+
+/** Keys of a page, and keys that the operator's API shows with their account. */
+export const keysShown = 100;
 
 export const AccountKey = named(
   'AccountKey',
@@ -92,62 +99,85 @@ export const AccountKey = named(
   }),
 );
 
+const detail = {
+  ...accountFields,
+  people: list(AccountPerson),
+  key_ceilings: Ceilings,
+  deposits: list(SourceSum, 'All its deposits, by their source.'),
+  invitations: list(
+    object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+    'Open invitations.',
+  ),
+};
+
 export const OperatorAccount = named(
   'OperatorAccount',
-  object({
-    ...accountFields,
-    people: list(AccountPerson),
-    keys: list(AccountKey, 'Newest first, revoked ones too.'),
-    key_ceilings: Ceilings,
-    deposits: list(SourceSum, 'All its deposits, by their source.'),
-    invitations: list(
-      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
-      'Open invitations.',
-    ),
-  }),
+  object({ ...detail, keys: list(AccountKey, `The newest ${keysShown}, revoked ones too.`) }),
 );
 
 const AccountDetail = named(
   'AccountDetail',
   object({
-    ...OperatorAccount.properties,
+    ...detail,
     is_own: boolean('True if the operator who makes this call is one of its owners.'),
   }),
 );
 
-/** GET: the account with its people, keys and open invitations. */
+/** GET: the account with its people and open invitations. */
 export const read = endpoint(
   { params: ['account_id'], reply: AccountDetail },
-  async ({ visit, params }, deps) => {
-    const detail = await detailOf(params, deps);
+  async ({ visit, params, reply }, deps) => {
+    const account = await detailOf(params, reply, deps);
     const isOwn = (person: { person_id: string; role: string }) =>
       person.person_id === visit.session.person_id && person.role === 'owner';
-    return { ...detail, is_own: detail.people.some(isOwn) };
+    return { ...account, is_own: account.people.some(isOwn) };
   },
 );
 
-/** The account that the path names, as `OperatorAccount`. Throws `not_found`. */
+/** The account that the path names, as `detail`. Throws `not_found`. */
 export async function detailOf(
   params: { account_id: string },
-  deps: Pick<HttpDeps, 'db' | 'settings'>,
+  reply: FastifyReply,
+  deps: HttpDeps,
 ) {
   const { db } = deps;
   const account = await need(db, params);
-  const [key_ceilings, members, ownKeys, deposits, invited] = await Promise.all([
+  const [key_ceilings, members, deposits, invited] = await Promise.all([
     ceilingsOf(db, account.id, keyBounds(deps)),
     people.listOf(db, account.id),
-    keys.list(db, account.id),
-    depositSums(db, { account_id: account.id, from: null, to: null }),
+    inSum(reply.request, reply, deps, () =>
+      depositSums(db, { account_id: account.id, from: null, to: null }),
+    ),
     invitations.listOpen(db, account.id),
   ]);
   return {
     ...view(account),
     people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
-    keys: ownKeys.map(keyView),
     key_ceilings,
     deposits,
     invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
   };
+}
+
+export const keysPath = {
+  params: ['account_id'],
+  query: form(pageQuery(keysShown)),
+  reply: named('AccountKeyList', pageOf(AccountKey)),
+} as const;
+
+/** GET /keys: newest first, revoked ones too. */
+export const listKeys = endpoint(keysPath, ({ params, query }, { db }) =>
+  pageOfKeys(params, query, db),
+);
+
+export async function pageOfKeys(
+  params: { account_id: string },
+  { cursor, limit }: Static<typeof keysPath.query>,
+  db: Database,
+) {
+  const { id: account_id } = await need(db, params);
+  const rows = await keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
+  return pageFrom(rows, { limit }, keyView);
 }
 
 /** A key as `AccountKey`. */

@@ -8,6 +8,7 @@ import { redact } from '../../lib/log.ts';
 import { differingKeys } from '../../operations/deposits/deposit-address.ts';
 import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
+import { inSum } from '../database-share.ts';
 import {
   boolean,
   choice,
@@ -158,8 +159,9 @@ const noMoney = { deposits: 0, amount_usd_micro: 0n };
 /** GET /chain-sums: sums of credited deposits by chain, and the ledger's sums of the same. */
 export const sums = endpoint(
   { reply: object({ data: listOf(ChainSums) }) },
-  async (_call, { db, chains: { live } }) => {
-    const rows = await chainSums(db);
+  async ({ visit, reply }, deps) => {
+    const { live } = deps.chains;
+    const rows = await inSum(visit, reply, deps, () => chainSums(deps.db));
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
       const found = live.find((each) => each.chain.name === chain)?.chain;
       const ofChain = rows.filter((row) => row.chain === chain);

@@ -5,6 +5,7 @@ import { keepAudit } from '../../operations/operator-events.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
+import { inSum } from '../database-share.ts';
 import {
   anything,
   boolean,
@@ -83,16 +84,18 @@ const Revenue = named(
 /** GET /overview: days are in UTC and include today. */
 export const overview = endpoint(
   { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
-  async ({ query }, { db }) => {
+  async ({ query, visit, reply }, deps) => {
+    const { db } = deps;
     const days = Number(query.days ?? 30);
     await rollUpDays(db);
     const period = lastDays(days, Date.now());
     const from = new Date(`${period[0]}T00:00:00Z`);
-    const [rows, top, deposits, held, fresh, count, verdict] = await Promise.all([
+    const [rows, top, [deposits, held], fresh, count, verdict] = await Promise.all([
       revenue(db, days),
       topAccounts(db, days, topMax),
-      depositSums(db, { from, to: null }),
-      holdings(db),
+      inSum(visit, reply, deps, () =>
+        Promise.all([depositSums(db, { from, to: null }), holdings(db)]),
+      ),
       accounts.countNew(db, days),
       accounts.count(db),
       verdicts.newest(db),

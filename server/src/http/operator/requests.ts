@@ -161,7 +161,7 @@ export const read = endpoint(
     const [row, attempts, deliveries] = await Promise.all([
       findFull(db, id),
       attemptsOf(db, id),
-      sent.ofRequest(db, id),
+      sent.newestOf(db, id),
     ]);
     if (row === null) throw new ApiError('not_found');
     const { key_id, key_name: name, key_prefix: prefix, key_last4: last4, webhook_url: url } = row;

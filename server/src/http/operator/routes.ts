@@ -23,6 +23,7 @@ export const operatorRoutes: VisitRow[] = [
   read('/attention', attention.list),
   read('/accounts', accounts.list),
   read('/accounts/:account_id', account.read),
+  read('/accounts/:account_id/keys', account.listKeys),
   read('/accounts/:account_id/requests', requests.list),
   read('/accounts/:account_id/statement', account.movements),
   read('/accounts/:account_id/receipts/:transfer_id', account.receipt),

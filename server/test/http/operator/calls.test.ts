@@ -107,6 +107,24 @@ describe('an account', () => {
   });
 });
 
+describe('the keys of an account', () => {
+  test('are listed in pages, and shown with the account', async () => {
+    const account = await service.account();
+    const path = `/accounts/${account.account_id}`;
+    const added = ok(await call('POST', `${path}/keys`, { name: 'second' }), 201);
+    await call('DELETE', `/keys/${account.key_id}`);
+    const first = ok(await call('GET', `${path}/keys?limit=1`));
+    const next = ok(await call('GET', `${path}/keys?limit=1&cursor=${first.next_cursor}`));
+    assert.deepEqual(
+      [first.data[0].key_id, next.data[0].key_id, next.data[0].state, next.next_cursor],
+      [added.key_id, account.key_id, 'revoked', null],
+    );
+    assert.deepEqual(ok(await call('GET', path)).keys, [...first.data, ...next.data]);
+    assertRefused(await call('GET', `/accounts/${newId()}/keys`), 'not_found');
+    assertRefused(await call('GET', `${path}/keys?state=all`), 'bad_request');
+  });
+});
+
 describe('a key of an account', () => {
   test('is made with limits that stay, changed and revoked, each with its row', async () => {
     const account = await service.account({ usd: 1 });

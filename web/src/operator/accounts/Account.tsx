@@ -81,11 +81,7 @@ export function Account() {
         <Tabs.Panel value="keys">
           <Stack gap="xl">
             <AccountPeople account_id={account_id} account={account} />
-            <AccountKeys
-              account_id={account_id}
-              keys={account?.keys}
-              ceilings={account?.key_ceilings}
-            />
+            <AccountKeys account_id={account_id} ceilings={account?.key_ceilings} />
             {account && (
               <Dimmed>
                 {t('made_at')} <When at={account.created_at} />

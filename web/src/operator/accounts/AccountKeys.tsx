@@ -1,9 +1,10 @@
 import { Group, Text, TextInput } from '@mantine/core';
+import { IconKey } from '@tabler/icons-react';
 import { useState } from 'react';
 import { entriesOf } from '../../records.ts';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
-import { type Column, DataList, usdColumn } from '../../components/list/DataList.tsx';
+import { type Column, usdColumn } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -12,15 +13,14 @@ import { Usd } from '../../components/text.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
+import { PagedList } from '../../components/list/PagedList.tsx';
+import { useOperatorPages } from '../../queries.ts';
 
 /** An account's keys with their limits, which the operator may change. */
-export function AccountKeys(props: {
-  account_id: string;
-  keys: AccountKey[] | undefined;
-  ceilings: KeyCeilings | undefined;
-}) {
+export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings | undefined }) {
   const { t } = useTranslation('operator_account');
-  const { account_id, keys, ceilings } = props;
+  const { account_id, ceilings } = props;
+  const found = useOperatorPages('GET /accounts/:account_id/keys', { params: { account_id } });
   const [chosen, setChosen] = useState<AccountKey | null>(null);
   const columns: Column<AccountKey>[] = [
     {
@@ -83,11 +83,13 @@ export function AccountKeys(props: {
   return (
     <section>
       <Heading mb="sm">{t('keys')}</Heading>
-      {keys?.length === 0 ? (
-        <Dimmed>{t('no_keys')}</Dimmed>
-      ) : (
-        <DataList label={t('keys')} columns={columns} rows={keys} keyOf={(row) => row.key_id} />
-      )}
+      <PagedList
+        of={found}
+        empty={{ icon: <IconKey />, title: t('no_keys'), text: t('no_keys_text') }}
+        label={t('keys')}
+        columns={columns}
+        keyOf={(row) => row.key_id}
+      />
       {ceilings && <OfNewKeys ceilings={ceilings} />}
       {chosen !== null && (
         <Limits account_id={account_id} chosen={chosen} onClose={() => setChosen(null)} />

@@ -75,7 +75,7 @@ export const readAccount: RouteDocs = {
   operationId: 'readAccount',
   tag,
   summary: 'Read an account',
-  description: 'The account with its people, keys and open invitations.',
+  description: 'The account with its people, its newest keys and its open invitations.',
   replies: {
     200: {
       description: 'The account.',
@@ -248,6 +248,15 @@ export const refund: RouteDocs = {
     'payload_too_large',
     'unsupported_media_type',
   ],
+};
+
+export const listKeys: RouteDocs = {
+  operationId: 'listKeys',
+  tag,
+  summary: 'List the keys of an account',
+  description: 'Newest first, revoked ones too.',
+  replies: { 200: page(exampleKey) },
+  errors: ['bad_request', 'not_found'],
 };
 
 export const createKey: RouteDocs = {

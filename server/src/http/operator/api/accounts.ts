@@ -1,7 +1,7 @@
 import { changeStatus } from '../../../operations/accounts/account.ts';
 import { Refused } from '../../../operations/refused.ts';
 import { choice, form, named, object, optional, pageOf } from '../../schemas/schema.ts';
-import { detailOf, need, OperatorAccount } from '../account.ts';
+import { detailOf, keysShown, need, OperatorAccount, pageOfKeys } from '../account.ts';
 import {
   AccountQuery,
   findAccounts,
@@ -21,8 +21,15 @@ export const list = read(
 );
 
 /** GET /operator/accounts/{account_id} */
-export const find = read({ params: ['account_id'], reply: OperatorAccount }, ({ params }, deps) =>
-  detailOf(params, deps),
+export const find = read(
+  { params: ['account_id'], reply: OperatorAccount },
+  async ({ params, reply }, deps) => {
+    const [account, keys] = await Promise.all([
+      detailOf(params, reply, deps),
+      pageOfKeys(params, { limit: keysShown }, deps.db),
+    ]);
+    return { ...account, keys: keys.data };
+  },
 );
 
 /** POST /operator/accounts */

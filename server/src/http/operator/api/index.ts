@@ -8,7 +8,12 @@ export {
   suspend,
 } from './accounts.ts';
 export { list as listEvents } from './events.ts';
-export { change as changeKey, create as createKey, revoke as revokeKey } from './keys.ts';
+export {
+  change as changeKey,
+  create as createKey,
+  list as listKeys,
+  revoke as revokeKey,
+} from './keys.ts';
 export { correct as adjust, credit, refund } from './money.ts';
 export { list as listRequests } from './requests.ts';
 export { list as listTransfers } from './transfers.ts';

@@ -5,8 +5,8 @@ import { checkName, KeySettings, limitsOf, NewKeySettings } from '../../keys.ts'
 import { idOf } from '../../form.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { named, object, text } from '../../schemas/schema.ts';
-import { AccountKey, keyView, need as needAccount } from '../account.ts';
-import { action } from './endpoint.ts';
+import { AccountKey, keysPath, keyView, need as needAccount, pageOfKeys } from '../account.ts';
+import { action, read } from './endpoint.ts';
 
 /** Keys of accounts below /v1/operator. */
 
@@ -14,6 +14,9 @@ const NewAccountKey = named(
   'NewAccountKey',
   object({ key: text('The key itself. It is shown only here.'), ...AccountKey.properties }),
 );
+
+/** GET /operator/accounts/{account_id}/keys */
+export const list = read(keysPath, ({ params, query }, { db }) => pageOfKeys(params, query, db));
 
 /** POST /operator/accounts/{account_id}/keys */
 export const create = action(
