@@ -331,6 +331,7 @@ function httpDeps(
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
       filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,
+      filesMax: config.FAREBOX_FILES_MAX,
       queueAgeSeconds: config.FAREBOX_QUEUE_AGE_SECONDS,
       corsOrigins: config.FAREBOX_CORS_ORIGINS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,

@@ -251,6 +251,12 @@ const settings = {
     '10737418240',
     'Bytes of the uploaded files of an account; beyond it 413.',
   ),
+  FAREBOX_FILES_MAX: int(
+    1,
+    1_000_000,
+    '20000',
+    'Uploaded files of an account; beyond it 413. Each upload counts them all.',
+  ),
   FAREBOX_RETENTION_DAYS: number(
     1,
     3650,

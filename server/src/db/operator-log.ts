@@ -1,4 +1,4 @@
-import { lastId } from '../lib/id.ts';
+import { idsWritten, lastId } from '../lib/id.ts';
 import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /** An operator's action. */
@@ -78,6 +78,8 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }
 
+const dayMs = 24 * 3600 * 1000;
+
 /**
  * Seconds until the last 24 hours contain fewer than `count` of these actions on an account; 0 if
  * they do now.
@@ -89,6 +91,7 @@ export async function secondsUntilOlder(
   const [row] = await db.run<{ seconds: number }>(sql`
     select ceil(extract(epoch from created_at + interval '24 hours' - now()))::int as seconds
     from operator_log where account_id = ${account_id} and action = ${action}
+      and id >= ${idsWritten(Date.now() - dayMs, null).first}
     order by id desc offset ${count - 1} limit 1`);
   return Math.max(0, row?.seconds ?? 0);
 }

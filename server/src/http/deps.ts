@@ -118,6 +118,8 @@ export interface HttpSettings {
   fileTtlSeconds: number;
   /** Maximum size of all uploaded files of an account together. */
   filesMaxBytes: number;
+  /** Maximum number of uploaded files of an account. */
+  filesMax: number;
   /** If an account's oldest job at an upstream has waited longer, its submits there are refused. */
   queueAgeSeconds: number;
   /** Origins whose pages may make calls with a key. */

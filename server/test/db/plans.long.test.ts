@@ -50,6 +50,7 @@ import { firstId } from '../../src/lib/id.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '../kit/plans.ts';
 
 /**
  * Frequent statements must not get slower with every request ever made: with many rows in the
@@ -368,7 +369,7 @@ const asked: Record<string, Ask> = {
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
   'claim expired files': (c) => files.claimExpired(c, 500, 60),
   'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
-  'what the files of an account take': (c) => files.held(c, sample.account),
+  'what the files of an account take': (c) => files.held(c, sample.account, 100),
   'keep a file': (c) =>
     files.insert(c, {
       id: uuid,
@@ -379,6 +380,7 @@ const asked: Record<string, Ask> = {
       sha256: '0'.repeat(64),
       ttl_seconds: 60,
       max_bytes: 100,
+      max_files: 100,
     }),
   "sum up an account's usage": (c) =>
     usageOf(c, usage({ account_id: sample.account, metadata: { customer: 'c300' } })),
@@ -469,14 +471,24 @@ describe('no whole table is read to', () => {
       const statements = await statementsOf(ask);
       assert.ok(statements.length > 0);
       for (const each of statements) {
-        assert.deepEqual(wholeTables(await planFor(each)), [], `with these values: ${each.text}`);
-        assert.deepEqual(wholeTables(await planForAll(each)), [], `for any values: ${each.text}`);
+        assert.deepEqual(
+          wholeTables(await planFor(db, each)),
+          [],
+          `with these values: ${each.text}`,
+        );
+        assert.deepEqual(
+          wholeTables(await planForAll(db, each)),
+          [],
+          `for any values: ${each.text}`,
+        );
       }
     });
   }
 
   test('and the check finds one that is', async () => {
-    const [plan] = [await planFor(rawSql('select id from requests where model_id = $1', ['m']))];
+    const [plan] = [
+      await planFor(db, rawSql('select id from requests where model_id = $1', ['m'])),
+    ];
     assert.deepEqual(wholeTables(plan), ['requests']);
   });
 });
@@ -541,8 +553,7 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
   for (const [what, ask] of Object.entries(pages)) {
     test(what, async () => {
       const [one] = await statementsOf(ask);
-      const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
-      const plan = await planForAll(one!, `execute asked(${values})`, 'analyze, ');
+      const plan = await planForAll(db, one!, executeWith(one!), 'analyze, ');
       assert.ok(rowsRead(plan) <= 21, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
     });
   }
@@ -595,10 +606,9 @@ describe('a search reads few blocks, however many requests the account has', () 
       };
       for (const [part, ask] of Object.entries(parts)) {
         const [one] = await statementsOf(ask);
-        const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
         const plans = [
-          await planFor(one!, 'analyze, buffers, '),
-          await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, '),
+          await planFor(db, one!, 'analyze, buffers, '),
+          await planForAll(db, one!, executeWith(one!), 'analyze, buffers, '),
         ];
         for (const plan of plans)
           assert.ok(
@@ -620,10 +630,9 @@ describe('a search reads few blocks, however many requests the account has', () 
       const [one] = await statementsOf((c) =>
         lines.idsBelow(c, asked, { below_id: null, look: 1_000, limit: 21 }),
       );
-      const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
       for (const plan of [
-        await planFor(one!, 'analyze, buffers, '),
-        await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, '),
+        await planFor(db, one!, 'analyze, buffers, '),
+        await planForAll(db, one!, executeWith(one!), 'analyze, buffers, '),
       ]) {
         assert.deepEqual(wholeTables(plan), []);
         assert.ok(blocks(plan) <= most, `${blocks(plan)} blocks: ${JSON.stringify(plan)}`);
@@ -635,8 +644,7 @@ describe('a search reads few blocks, however many requests the account has', () 
     const [one] = await statementsOf((c) =>
       requestLists.newest(c, asked, { limit: 21, look: 1_000 }),
     );
-    const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
-    const plan = await planForAll(one!, `execute asked(${values})`, 'analyze, buffers, ');
+    const plan = await planForAll(db, one!, executeWith(one!), 'analyze, buffers, ');
     assert.ok(blocks(plan) <= 1_100, `${blocks(plan)} blocks: ${JSON.stringify(plan)}`);
   });
 });
@@ -651,23 +659,11 @@ describe('usage reads the requests of its account and period, and few others', (
     test(`of ${days} days`, async () => {
       const asked = usage({ account_id: sample.big, from: dayAt(1 - days) });
       const [one] = await statementsOf((c) => usageOf(c, asked));
-      const plan = await planFor(one!, 'analyze, ');
+      const plan = await planFor(db, one!, 'analyze, ');
       assert.ok(rowsRead(plan) <= most, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
       assert.ok(!JSON.stringify(plan).includes('"attempts"'), 'left starts are not read');
     });
 });
-
-interface Node {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows'?: number;
-  'Actual Loops'?: number;
-  'Rows Removed by Filter'?: number;
-  'Shared Hit Blocks'?: number;
-  'Shared Read Blocks'?: number;
-  Plans?: Node[];
-}
 
 /** The statements of a function, without sending them. */
 async function statementsOf(ask: Ask): Promise<Statement[]> {
@@ -682,43 +678,6 @@ async function statementsOf(ask: Ask): Promise<Statement[]> {
   await ask({ ...tx, tx: (work: (tx: Transaction) => unknown) => work(tx) } as unknown as Database &
     Transaction);
   return sent.filter(({ text }) => !/^\s*insert into upstreams/.test(text));
-}
-
-const explain = ({ text, values }: Statement, more = ''): Statement =>
-  rawSql(`explain (${more}format json) ${text}`, values);
-
-async function planFor(one: Statement, more = ''): Promise<Node> {
-  const rows = await db.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(explain(one, more));
-  return rows[0]!['QUERY PLAN'][0].Plan;
-}
-
-function planForAll(one: Statement, execute = executeWithNulls(one), more = ''): Promise<Node> {
-  return db.tx(async (tx) => {
-    await tx.run(rawSql('set local plan_cache_mode = force_generic_plan'));
-    await tx.run(rawSql(`prepare asked as ${one.text}`));
-    const rows = await tx.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(
-      rawSql(`explain (${more}format json) ${execute}`),
-    );
-    await tx.run(rawSql('deallocate asked'));
-    return rows[0]!['QUERY PLAN'][0].Plan;
-  });
-}
-
-function executeWithNulls({ values }: Statement): string {
-  return values.length === 0 ? 'execute asked' : `execute asked(${values.map(() => 'null')})`;
-}
-
-/** The rows read by the node that reads most, dropped rows included. */
-function rowsRead(node: Node): number {
-  const rows =
-    ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
-    (node['Actual Loops'] ?? 1);
-  return Math.max(node['Relation Name'] ? rows : 0, ...(node.Plans ?? []).map(rowsRead));
-}
-
-/** Blocks that the statement read, from memory or disk. */
-function blocks(node: Node): number {
-  return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
 }
 
 function wholeTables(node: Node): string[] {

@@ -176,6 +176,25 @@ describe('what the files of one account may take together', () => {
     assert.equal((await send(bytes(100_000), who.key, base)).status, 201, 'its room is free again');
   });
 
+  test('is limited in number, too, also for uploads at once', async () => {
+    const { base } = await service.another({ FAREBOX_FILES_MAX: '2' });
+    const who = await service.account();
+    const before = stored().length;
+    const sent = await Promise.all([1, 2, 3, 4].map(() => send(bytes(10), who.key, base)));
+    const taken = sent.filter(({ status }) => status === 201);
+    assert.equal(taken.length, 2);
+    const { message, details } = assertRefused(
+      await send(bytes(10), who.key, base),
+      'payload_too_large',
+    );
+    const first_expires_at = taken.map(({ body }) => body.expires_at).toSorted()[0];
+    assert.deepEqual(details, { max_files: 2, first_expires_at });
+    assert.match(message, /up to 2 uploaded files/);
+    assert.equal(stored().length - before, 2, 'nothing stays of what was refused');
+    await expire(taken[0]!.body.file_id);
+    assert.equal((await send(bytes(10), who.key, base)).status, 201);
+  });
+
   test('holds for uploads at once, announced or not', async () => {
     const { base } = await service.another(env);
     for (const make of [bytes, (size: number) => new Blob([bytes(size)]).stream()]) {

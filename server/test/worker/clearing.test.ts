@@ -388,6 +388,24 @@ describe('thirty days after its end', () => {
   });
 });
 
+test('invitations are deleted a month after their end, and no open one', async () => {
+  const rows = () =>
+    service.db.run<{ email: string }>(rawSql('select email from invitations order by email'));
+  await service.db.run(
+    rawSql(
+      `insert into invitations (id, account_id, email, role, token_hash, expires_at, accepted_at)
+       select gen_random_uuid(), $1, name || '@x.test', 'owner', sha256(name::bytea), now() + days * interval '1 day', at
+       from (values ('open', 1, null), ('lately', -29, null), ('expired', -31, null), ('accepted', -31, now())) d (name, days, at)`,
+      [account.account_id],
+    ),
+  );
+  await service.app.worker!.sweep();
+  assert.deepEqual(
+    (await rows()).map(({ email }) => email),
+    ['lately@x.test', 'open@x.test'],
+  );
+});
+
 describe('a chat call whose process never came back', () => {
   const messages = [{ role: 'user', content: 'hello' }];
 

@@ -80,8 +80,8 @@ function withFigures(page: string, values: unknown[]): Statement {
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro,
       (select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint
-        from keys k join key_usage u on u.key_id = k.id
-        where k.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
+        from key_usage u
+        where u.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
     from (${page}) p join accounts a on a.id = p.id join balances b on b.account_id = a.id
     order by a.id desc`;
   return rawSql(text, values);

@@ -1,4 +1,4 @@
-import { sql, type Connection, type Database } from '../../lib/sql/sql.ts';
+import { sql, type Connection, type Database, type Fragment } from '../../lib/sql/sql.ts';
 
 export interface FileRow {
   id: string;
@@ -11,8 +11,9 @@ export interface FileRow {
   expires_at: Date;
 }
 
-/** The space that the unexpired files of an account take. */
+/** The unexpired files of an account, and the space that they take. */
 export interface FilesHeld {
+  files: number;
   bytes: bigint;
   /** Null if there is no file. */
   first_expires_at: Date | null;
@@ -20,23 +21,39 @@ export interface FilesHeld {
   had_money: boolean;
 }
 
-export async function held(db: Connection, accountId: string): Promise<FilesHeld> {
+/** Files beyond `maxFiles` are not read. */
+function unexpired(accountId: string, maxFiles: number): Fragment {
+  return (bind) => `(select size, expires_at from files
+    where account_id = ${bind(accountId)} and expires_at > now()
+    order by expires_at limit ${bind(maxFiles)}) f`;
+}
+
+export async function held(
+  db: Connection,
+  accountId: string,
+  maxFiles: number,
+): Promise<FilesHeld> {
   const [row] = await db.run<FilesHeld>(sql`
-    select coalesce(sum(size), 0)::bigint as bytes, min(expires_at) as first_expires_at,
+    select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes,
+      min(expires_at) as first_expires_at,
       coalesce((select credits_posted > 0 from balances
         where account_id = ${accountId}), false) as had_money
-    from files where account_id = ${accountId} and expires_at > now()`);
+    from ${unexpired(accountId, maxFiles)}`);
   return row!;
 }
 
 /**
- * Inserts a file. Returns null if the account's unexpired files would take more than `max_bytes`
- * together, or if the file exists already. The account is locked, so that two uploads cannot both
- * count the same free space.
+ * Inserts a file. Returns null if the account has `max_files` unexpired files, if they would take
+ * more than `max_bytes` together, or if the file exists already. The account is locked, so that two
+ * uploads cannot both count the same free space.
  */
 export function insert(
   db: Database,
-  file: Omit<FileRow, 'created_at' | 'expires_at'> & { ttl_seconds: number; max_bytes: number },
+  file: Omit<FileRow, 'created_at' | 'expires_at'> & {
+    ttl_seconds: number;
+    max_bytes: number;
+    max_files: number;
+  },
 ): Promise<{ created_at: Date; expires_at: Date } | null> {
   return db.tx(async (tx) => {
     tx.send(sql`select id from accounts where id = ${file.account_id} for no key update`);
@@ -44,8 +61,9 @@ export function insert(
       insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
       select ${file.id}::uuid, ${file.account_id}::uuid, ${file.storage_key}, ${file.content_type},
         ${file.size}::bigint, ${file.sha256}, now() + ${file.ttl_seconds} * interval '1 s'
-      where ${file.size}::bigint + (select coalesce(sum(size), 0) from files
-        where account_id = ${file.account_id} and expires_at > now()) <= ${file.max_bytes}::bigint
+      from ${unexpired(file.account_id, file.max_files)}
+      having ${file.size}::bigint + coalesce(sum(size), 0) <= ${file.max_bytes}::bigint
+        and count(*) < ${file.max_files}::int
       on conflict (id) do nothing returning created_at, expires_at`);
     return rows[0] ?? null;
   });

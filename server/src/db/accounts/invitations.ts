@@ -77,11 +77,13 @@ export async function accept(db: Connection, id: string): Promise<boolean> {
 
 /** Open invitations into an account, or (null) for signing up; newest first. */
 export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
+  const values = accountId === null ? [] : [accountId];
+  const ofAccount = `i.account_id ${accountId === null ? 'is null' : '= $1'}`;
   return db.run<Invitation>(
     rawSql(
-      `select ${shown} from ${invited} where i.account_id is not distinct from $1::uuid
-       and ${isOpen} order by i.id desc limit 200`,
-      [accountId],
+      `select ${shown} from ${invited} where ${ofAccount} and ${isOpen}
+       order by i.id desc limit 200`,
+      values,
     ),
   );
 }
@@ -116,7 +118,8 @@ export function listFor(db: Connection, email: string): Promise<Invitation[]> {
 export async function withdrawOf(db: Connection, accountId: string, email: string): Promise<void> {
   await db.run(sql`
     delete from invitations
-    where account_id = ${accountId} and email = ${email} and accepted_at is null`);
+    where account_id = ${accountId} and email = ${email} and accepted_at is null
+      and expires_at > now()`);
 }
 
 /** Withdraws all open invitations into an account by one inviter. */
@@ -127,18 +130,29 @@ export async function withdrawBy(
   await db.run(sql`
     delete from invitations
     where account_id = ${inviter.account_id} and invited_by = ${inviter.person_id}
-      and accepted_at is null`);
+      and accepted_at is null and expires_at > now()`);
 }
 
 /** Withdraws all open invitations into these accounts. */
 export async function withdrawAll(db: Connection, accountIds: string[]): Promise<void> {
   await db.run(sql`
     delete from invitations
-    where account_id = any(${accountIds}::uuid[]) and accepted_at is null`);
+    where account_id = any(${accountIds}::uuid[]) and accepted_at is null
+      and expires_at > now()`);
 }
 
 /** Withdraws all open invitations by one inviter, into any account. */
 export async function withdrawAllBy(db: Connection, personId: string): Promise<void> {
   await db.run(sql`
     delete from invitations where invited_by = ${personId} and accepted_at is null`);
+}
+
+/** Deletes invitations that were accepted or expired long ago, and returns how many. */
+export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
+  const rows = await db.run(sql`
+    delete from invitations where id = any(array(
+      select id from invitations where expires_at < now() - ${olderThanDays} * interval '1 day'
+      limit ${limit}))
+    returning id`);
+  return rows.length;
 }

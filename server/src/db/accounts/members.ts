@@ -1,5 +1,5 @@
 import type { Role } from '../../core/account/role.ts';
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
 /** A person of an account. */
 export interface Member {
@@ -11,12 +11,23 @@ export interface Member {
   created_at: Date;
 }
 
+/** The most people of one account. */
+export const membersMax = 500;
+
+/** The people of an account: `m` of `members` with their `p` of `people`. */
+export function belonging(accountId: string): Fragment {
+  // Each person is looked up, because a join may read all people.
+  return (bind) => `(select person_id, role, created_at from members
+      where account_id = ${bind(accountId)} order by created_at, person_id limit ${membersMax}) m
+    cross join lateral (select * from people where id = m.person_id limit 1) p`;
+}
+
 /** Oldest first. */
 export function list(db: Connection, accountId: string): Promise<Member[]> {
   return db.run<Member>(sql`
     select m.person_id, p.name, p.email, m.role, p.two_factor_enabled, m.created_at
-    from members m join people p on p.id = m.person_id
-    where m.account_id = ${accountId} order by m.created_at, m.person_id`);
+    from ${belonging(accountId)}
+    order by m.created_at, m.person_id`);
 }
 
 /** One member, or null. */
@@ -54,9 +65,17 @@ export async function remove(
   return rows.length > 0;
 }
 
-export async function countOwners(db: Connection, accountId: string): Promise<number> {
+export async function hasOwner(db: Connection, accountId: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from members where account_id = ${accountId} and role = 'owner' limit 1`);
+  return rows.length > 0;
+}
+
+/** The number of an account's people; those beyond `membersMax` are not counted. */
+export async function count(db: Connection, accountId: string): Promise<number> {
   const [row] = await db.run<{ n: bigint }>(sql`
-    select count(*) as n from members where account_id = ${accountId} and role = 'owner'`);
+    select count(*) as n from (
+      select from members where account_id = ${accountId} limit ${membersMax}) m`);
   return Number(row!.n);
 }
 

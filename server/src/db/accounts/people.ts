@@ -3,6 +3,7 @@ import type { Role } from '../../core/account/role.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import * as links from './links.ts';
+import * as members from './members.ts';
 
 /** People who sign in, and the accounts they belong to. */
 
@@ -216,9 +217,8 @@ export async function membership(
 /** Confirmed addresses of an account's owners and billing people. */
 export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
   const rows = await db.run<{ email: string }>(sql`
-    select p.email from members m join people p on p.id = m.person_id
-    where m.account_id = ${accountId} and m.role in ('owner', 'billing') and p.email_verified
-    order by p.email`);
+    select p.email from ${members.belonging(accountId)}
+    where m.role in ('owner', 'billing') and p.email_verified order by p.email`);
   return rows.map(({ email }) => email);
 }
 
@@ -251,13 +251,6 @@ export async function join(
     values (${member.account_id}, ${member.person_id}, ${member.role})
     on conflict (account_id, person_id) do nothing returning person_id`);
   return rows.length > 0;
-}
-
-export async function countMembers(db: Connection, accountId: string): Promise<number> {
-  const [row] = await db.run<{ n: bigint }>(
-    sql`select count(*) as n from members where account_id = ${accountId}`,
-  );
-  return Number(row!.n);
 }
 
 /**
@@ -315,6 +308,6 @@ export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
   return db.run<PersonOf>(sql`
     select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,
       (select max(s.updated_at) from sessions s where s.person_id = p.id) as seen_at
-    from members m join people p on p.id = m.person_id where m.account_id = ${accountId}
-    order by m.role <> 'owner', m.created_at, p.id limit 500`);
+    from ${members.belonging(accountId)}
+    order by m.role <> 'owner', m.created_at, p.id`);
 }

@@ -1,7 +1,7 @@
 import type { Kind } from '../../core/catalog/catalog.ts';
 import { idsWritten } from '../../lib/id.ts';
-import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
-import { monthStart, spentThisMonth } from './month.ts';
+import { constant, sql, type Connection } from '../../lib/sql/sql.ts';
+import { monthStart } from './month.ts';
 
 /** One row of an account's spending, as its overview shows it. */
 
@@ -136,26 +136,32 @@ export interface MonthRow {
 }
 
 /**
- * Spending of an account's keys this month (UTC). Keys that have used the largest share of their
- * limit come first, then keys that have spent most; revoked keys come last.
+ * Spending of an account's keys this month (UTC), without revoked keys that spent nothing. Keys
+ * that have used the largest share of their limit come first, then keys that have spent most;
+ * revoked keys come last.
  */
 export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
   return db.run<MonthRow>(sql`
-    with used as (
-      select k.id as key_id, k.name, k.is_studio, k.revoked_at is not null as revoked,
-        k.monthly_limit_usd_micro, u.open_requests,
-        ${fragment(spentThisMonth)} as spent_usd_micro
-      from keys k join key_usage u on u.key_id = k.id where k.account_id = ${accountId}
+    with spent as materialized (
+      select key_id, pending_usd_micro + posted_usd_micro as amount from key_usage
+      where account_id = ${accountId} and month = ${constant(monthStart)}::date
+    ), shown as (
+      select k.*, coalesce(s.amount, 0) as amount
+      from keys k left join spent s on s.key_id = k.id
+      where k.account_id = ${accountId} and k.revoked_at is null
+      union all
+      select k.*, s.amount from spent s join keys k on k.id = s.key_id
+      where s.amount > 0 and k.revoked_at is not null
     )
-    select key_id, name, is_studio, revoked, monthly_limit_usd_micro, spent_usd_micro,
-      (sum(spent_usd_micro) over ())::bigint as total_usd_micro,
-      (count(*) filter (where not revoked and not is_studio) over ())::int as keys,
-      (sum(open_requests) over ())::int as open_requests,
-      (${fragment(monthStart)} + interval '1 month') at time zone 'utc' as resets_at
-    from used
-    order by revoked and spent_usd_micro = 0, revoked,
-      spent_usd_micro / nullif(monthly_limit_usd_micro, 0)::float8 desc nulls last,
-      spent_usd_micro desc, key_id desc
+    select id as key_id, name, is_studio, revoked_at is not null as revoked,
+      monthly_limit_usd_micro, amount as spent_usd_micro,
+      (select coalesce(sum(amount), 0) from spent)::bigint as total_usd_micro,
+      (count(*) filter (where revoked_at is null and not is_studio) over ())::int as keys,
+      (select open_requests from balances where account_id = ${accountId}) as open_requests,
+      (${constant(monthStart)} + interval '1 month') at time zone 'utc' as resets_at
+    from shown
+    order by revoked_at is not null,
+      amount / nullif(monthly_limit_usd_micro, 0)::float8 desc nulls last, amount desc, id desc
     limit ${limit}`);
 }
 
@@ -169,17 +175,16 @@ export interface RunningRow {
   started_at: Date | null;
 }
 
-/**
- * Open jobs, newest first. The search ends once it has found as many as the keys' counters say;
- * otherwise it would read all ended requests.
- */
+/** Open jobs, newest first. Each state is read by itself, because an index has each in order. */
 export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
   return db.run<RunningRow>(sql`
-    select id, model_id, kind, status, quoted_usd_micro, created_at, started_at from requests
-    where account_id = ${accountId} and status in ('IN_QUEUE', 'IN_PROGRESS') and kind <> 'text'
-    order by id desc
-    limit (select least(${limit}::bigint, coalesce(sum(u.open_requests), 0)) from keys k
-      join key_usage u on u.key_id = k.id where k.account_id = ${accountId})`);
+    select r.id, r.model_id, r.kind, r.status, r.quoted_usd_micro, r.created_at, r.started_at
+    from (values ('IN_QUEUE'), ('IN_PROGRESS')) s (status) cross join lateral (
+      select id, model_id, kind, status, quoted_usd_micro, created_at, started_at from requests
+      where account_id = ${accountId} and status = s.status and status <> 'COMPLETED'
+        and kind <> 'text'
+      order by id desc limit ${limit}
+    ) r order by r.id desc limit ${limit}`);
 }
 
 export interface FirstSteps {

@@ -263,7 +263,7 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
         s.error_message, s.error_details, s.quantity,
       ${tokenCounts} as tokens,
       (select w.status from webhook_deliveries w
-        where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)
+        where w.request_id = r.id order by w.id desc limit 1)
         as webhook_status
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id

@@ -186,6 +186,7 @@ export async function keep(
     sha256,
     ttl_seconds: fileTtlSeconds,
     max_bytes,
+    max_files: deps.settings.filesMax,
   };
   const { created_at, expires_at } = await record(row, deps);
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
@@ -210,7 +211,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
     const times = await files.insert(deps.db, row);
     if (times) return times;
     if (await files.findOne(deps.db, row.id)) throw usedUp();
-    throw noRoom(await files.held(deps.db, row.account_id), row.max_bytes);
+    throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
   } catch (error) {
     // Without a row nobody would ever delete the bytes.
     await deps.storage.remove(row.storage_key);
@@ -257,17 +258,18 @@ export async function assertRoom(
   size: number,
   deps: HttpDeps,
 ): Promise<number> {
+  const { filesMaxBytes, filesMax: max_files } = deps.settings;
   const [held, free] = await Promise.all([
-    files.held(deps.db, account_id),
+    files.held(deps.db, account_id, max_files),
     deps.storage.freeBytes(),
   ]);
   if (!held.had_money) throw neverPaid();
-  const { filesMaxBytes } = deps.settings;
   const taken = Number(held.bytes);
   const share = free === null ? Infinity : Math.floor((free - spareBytes + taken) / 2);
-  const max = Math.min(filesMaxBytes, Math.max(0, share));
-  if (taken + size > max) throw noRoom(held, max);
-  return max;
+  const max_bytes = Math.min(filesMaxBytes, Math.max(0, share));
+  if (held.files >= max_files || taken + size > max_bytes)
+    throw noRoom(held, { max_bytes, max_files });
+  return max_bytes;
 }
 
 function neverPaid(): ApiError {
@@ -282,9 +284,17 @@ function neverPaid(): ApiError {
   });
 }
 
-function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number): ApiError {
+function noRoom(
+  { files: count, bytes, first_expires_at }: files.FilesHeld,
+  { max_bytes: maxBytes, max_files }: { max_bytes: number; max_files: number },
+): ApiError {
   const expires_at = first_expires_at?.toISOString() ?? null;
   const then = expires_at === null ? '' : ` The first of them expires on ${expires_at}.`;
+  if (count >= max_files)
+    return new ApiError('payload_too_large', {
+      message: `An account may keep up to ${max_files} uploaded files, and yours has as many.${then}`,
+      details: { max_files, first_expires_at: expires_at },
+    });
   return new ApiError('payload_too_large', {
     message: `The files of an account are limited to ${maxBytes} bytes together; yours have ${bytes}, so this one does not fit.${then}`,
     details: {

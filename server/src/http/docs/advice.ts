@@ -107,7 +107,7 @@ export const advice: Record<ErrorCode, Advice> = {
     when: "The body is larger than this call allows, or than the space left for the account's files.",
     do:
       'Send at most `details.max_bytes`; upload large media with `POST /files`. If `details` has ' +
-      '`max_bytes_in_all`, wait until `first_expires_at`.',
+      '`max_bytes_in_all` or `max_files`, wait until `first_expires_at`.',
   },
   unsupported_media_type: {
     when:

@@ -2,7 +2,6 @@ import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
-import * as people from '../../db/accounts/people.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { Refused } from '../refused.ts';
@@ -61,7 +60,7 @@ function change(
   return db.tx(async (tx) => {
     await accounts.lock(tx, account_id);
     if (!(await work(tx))) return false;
-    if ((await members.countOwners(tx, account_id)) > 0) return true;
+    if (await members.hasOwner(tx, account_id)) return true;
     throw new Refused(
       'An account must have at least one owner. Make somebody else an owner first.',
       {
@@ -91,7 +90,7 @@ export async function inviteMember(
       });
     await invitations.withdrawOf(tx, account_id, email);
     const open = await invitations.listOpen(tx, account_id);
-    if ((await people.countMembers(tx, account_id)) + open.length >= peopleMax)
+    if ((await members.count(tx, account_id)) + open.length >= peopleMax)
       throw new Refused(
         `An account can have at most ${peopleMax} people, including invited ones.`,
         {

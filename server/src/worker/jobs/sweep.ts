@@ -1,6 +1,7 @@
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import * as files from '../../db/accounts/files.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { expireBonuses } from '../../operations/accounts/bonus.ts';
 import type { SpoolWatch } from '../spooled.ts';
@@ -15,6 +16,8 @@ const limit = 500;
 const putOffSeconds = 3600;
 /** Days that events to the operator are kept. */
 const eventDays = 30;
+/** Days that invitations are kept after their end. */
+const invitationDays = 30;
 
 export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'spool' | 'settings'> {
   /** False while nothing may be removed, for example on a restored copy. */
@@ -49,6 +52,7 @@ export async function sweep(
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
   await inBatches(() => operatorEvents.clear(db, eventDays, limit));
+  await inBatches(() => invitations.clear(db, invitationDays, limit));
 }
 
 /** Removes the bytes before the row, because without their row they could not be found again. */

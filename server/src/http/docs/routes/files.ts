@@ -23,7 +23,8 @@ export const upload: RouteDocs = {
     '`purpose`, and `x-ignored-fields` names the other fields. A file is kept for 7 days; only the account that uploaded it ' +
     'can use it. Limits, unless the operator changes them: one file has at most 100 MiB ' +
     '(413), an account has at most 32 uploads open at once (429, ' +
-    '`details.open_uploads_limit`), and its files together have at most 10 GiB, and never more than ' +
+    '`details.open_uploads_limit`) and keeps at most 20,000 files at once (413, ' +
+    '`details.max_files` and `first_expires_at`), and its files together have at most 10 GiB, and never more than ' +
     'the space that then stays free for all other accounts (413, with ' +
     '`details.max_bytes_in_all`, `used_bytes` and `first_expires_at`). An upload that sends ' +
     'fewer than 8 KiB in 20 seconds is cut off. An account that was never topped up cannot ' +
