@@ -242,6 +242,30 @@ describe('an invitation', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 29);
   });
 
+  test('does not lead into an account that is full, not even an operator’s', async () => {
+    const { of, account_id } = await teamOf('owner');
+    const email = 'one-too-many@example.com';
+    const { body } = await of(0).call('POST', '/invitations', { email, role: 'owner' });
+    await service.db.run(
+      rawSql(
+        `with p as (insert into people (id, name, email)
+           select gen_random_uuid(), 'x', n || '@full.example' from generate_series(1, 499) n returning id)
+         insert into members (account_id, person_id, role) select $1, id, 'billing' from p`,
+        [account_id],
+      ),
+    );
+    const refused = await accept(body.url, email);
+    assert.equal(refused.status, 400, refused.text);
+    assert.equal(refused.body.error.details.reason, 'people_too_many');
+    assert.equal((await visitorOf(service, '', email).signIn()).status, 401, 'nobody was made');
+    const { members } = (await of(0).call('GET', '/team')).body;
+    assert.equal(members.length, 500);
+    await service.db.run(
+      rawSql(`delete from members where account_id = $1 and role = 'billing'`, [account_id]),
+    );
+    assert.equal((await accept(body.url, email)).status, 200);
+  });
+
   test('is used by only one of two people at the same time', async () => {
     const { of, account_id } = await teamOf('owner');
     const email = 'races@example.com';

@@ -6,6 +6,7 @@ import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as links from '../../db/accounts/links.ts';
+import * as members from '../../db/accounts/members.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { newId } from '../../lib/id.ts';
@@ -125,7 +126,7 @@ async function use(
     throw new Refused('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
-  if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
+  if (!account_id || !(await joinAccount(tx, { account_id, person_id, role }))) return;
   const done = { action: 'team.join', account_id, target: email, details: { role } } as const;
   await logTeamChange(tx, { person_id, email }, done);
 }
@@ -199,8 +200,21 @@ export async function createOwner(
         reason: 'email_taken',
         email,
       });
-    await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
+    await joinAccount(tx, { account_id, person_id: person.id, role: 'owner' });
   });
+}
+
+/** Operators may invite more people than owners, but not without end. Throws `Refused`. */
+async function joinAccount(
+  tx: Transaction,
+  member: Parameters<typeof people.join>[1],
+): Promise<boolean> {
+  if ((await members.count(tx, member.account_id)) >= members.membersMax)
+    throw new Refused(`This account has ${members.membersMax} people, the most that it may have.`, {
+      reason: 'people_too_many',
+      limit: members.membersMax,
+    });
+  return people.join(tx, member);
 }
 
 /** A new invitation and the tokens of its links, which are not shown again. */
