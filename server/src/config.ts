@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
-import { isWebhookSecret } from './core/request/webhook.ts';
 import { hideInLogs } from './lib/log.ts';
-import { judgeOperatorUrl, type UrlVerdict } from './lib/outbound/address.ts';
+import { mailParameters } from './lib/mail.ts';
+import { judgeOperatorUrl } from './lib/outbound/address.ts';
+import { faultOfParameters, type Parameters } from './lib/outbound/parameters.ts';
 import { isOneOf } from './lib/records.ts';
 import { databaseParameters, faultOfDatabaseUrl } from './lib/sql/address.ts';
 import { messageOf } from './lib/unknown.ts';
+import { because, brokenRules, misspelt } from './settings-rules.ts';
 
 /**
  * Every setting: name, reader, default, and a sentence for the operator. Only this file reads the
@@ -46,9 +48,14 @@ const settings = {
   },
   FAREBOX_SMTP_URL: {
     ...address(
-      { schemes: ['smtp', 'smtps'], takesUser: true },
+      {
+        schemes: ['smtp', 'smtps'],
+        takesUser: true,
+        takesPath: false,
+        parameters: mailParameters,
+      },
       'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with special characters in PASSWORD percent-encoded',
-      'Mail server, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
+      'Mail server, `smtp://USER:PASSWORD@HOST:587`, after it `?` with options such as `requireTLS=true` if needed. Unset: no mail is sent; operators hand out links.',
     ),
     secret: true as const,
   },
@@ -65,12 +72,16 @@ const settings = {
   ),
   FAREBOX_OIDC_CLIENT_ID: text(null, 'The client id of Farebox at the identity provider.'),
   FAREBOX_OIDC_CLIENT_SECRET: secret('The client secret of Farebox at the identity provider.'),
-  FAREBOX_OIDC_NAME: text(
+  FAREBOX_OIDC_NAME: matching(
+    /^\S.{0,59}$/u,
+    'must be one line of at most 60 characters.',
     'Single sign-on',
     'The label of the identity provider on its sign-in button.',
   ),
   FAREBOX_TOP_UP_TEXT: {
-    ...text(
+    ...matching(
+      /^(?:[^{]|\{(?:account_id|email)\}|\{(?!\w+\}))*$/u,
+      'only {account_id} and {email} are filled in; write other names without braces.',
       null,
       'How customers pay, shown on the top-up page. Plain text: `{account_id}` and `{email}` are filled in, addresses become links. Or a file: `FAREBOX_TOP_UP_TEXT_FILE`.',
     ),
@@ -329,7 +340,10 @@ export type Config = {
     | (Optional<Settings[N]> extends true ? null : never);
 } & {
   /** A variable that a catalog file refers to, such as an upstream's key; null if it is not set. */
-  variable: (name: string) => string | null;
+  variable: ((name: string) => string | null) & {
+    /** The variables that are set and whose names begin like this. */
+    named: (prefix: string) => string[];
+  };
 };
 
 /** A setting is missing or wrong; the message names it and says what is allowed. */
@@ -348,11 +362,23 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       return [name, null];
     }
   });
-  const variable = (name: string) =>
-    readSetting(env, name, { read: String, default: null, secret: true, says: '' });
+  problems.push(...misspelt(env, [...Object.keys(settings), ...Object.keys(chainSettings)], files));
+  const variable = (name: string) => {
+    try {
+      return readSetting(env, name, { read: String, default: null, secret: true, says: '' });
+    } catch (error) {
+      throw new ConfigError(`${name}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  const isGiven = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);
+  const named = (prefix: string) =>
+    Object.keys(env).filter((name) => name.startsWith(prefix) && isGiven(name));
   // A setting that could not be read is null until the problems are thrown below.
-  const config = { ...Object.fromEntries(entries), variable } as Config;
-  if (problems.length === 0) problems.push(...relations(config));
+  const config = {
+    ...Object.fromEntries(entries),
+    variable: Object.assign(variable, { named }),
+  } as Config;
+  if (problems.length === 0) problems.push(...brokenRules(config, isGiven));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
 }
@@ -369,8 +395,12 @@ function readSetting(
   setting: Setting<unknown>,
 ): string | null {
   const direct = env[name];
-  if (direct !== undefined && direct !== '') return direct;
   const file = setting.secret || setting.long ? env[`${name}_FILE`] : undefined;
+  if (direct && file) throw new ConfigError(`is also given as ${name}_FILE. Keep one of them.`);
+  if (direct) {
+    if (direct.trim() === '') throw new ConfigError('is blank.');
+    return direct;
+  }
   if (file) {
     const held = readSecretFile(file);
     if (held === '') throw new ConfigError(`${file} is empty.`);
@@ -385,61 +415,6 @@ function readSecretFile(file: string): string {
   } catch (error) {
     throw new ConfigError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/**
- * Shortest signing secret: a shorter one could be found by trying, and it gives access to every
- * output.
- */
-export const secretMinLength = 32;
-const baseUrlForm = /^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?\/v1$/;
-
-/** Checks settings that depend on each other. */
-function relations(config: Config): string[] {
-  const problems: string[] = [];
-  if (config.FAREBOX_STEP_TIMEOUT_SECONDS >= config.FAREBOX_LEASE_SECONDS) {
-    problems.push(
-      'FAREBOX_STEP_TIMEOUT_SECONDS must be less than FAREBOX_LEASE_SECONDS, or a step could outlive its lease.',
-    );
-  }
-  for (const name of ['FAREBOX_SECRET', 'FAREBOX_SECRET_PREVIOUS'] as const) {
-    const given = config[name];
-    if (given === null || given.length >= secretMinLength) continue;
-    problems.push(`${name} must have at least ${secretMinLength} characters.`);
-  }
-  const base = config.FAREBOX_BASE_URL;
-  const baseVerdict = base === null ? null : judgeOperatorUrl(base);
-  if (base !== null && !(baseUrlForm.test(base) && baseVerdict?.ok)) {
-    problems.push(
-      `FAREBOX_BASE_URL must be an http or https address that ends in /v1${because(baseVerdict)}.`,
-    );
-  }
-  const web = config.FAREBOX_WEB_URL;
-  const webVerdict = web === null ? null : judgeOperatorUrl(web);
-  if (webVerdict && !(webVerdict.ok && webVerdict.url.origin === web)) {
-    problems.push(
-      `FAREBOX_WEB_URL must be like https://farebox.example.com, without a path${because(webVerdict)}.`,
-    );
-  }
-  for (const name of ['RPM', 'OPEN_JOBS', 'OPEN_CHATS'] as const) {
-    const account = config[`FAREBOX_ACCOUNT_${name}`];
-    if (account !== null && account < config[`FAREBOX_${name}`])
-      problems.push(`FAREBOX_ACCOUNT_${name} must be at least FAREBOX_${name}.`);
-  }
-  const { FAREBOX_OPERATOR_WEBHOOK_URL: receiver, FAREBOX_OPERATOR_WEBHOOK_SECRET: signing } =
-    config;
-  if (receiver !== null && signing === null) {
-    problems.push('FAREBOX_OPERATOR_WEBHOOK_URL needs FAREBOX_OPERATOR_WEBHOOK_SECRET.');
-  }
-  if (signing !== null && !signing.split(/\s+/).every(isWebhookSecret)) {
-    problems.push(
-      'FAREBOX_OPERATOR_WEBHOOK_SECRET must be whsec_ and the base64 of 24 to 64 bytes.',
-    );
-  }
-  if (config.FAREBOX_OIDC_ISSUER !== null && config.FAREBOX_OIDC_CLIENT_ID === null) {
-    problems.push('FAREBOX_OIDC_ISSUER needs FAREBOX_OIDC_CLIENT_ID.');
-  }
-  return problems;
 }
 
 /** Limits for all keys of an account together. */
@@ -486,6 +461,11 @@ const chainSettings: Record<string, Setting<string>> = {
     'API key for a chain of the TRON family, sent to these addresses in the header `TRON-PRO-API-KEY`.',
   ),
 };
+
+/** The settings that a file may hold. */
+const files = [...Object.entries(settings), ...Object.entries(chainSettings)].flatMap(
+  ([name, setting]: [string, Setting<unknown>]) => (setting.secret || setting.long ? [name] : []),
+);
 
 /** The contents of `docs/configuration.md`. */
 export function configurationPage(): string {
@@ -538,7 +518,11 @@ interface AddressForm {
   schemes: readonly string[];
   /** True: it may contain a user name and a password. */
   takesUser?: boolean;
+  /** False: it ends with its host and port, or with the parameters below. */
+  takesPath?: boolean;
   takesQuery?: boolean;
+  /** Parameters that it may have after a `?`. Default: any. */
+  parameters?: Parameters;
 }
 
 /**
@@ -546,7 +530,7 @@ interface AddressForm {
  * because it may contain a password.
  */
 function address(
-  { schemes, takesUser = false, takesQuery = true }: AddressForm,
+  { schemes, takesUser = false, takesPath = true, takesQuery = true, parameters }: AddressForm,
   rule: string,
   says: string,
 ) {
@@ -558,14 +542,13 @@ function address(
     if (!verdict.ok) throw new ConfigError(`${rule}${because(verdict)}.`);
     if (!takesQuery && given.includes('?'))
       throw new ConfigError(`${rule}: it must not contain a query.`);
+    if (!takesPath && verdict.url.pathname !== '/')
+      throw new ConfigError(`${rule}: it must not contain a path.`);
+    const fault = parameters && faultOfParameters(verdict.url.searchParams, parameters);
+    if (fault) throw new ConfigError(`${rule}: it ${fault}.`);
     return given;
   };
   return { read, default: null, says };
-}
-
-/** The reason of a verdict as the end of a sentence. */
-function because(verdict: UrlVerdict | null): string {
-  return verdict === null || verdict.ok ? '' : `: it ${verdict.reason}`;
 }
 
 function secret(says: string) {
@@ -631,13 +614,15 @@ function oneOf<const T extends string>(values: readonly T[], fallback: T, says: 
 
 const hostForm = /^(\[[0-9a-f:.]+\]|[^:[\]/@?#*\s]+)(:\d{1,5})?$/i;
 
+const isPort = (number: number) => number >= 1 && number <= 65_535;
+
 function hosts(says: string) {
   return {
     read: (given: string) => {
       const items = given.split(',').map((item) => item.trim());
       const named = items.filter((item) => item !== '');
       const isHost = (item: string) =>
-        hostForm.test(item) && Number(/:(\d+)$/.exec(item)?.[1] ?? 0) <= 65_535;
+        hostForm.test(item) && isPort(Number(/:(\d+)$/.exec(item)?.[1] ?? 1));
       const wrong = named.find((item) => !isHost(item));
       if (wrong !== undefined) throw new ConfigError(`"${wrong}" must be host or host:port.`);
       return named;

@@ -3,7 +3,8 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { codeOf, fieldOf, messageOf } from './lib/unknown.ts';
 import { writeAtomically } from './lib/files/write-atomically.ts';
-import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
+import { ConfigError, dataDir, type Config } from './config.ts';
+import { secretMinLength } from './settings-rules.ts';
 
 /** The secrets that sign links to outputs: given, or generated once and kept in the data folder. */
 

@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { parse } from 'node:path';
 import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
 import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } from './config.ts';
-import { endpointVariable } from './core/deposit/chain.ts';
+import { chainVariables } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { judgeUrl, loopbackHosts, signedIn } from './lib/outbound/address.ts';
@@ -268,20 +267,20 @@ function receiverOf(config: Config): EventReceiver | null {
 async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
   const { variable, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron } = config;
   const dir = chainsDir(config);
-  const files = chainNames(dir);
-  const isSet = (name: string) => variable(endpointVariable(name)) !== null;
-  if (evm === null && tron === null && !files.some(isSet))
+  demandChains(dir);
+  const named = variable.named(chainVariables);
+  if (evm === null && tron === null && named.length === 0)
     return { live: [], play: null, hangUp: () => {} };
   const { openChains } = await import('./chains/chains.ts');
-  const options = { dir, variable, fetch, xpubs: { evm, tron }, hide: hideInLogs };
+  const options = { dir, variable, named, fetch, xpubs: { evm, tron }, hide: hideInLogs };
   const { faults, ...chains } = openChains(options);
   if (faults.length > 0) throw new ConfigError(faults.join('\n'));
   return chains;
 }
 
-function chainNames(dir: string): string[] {
+function demandChains(dir: string): void {
   try {
-    return readdirSync(dir).map((file) => parse(file).name);
+    readdirSync(dir);
   } catch (error) {
     const why = messageOf(error);
     throw new ConfigError(`FAREBOX_CHAINS: cannot read ${dir}: ${why}`, { cause: error });

@@ -58,6 +58,8 @@ export interface ChainOptions extends EndpointOptions {
   /** Folder of the chain files. */
   dir: string;
   xpubs: Readonly<Record<Family, string | null>>;
+  /** The names of all settings of chains that are set. Default: only those that are asked for. */
+  named?: readonly string[];
 }
 
 /**
@@ -83,7 +85,9 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
       `${xpubVariable('evm')} and ${xpubVariable('tron')} are the same key, so an address would be on both kinds of chains. Set each to the xpub of its own account, ${accountPaths.evm} and ${accountPaths.tron}.`,
     );
   const live: LiveChain[] = [];
-  for (const chain of readChainFiles(options.dir, faults)) {
+  const described = readChainFiles(options.dir, faults);
+  faults.push(...uselessSettings(described, options));
+  for (const chain of described) {
     const setting = endpointVariable(chain.name);
     const endpoints = openEndpoints(chain, options, signal);
     if (endpoints === null) continue;
@@ -102,6 +106,24 @@ export function openChains(options: ChainOptions): Chains & { faults: string[] }
     if (!('problem' in endpoints) && key) live.push({ ...shownChain(chain), endpoints, key });
   }
   return { live, play: null, hangUp: () => hangingUp.abort(), faults };
+}
+
+/** One sentence for each setting that no chain reads. */
+function uselessSettings(chains: Chain[], { named = [], dir }: ChainOptions): string[] {
+  const plain = (name: string) => name.replace(/_FILE$/, '');
+  const isSet = new Set(named.map(plain));
+  const keyOf = ({ name }: Chain) => `${endpointVariable(name)}_KEY`;
+  const endpoints = chains.map(({ name }) => endpointVariable(name));
+  return named.flatMap((given) => {
+    const name = plain(given);
+    if (endpoints.includes(name)) return [];
+    const chain = chains.find((each) => keyOf(each) === name);
+    if (!chain)
+      return [`${given}: no chain file in ${dir} has this name, only ${endpoints.join(', ')} do.`];
+    if (chain.family !== 'tron') return [`${given}: only a chain of the TRON family takes a key.`];
+    const endpoint = endpointVariable(chain.name);
+    return isSet.has(endpoint) ? [] : [`${given} needs ${endpoint}.`];
+  });
 }
 
 function shownChain(chain: Chain): ShownChain {

@@ -1,4 +1,5 @@
 import type { Transporter } from 'nodemailer';
+import type { Parameters } from './outbound/parameters.ts';
 
 /** E-mail through an SMTP server. */
 
@@ -15,10 +16,22 @@ export interface Mail {
   answers(): Promise<void>;
 }
 
+const truth = ['true', 'false'];
+
+/** Parameters of a URL; its other options could send the letters elsewhere, or print passwords. */
+export const mailParameters: Parameters = {
+  requireTLS: truth,
+  ignoreTLS: truth,
+  'tls.rejectUnauthorized': truth,
+  'tls.servername': /^[a-z0-9_.-]+$/i,
+  name: /^[a-z0-9_.:[\]-]+$/i,
+  authMethod: ['PLAIN', 'LOGIN', 'CRAM-MD5'],
+};
+
 /** Time limits of the server, in milliseconds. */
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
-/** `url`: smtp://USER:PASSWORD@HOST:PORT, or smtps://…; `from`: the sender's address. */
+/** `url`: smtp://USER:PASSWORD@HOST:PORT?…, or smtps://…; `from`: the sender's address. */
 export function createMail({ url, from }: { url: string; from: string }): Mail {
   let transport: Promise<Transporter> | undefined;
   const open = async () => {

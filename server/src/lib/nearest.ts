@@ -30,6 +30,20 @@ export function nearest(name: string, known: readonly string[]): string | null {
   return part;
 }
 
+/** One letter of this many may be wrong in a typo. */
+const lettersOfTypo = 6;
+
+/**
+ * The known name of which this one is a typo: in another style, or with one wrong letter, in a long
+ * name with a few. Null if it is none.
+ */
+export function typoOf(name: string, known: readonly string[]): string | null {
+  if (name === '' || name.length > nameMax) return null;
+  const wanted = plain(name);
+  const wrongMax = Math.max(1, Math.floor(wanted.length / lettersOfTypo));
+  return known.find((each) => distance(wanted, plain(each), wrongMax) <= wrongMax) ?? null;
+}
+
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, '');
 }

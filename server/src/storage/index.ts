@@ -1,10 +1,16 @@
 import { tmpdir } from 'node:os';
 import { judgeOperatorUrl } from '../lib/outbound/address.ts';
+import { faultOfParameters, type Parameters } from '../lib/outbound/parameters.ts';
 import { DiskStorage } from './disk.ts';
 import { S3Storage } from './s3.ts';
 import type { Storage } from './storage.ts';
 
 const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
+/** A prefix is empty or looks like `farebox/`. */
+const parameters: Parameters = {
+  region: /^[a-z0-9-]+$/i,
+  prefix: /^([a-z0-9_-][a-z0-9_.-]*\/)*$/,
+};
 
 /**
  * Opens the store at an address: `disk:PATH`, relative to the working folder or absolute;
@@ -40,16 +46,14 @@ function openS3(address: string, tempFolder: string): Storage {
   const scheme = url.protocol === 's3:' ? 'https' : 'http';
   const verdict = judgeOperatorUrl(address.replace(/^[^:]+/, scheme), { takesUser: true });
   if (!verdict.ok) throw new TypeError(`a storage address ${verdict.reason}`);
-  const prefix = url.searchParams.get('prefix') ?? '';
-  if (!/^([a-z0-9_-][a-z0-9_.-]*\/)*$/.test(prefix)) {
-    throw new TypeError('the prefix of a storage address must look like farebox/');
-  }
+  const fault = faultOfParameters(url.searchParams, parameters);
+  if (fault !== null) throw new TypeError(`a storage address ${fault}`);
   return new S3Storage({
     endpoint: `${scheme}://${url.host}${url.pathname.replace(/\/+$/, '')}`,
     accessKeyId,
     secretAccessKey,
     region: url.searchParams.get('region') ?? 'us-east-1',
-    prefix,
+    prefix: url.searchParams.get('prefix') ?? '',
     tempFolder,
   });
 }

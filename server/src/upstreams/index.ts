@@ -63,15 +63,16 @@ export interface UpstreamAddress {
 }
 
 /**
- * `given`: upstreams that already exist; no definition replaces them. `variable` reads the
+ * `given`: upstreams that already exist; no definition replaces them. `readVariable` reads the
  * environment. `hide` is called with each key and secret before its first use.
  */
 export function openUpstreams(
   given: ReadonlyMap<string, Upstream>,
-  variable: (name: string) => string | null,
+  readVariable: (name: string) => string | null,
   tools: UpstreamTools,
   hide: (secret: string) => void,
 ): Upstreams {
+  const { variable, unread } = noting(readVariable);
   const live = new Map(given);
   const known = new Map<string, UpstreamDefinition>();
   const missing = new Map<string, string>();
@@ -79,7 +80,6 @@ export function openUpstreams(
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
 
   const isGiven = (name: string) => builtIn.includes(name) || given.has(name);
-
   function remove(name: string): void {
     const old = live.get(name);
     live.delete(name);
@@ -134,12 +134,33 @@ export function openUpstreams(
         add(definition);
       }
     },
-    wrongSettings: () => [...known.values()].flatMap((each) => wrongSetting(each, variable) ?? []),
+    wrongSettings: () => [...unread, ...wrongIn(known, variable)],
     about: (name) => addressOf(known.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
     close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
   };
+}
+
+/** Keeps what is wrong with a variable apart, because the catalog file would seem to be wrong. */
+function noting(read: (name: string) => string | null) {
+  const unread = new Set<string>();
+  const variable = (name: string) => {
+    try {
+      return read(name);
+    } catch (error) {
+      unread.add(messageOf(error));
+      return null;
+    }
+  };
+  return { variable, unread };
+}
+
+function wrongIn(
+  known: ReadonlyMap<string, UpstreamDefinition>,
+  variable: (name: string) => string | null,
+): string[] {
+  return [...known.values()].flatMap((each) => wrongSetting(each, variable) ?? []);
 }
 
 function isSame(one: UpstreamDefinition | undefined, other: UpstreamDefinition): boolean {

@@ -29,6 +29,7 @@ function opened(settings: Record<string, string>, folder = shipped) {
     dir: folder,
     xpubs: { evm: FAREBOX_XPUB_EVM, tron: FAREBOX_XPUB_TRON },
     variable: (name) => settings[name] ?? null,
+    named: Object.keys(settings).filter((name) => name.startsWith('FAREBOX_RPC_')),
     fetch,
     hide: (secret) => hidden.push(secret),
   });
@@ -88,6 +89,24 @@ describe('chains', () => {
       /^FAREBOX_XPUB_EVM: This xpub belongs to a mnemonic that is printed in manuals/,
     ],
   };
+  const live = { ...bsc, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron };
+  const useless: Record<string, RegExp> = {
+    FAREBOX_RPC_BCS: /^FAREBOX_RPC_BCS: no chain file .* only FAREBOX_RPC_ARBITRUM, .* do\.$/,
+    FAREBOX_RPC_bsc: /^FAREBOX_RPC_bsc: no chain file/,
+    FAREBOX_RPC_: /^FAREBOX_RPC_: no chain file/,
+    FAREBOX_RPC_BSC_2: /^FAREBOX_RPC_BSC_2: no chain file/,
+    FAREBOX_RPC_PLAY_FILE: /^FAREBOX_RPC_PLAY_FILE: no chain file/,
+    FAREBOX_RPC_TRON_KY: /^FAREBOX_RPC_TRON_KY: no chain file/,
+    FAREBOX_RPC_TRON_KEY: /^FAREBOX_RPC_TRON_KEY needs FAREBOX_RPC_TRON\.$/,
+    FAREBOX_RPC_BSC_KEY: /^FAREBOX_RPC_BSC_KEY: only a chain of the TRON family takes a key\.$/,
+  };
+  for (const [name, fault] of Object.entries(useless))
+    test(`are refused with ${name}, which no chain reads`, () => {
+      const { faults } = opened({ ...live, [name]: 'https://one.example' });
+      assert.equal(faults.length, 1, faults.join('\n'));
+      assert.match(faults[0]!, fault);
+    });
+
   for (const [what, [settings, fault]] of Object.entries(refused))
     test(`are refused with ${what}, in a sentence without the secret`, () => {
       const { live, faults } = opened(settings);

@@ -127,6 +127,9 @@ const settings: Record<
 
 const word = 'hidden-word';
 const impossible: Record<string, string> = {
+  'a host with a star': `https://*.${word}.example/`,
+  'a host with a sign': `https://${word}!.example/`,
+  'a host with a hyphen at its end': `https://${word}-.example/`,
   'a port of 0': `https://${word}.example:0/`,
   'a port that is too large': `https://${word}.example:99999/`,
   'a port in letters': `https://${word}.example:http/`,

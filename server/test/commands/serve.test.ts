@@ -197,11 +197,25 @@ describe('serve refuses to start', () => {
     assert.deepEqual(read, hosts);
   });
 
-  inLong('with a folder of chains that is not there', async (t) => {
-    const env = { FAREBOX_CHAINS: '/no/such' };
-    const ran = await placeFor(t).run(['serve', '--embedded', '--json'], env);
-    assertSaid(ran, /^FAREBOX_CHAINS: cannot read \/no\/such/);
-  });
+  for (const [what, env, says] of [
+    [
+      'a folder of chains that is not there',
+      { FAREBOX_CHAINS: '/no/such' },
+      /^FAREBOX_CHAINS: cannot read \/no\/such/,
+    ],
+    [
+      'an endpoint of a chain that has no file',
+      { FAREBOX_RPC_BCS: 'https://one.example' },
+      /^FAREBOX_RPC_BCS: no chain file in .* has this name/,
+    ],
+    ['a key file of an upstream', { FAL_KEY_FILE: '/no/such' }, /^FAL_KEY: cannot read \/no\/such/],
+  ] as const)
+    inLong(`with ${what}`, async (t) => {
+      const place = placeFor(t, { FAREBOX_CATALOG: '' });
+      for (const verb of ['serve', 'worker'])
+        assertSaid(await place.run([verb, '--embedded', '--json'], env), says);
+      await assertNoPostgres(place);
+    });
 
   for (const [what, env, says] of [
     [

@@ -128,7 +128,7 @@ describe('an accepted upload', () => {
 describe('what the files of one account may take together', () => {
   const room = 250_000;
   const bytes = (size: number) => Buffer.alloc(size, 'text ');
-  const env = { FAREBOX_FILES_MAX_BYTES: String(room) };
+  const env = { FAREBOX_FILES_MAX_BYTES: String(room), FAREBOX_UPLOAD_MAX_BYTES: String(room) };
   const held = async ({ account_id }: TestAccount) => {
     const [row] = await service.db.run<{ n: bigint }>(
       rawSql('select coalesce(sum(size), 0)::bigint as n from files where account_id = $1', [

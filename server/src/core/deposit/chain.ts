@@ -97,9 +97,12 @@ export function transactionUrl(chain: Chain, hash: string): string | null {
   return chain.explorer && chain.explorer.tx + showHash(hash, chain);
 }
 
+/** The names of the settings of chains begin like this. */
+export const chainVariables = 'FAREBOX_RPC_';
+
 /** The name of the setting with the addresses of a chain's endpoints. */
 export function endpointVariable(name: string): string {
-  return `FAREBOX_RPC_${name.toUpperCase().replaceAll('-', '_')}`;
+  return `${chainVariables}${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /** The name of the setting with the public key that a family's addresses are derived from. */

@@ -139,6 +139,7 @@ export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
       return no('must have special characters of its user name and password percent-encoded');
   }
   if (url.port === '0') return no('must not name port 0');
+  if (!hasHost(url)) return no('must have a valid host name');
   if (options.exempt?.(url)) return { ok: true, url };
   const reason = judgeHost(url.hostname, options.own ?? nobody);
   return reason === null ? { ok: true, url } : no(reason);
@@ -154,6 +155,12 @@ export function judgeOperatorUrl(
 ): UrlVerdict {
   if (text.includes('#')) return no('must not contain the character #');
   return judgeUrl(text, { takesUser, exempt: () => true });
+}
+
+/** True for an address and for a name that a name server could know; a dot may end it. */
+function hasHost({ hostname }: URL): boolean {
+  if (literalAddress(hostname) !== null) return true;
+  return hostname.length <= 253 && hostname.replace(/\.$/, '').split('.').every(isLabel);
 }
 
 /**
@@ -197,9 +204,7 @@ function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
   if (own.has(hostname)) return 'must not lead back to this service';
   // Lists of names are often written without considering the trailing dot.
   if (hostname.endsWith('.')) return 'must not have a host name that ends with a dot';
-  const labels = hostname.split('.');
-  if (hostname.length > 253 || !labels.every(isLabel)) return 'must have a valid host name';
-  if (labels.length === 1 || isInternal(hostname)) return 'must have a public host name';
+  if (!hostname.includes('.') || isInternal(hostname)) return 'must have a public host name';
   return null;
 }
 

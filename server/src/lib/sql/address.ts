@@ -1,11 +1,9 @@
 import pg from 'pg';
+import { faultOfParameters, type Parameters } from '../outbound/parameters.ts';
 import { messageOf } from '../unknown.ts';
 
-/**
- * Parameters after the `?` of a database URL, with their values if there are only some. The driver
- * ignores any other one, or takes it for an option of its own, such as `max`.
- */
-const parameters: Readonly<Record<string, readonly string[] | null>> = {
+/** The driver ignores any other parameter, or takes it for an option of its own, such as `max`. */
+const parameters: Parameters = {
   sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
   sslrootcert: null,
   sslcert: null,
@@ -38,14 +36,8 @@ export function faultOfDatabaseUrl(given: string): string | null {
   // A password with a ? that is not encoded ends here.
   if (url.search.includes('@')) return form;
   if (url.hostname.includes(',')) return 'must name one host.';
-  for (const [name, value] of url.searchParams) {
-    const values = parameters[name];
-    if (values === undefined)
-      return `takes no parameter "${name}", only ${databaseParameters.join(', ')}.`;
-    if (values !== null && !values.includes(value))
-      return `the parameter ${name} must be one of ${values.join(', ')}.`;
-  }
-  return faultOfDriver(given);
+  const fault = faultOfParameters(url.searchParams, parameters);
+  return fault === null ? faultOfDriver(given) : `${fault}.`;
 }
 
 /** The driver reads certificates when it reads the URL. */
