@@ -145,7 +145,7 @@ const impossible: Record<string, string> = {
   'an IPv6 address with a zone': 'http://[fe80::1%25eth0]:8545/',
   'an IPv6 address that is not closed': 'http://[fe80::1:8545/',
   'half of an IPv4 address': 'http://10.0.0.999/',
-  'too many characters': `https://${word}.example/${'a'.repeat(3_000)}`,
+  'too many characters': `https://${word}.example/${'a'.repeat(20_000)}`,
 };
 const otherSchemes: Record<string, string> = {
   'another scheme': `ftp://${word}.example/`,
