@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { kindOf } from '../core/request/content-type.ts';
+import { kindOf } from '../core/media/content-type.ts';
 import { Threads, ThreadTimeout } from '../lib/threads.ts';
 import { isCutShort } from './cut-short.ts';
 import { hasCode } from './intake.ts';
-import { sniff, sniffBytes } from './media.ts';
+import { sniff, sniffBytes } from '../core/media/sniff.ts';
 import { assertDecodes, Damaged, maxPixels, pictureSize, type Measures } from './picture.ts';
-import { plainText } from './plain-text.ts';
+import { plainText } from '../core/media/plain-text.ts';
 
 /** A file as its bytes tell it. */
 export interface Inspected extends Measures {

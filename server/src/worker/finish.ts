@@ -1,6 +1,6 @@
 import type { Model } from '../core/catalog/catalog.ts';
-import { extensionOf, kindOf, typeName, typeNames } from '../core/request/content-type.ts';
-import { eachOnce, namedByKind } from '../core/request/output-fields.ts';
+import { extensionOf, kindOf, typeName, typeNames } from '../core/media/content-type.ts';
+import { eachOnce, namedByKind } from '../core/media/output-fields.ts';
 import { deliveredQuantity, isDelivered, soldOutputs } from '../core/price/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
 import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
@@ -16,7 +16,7 @@ import { isWithinDepth, objectOf, storableJson, storableText } from '../lib/json
 import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { inspect } from '../storage/inspect.ts';
-import { describe, sniff, sniffBytes } from '../storage/media.ts';
+import { describe, sniff, sniffBytes } from '../core/media/sniff.ts';
 import { Damaged } from '../storage/picture.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { Result } from '../upstreams/upstream.ts';

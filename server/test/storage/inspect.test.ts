@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
-import { describe as words, sniffBytes } from '../../src/storage/media.ts';
+import { describe as words, sniffBytes } from '../../src/core/media/sniff.ts';
 import { Damaged } from '../../src/storage/picture.ts';
 
 /** Files of programs other than ours and our packages are told by their bytes. */

@@ -8,9 +8,9 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import * as bunny from 'mediabunny';
-import { extensionOf } from '../../src/core/request/content-type.ts';
+import { extensionOf } from '../../src/core/media/content-type.ts';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
-import { agrees, sniff, sniffBytes } from '../../src/storage/media.ts';
+import { agrees, sniff, sniffBytes } from '../../src/core/media/sniff.ts';
 import { Damaged, type Measures } from '../../src/storage/picture.ts';
 import { film, heic, image, picture, pngOf, seconds, sound } from './media-fixtures.ts';
 

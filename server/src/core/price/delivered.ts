@@ -1,5 +1,5 @@
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
-import { mainOutputs } from '../request/output-fields.ts';
+import { mainOutputs } from '../media/output-fields.ts';
 
 /**
  * Decides from the measured outputs of a generation whether it is what was sold, and how many units

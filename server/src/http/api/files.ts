@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { extensionOf, isKnownType, usualType } from '../../core/request/content-type.ts';
+import { extensionOf, isKnownType, usualType } from '../../core/media/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
@@ -8,7 +8,7 @@ import * as files from '../../db/accounts/files.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
-import { agrees, sniff, sniffBytes } from '../../storage/media.ts';
+import { agrees, sniff, sniffBytes } from '../../core/media/sniff.ts';
 import { boundaryOf, isForm } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import sharp from 'sharp';
-import { extensionOf, usualType } from '../../core/request/content-type.ts';
+import { extensionOf, usualType } from '../../core/media/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { bytesOf, handedOver, InputRefused, openMedia, sentBytes, sized } from '../inputs.ts';
 import { HandOverFailed, jsonOf } from '../replies.ts';

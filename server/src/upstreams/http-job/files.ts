@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { extensionOf } from '../../core/request/content-type.ts';
+import { extensionOf } from '../../core/media/content-type.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import { unreadIn, whyOfFault } from '../replies.ts';

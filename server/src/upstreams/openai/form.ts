@@ -1,4 +1,4 @@
-import { extensionOf, usualType } from '../../core/request/content-type.ts';
+import { extensionOf, usualType } from '../../core/media/content-type.ts';
 import type { FormPart } from '../../lib/outbound/multipart.ts';
 import { InputRefused, sentBytes, sized } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';

@@ -7,7 +7,7 @@ import { newId } from '../../../lib/id.ts';
 import type { Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
 import { once } from '../../../lib/streams.ts';
-import { sniff, sniffBytes } from '../../../storage/media.ts';
+import { sniff, sniffBytes } from '../../../core/media/sniff.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { assertRoom, assertSpace, keep } from '../files.ts';

@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { isKnownType, usualType } from '../core/request/content-type.ts';
+import { isKnownType, usualType } from './content-type.ts';
 import { isControl, plainText } from './plain-text.ts';
 
 /** Types that share a container; the first bytes do not show whether it contains video. */
