@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { kindOf } from '../core/media/content-type.ts';
+import { kindOf, usualType } from '../core/media/content-type.ts';
 import { Threads, ThreadTimeout } from '../lib/threads.ts';
 import { isCutShort } from './cut-short.ts';
 import { hasCode } from './intake.ts';
 import { sniff, sniffBytes } from '../core/media/sniff.ts';
 import { assertDecodes, Damaged, maxPixels, pictureSize, type Measures } from './picture.ts';
+import type { Storage } from './storage.ts';
 import { plainText } from '../core/media/plain-text.ts';
 
 /** A file as its bytes tell it. */
@@ -36,10 +37,14 @@ const headBytes = 256 * 1024;
  * Audio and video are parsed in these threads, because a hostile file can keep a parser busy for
  * ever or make it fill the memory.
  */
-const threads = new Threads<Task, Answer>(new URL('./inspect-worker.ts', import.meta.url), {
-  size: 2,
-  memoryMb: 256,
-});
+const threads = parsers(2);
+/** Uploads have a thread of their own, so that hostile ones do not delay outputs. */
+const uploadThread = parsers(1);
+const uploadLimitMs = 1000;
+
+function parsers(size: number): Threads<Task, Answer> {
+  return new Threads(new URL('./inspect-worker.ts', import.meta.url), { size, memoryMb: 256 });
+}
 
 /**
  * Tells what a file is: its type, its kind by its tracks, its size, and whether it is whole.
@@ -68,6 +73,33 @@ export async function inspect(
   }
 }
 
+/**
+ * The type of an upload whose first bytes are of the type `sniffed`: only the tracks of a container
+ * show whether it has pictures. If they cannot be read in a second, it is sound if `declared` calls
+ * it so.
+ */
+export async function typeByTracks(
+  storage: Storage,
+  key: string,
+  sniffed: string,
+  declared: string | null,
+): Promise<string> {
+  if (soundOnly[sniffed] === undefined && sniffed !== 'audio/mp4') return sniffed;
+  const isCalledSound = declared !== null && kindOf(usualType(declared)) === 'audio';
+  const otherwise = isCalledSound ? usualType(declared) : sniffed;
+  const local = await storage.asPath(key).catch(() => null);
+  if (local === null) return otherwise;
+  const task = { path: local.path, content_type: sniffed };
+  const found = await inThread(task, uploadLimitMs, uploadThread).catch(() => null);
+  await local.done();
+  return found === null ? otherwise : typeOfKind(found.kind, sniffed);
+}
+
+function typeOfKind(kind: Tracks['kind'], sniffed: string): string {
+  if (kind === kindOf(sniffed)) return sniffed;
+  return (kind === 'audio' ? soundOnly[sniffed] : 'video/mp4') ?? sniffed;
+}
+
 /** The types whose first bytes do not show whether they contain pictures. */
 const soundOnly: Record<string, string> = {
   'video/mp4': 'audio/mp4',
@@ -88,9 +120,7 @@ async function measured(
     return { content_type, ...measures };
   }
   const { kind, ...measures } = await inThread({ path, content_type }, limitMs);
-  if (kind === sniffed) return { content_type, ...measures };
-  const type = kind === 'audio' ? soundOnly[content_type] : 'video/mp4';
-  return { content_type: type ?? content_type, ...measures };
+  return { content_type: typeOfKind(kind, content_type), ...measures };
 }
 
 /**
@@ -139,8 +169,8 @@ async function readText(path: string, signal: AbortSignal): Promise<void> {
   if (!text.ends()) throw new Damaged('not plain text');
 }
 
-async function inThread(task: Task, limitMs: number): Promise<Tracks> {
-  const answer = await threads.run(task, limitMs);
+async function inThread(task: Task, limitMs: number, pool = threads): Promise<Tracks> {
+  const answer = await pool.run(task, limitMs);
   if ('tracks' in answer) return answer.tracks;
   throw answer.fault ? new Error(answer.error) : new Damaged(answer.error);
 }

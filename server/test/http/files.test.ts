@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -65,6 +65,7 @@ const expire = (file_id: string) =>
   );
 
 const pdf = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n%%EOF\n', 'latin1');
+const real = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/media', name));
 const samples: Record<string, () => Promise<Buffer> | Buffer> = {
   'image/png': () => image('png'),
   'image/jpeg': () => image('jpeg'),
@@ -99,6 +100,33 @@ describe('an accepted upload', () => {
       assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
     });
   }
+
+  const told: [name: string, declared: string, content_type: string][] = [
+    ['lzw.tif', 'image/tiff', 'image/tiff'],
+    ['photo.bmp', 'image/x-ms-bmp', 'image/bmp'],
+    ['photo.heic', 'image/heif', 'image/heic'],
+    ['general.avif', 'image/avif', 'image/avif'],
+    ['sound.webm', 'audio/webm;codecs=opus', 'audio/webm'],
+    ['sound.webm', 'video/webm', 'audio/webm'],
+    ['sound.mp4', 'audio/mp4', 'audio/mp4'],
+    ['sound.mp4', 'video/mp4', 'audio/mp4'],
+    ['sound.mov', 'video/quicktime', 'audio/mp4'],
+    ['sound.mkv', 'audio/x-matroska', 'audio/x-matroska'],
+    ['live.webm', 'video/webm', 'video/webm'],
+    ['rotated.mp4', 'video/mp4', 'video/mp4'],
+  ];
+  for (const [name, declared, content_type] of told)
+    test(`${name}, sent as ${declared}, is ${content_type}`, async () => {
+      const reply = await upload(real(name), declared);
+      assert.equal(reply.status, 201, reply.text);
+      assert.equal(reply.body.content_type, content_type);
+    });
+
+  test('a recording that breaks off keeps the kind that it is called', async () => {
+    const bytes = real('sound.webm').subarray(0, 200);
+    assert.equal((await upload(bytes, 'audio/webm')).body.content_type, 'audio/webm');
+    assert.equal((await upload(bytes, 'video/webm')).body.content_type, 'video/webm');
+  });
 
   test('a body in chunks, without a length', async () => {
     const bytes = await image('png');
@@ -297,6 +325,10 @@ describe('a refused upload leaves nothing', () => {
       'audio/x',
       /images, video, audio/,
     ],
+    ['an AVI', real('film.avi'), 'video/x-msvideo', /are video\/vnd\.avi,.*PNG.*TIFF.*MP4/],
+    ['a 3GP', real('film.3gp'), 'video/3gpp', /are video\/3gpp,/],
+    ['an AIFF', real('sound.aiff'), 'audio/aiff', /are audio\/aiff,/],
+    ['UTF-16 of a client that guesses', Buffer.from('\ufeffa', 'utf16le'), 'audio/x', /in UTF-8/],
     ['a file without a type', Buffer.from('x'), null, /images, video, audio, PDF and plain text/],
     ['a type that is none', Buffer.from('x'), 'x', /images, video, audio, PDF and plain text/],
   ];

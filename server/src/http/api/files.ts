@@ -1,6 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { extensionOf, isKnownType, usualType } from '../../core/media/content-type.ts';
+import {
+  extensionOf,
+  isKnownType,
+  typeName,
+  typeNames,
+  usualType,
+} from '../../core/media/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
@@ -8,7 +14,8 @@ import * as files from '../../db/accounts/files.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
-import { agrees, sniff, sniffBytes } from '../../core/media/sniff.ts';
+import { agrees, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
+import { typeByTracks } from '../../storage/inspect.ts';
 import { boundaryOf, isForm } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
 import {
@@ -27,7 +34,8 @@ import { besideMaxBytes, fileInForm, type FormFile } from './form-file.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
-const acceptedWords = 'images, video, audio, PDF and plain text';
+const acceptedNames = typeNames((type) => accepted.test(type));
+const acceptedWords = `images, video, audio, PDF and plain text (${acceptedNames})`;
 
 const UploadedFile = named(
   'UploadedFile',
@@ -125,8 +133,8 @@ async function take(
   const form = boundary === null ? null : await fileInForm(coming, boundary, 'file');
   const { head, stream } = await headAnd(form?.bytes ?? coming, sniffBytes);
   if (head.length === 0) throw emptyBody();
-  const content_type = await typeOf(head, form === null ? declared : knownType(form));
-  const stored = await keep(file, content_type, stream, max_bytes, deps);
+  const told = form === null ? declared : knownType(form);
+  const stored = await keep(file, await typeOf(head, told), stream, max_bytes, deps, told);
   reply.code(201);
   return form === null ? stored : { ...stored, ...askedIn(form, stored, reply) };
 }
@@ -153,10 +161,13 @@ function knownType({ content_type }: FormFile): string | null {
 async function typeOf(head: Uint8Array, declared: string | null): Promise<string> {
   const found = await sniff(head);
   if (found === null || !accepted.test(found)) {
-    // Text that is not clean UTF-8 matches no type.
-    throw found === null && declared !== null && usualType(declared) === 'text/plain'
+    const words = found === null ? await describe(head) : typeName(found);
+    const isText = declared !== null && usualType(declared) === 'text/plain';
+    throw found === null && (isText || words.startsWith('text '))
       ? unsupported('Plain text must be in UTF-8, without control characters.')
-      : unsupported(`The type of these bytes is not accepted. Accepted are: ${acceptedWords}.`);
+      : unsupported(
+          `The bytes are ${words}, which is not accepted. Accepted are ${acceptedWords}.`,
+        );
   }
   if (declared !== null && !agrees(declared, found)) {
     throw unsupported(`The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${found}.`);
@@ -164,19 +175,24 @@ async function typeOf(head: Uint8Array, declared: string | null): Promise<string
   return found;
 }
 
-/** Stores the bytes, if the account's files take no more than `max_bytes` together. */
+/**
+ * Stores the bytes, if the account's files take no more than `max_bytes` together. `sniffed`: the
+ * type of the first bytes. `declared`: what the caller calls it, if anything.
+ */
 export async function keep(
   { id, account_id, storage_key }: NewFile,
-  content_type: string,
+  sniffed: string,
   bytes: Bytes,
   max_bytes: number,
   deps: HttpDeps,
+  declared: string | null = null,
 ): Promise<StoredFile> {
   const { uploadMaxBytes, fileTtlSeconds } = deps.settings;
   const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), {
     maxBytes: uploadMaxBytes,
   });
   const { size, sha256 } = stored;
+  const content_type = await typeByTracks(deps.storage, storage_key, sniffed, declared);
   const row = {
     id,
     account_id,

@@ -7,7 +7,8 @@ import { newId } from '../../../lib/id.ts';
 import type { Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
 import { once } from '../../../lib/streams.ts';
-import { sniff, sniffBytes } from '../../../core/media/sniff.ts';
+import { typeName, typeNames } from '../../../core/media/content-type.ts';
+import { describe, sniff, sniffBytes } from '../../../core/media/sniff.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { assertRoom, assertSpace, keep } from '../files.ts';
@@ -118,8 +119,10 @@ export async function storeImages(
 async function imageType({ field, bytes }: FormImage): Promise<string> {
   const type = await sniff(bytes.subarray(0, sniffBytes));
   if (type?.startsWith('image/') && type !== 'image/svg+xml') return type;
+  const found = type === null ? await describe(bytes.subarray(0, sniffBytes)) : typeName(type);
+  const taken = typeNames((each) => each.startsWith('image/') && each !== 'image/svg+xml');
   throw new ApiError('unsupported_media_type', {
-    message: `The bytes of ${field} are not an image of an accepted type, such as PNG, JPEG or WebP.`,
+    message: `The bytes of ${field} are ${found}, not an image of an accepted type: ${taken}.`,
     param: field,
   });
 }
