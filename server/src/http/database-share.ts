@@ -59,7 +59,8 @@ export function addShareGauges({
 
 /**
  * The dependencies of one call: each statement and each transaction takes a place of the call's
- * owner, until the database is done. A GET whose caller leaves gives up waiting.
+ * owner, until the database is done. If the caller of a GET leaves, it gives up waiting, and a
+ * statement that has begun is ended.
  */
 export function ofCall<Deps extends HttpDeps>(
   req: FastifyRequest,
@@ -67,7 +68,8 @@ export function ofCall<Deps extends HttpDeps>(
   deps: Deps,
 ): Deps {
   const { db, operations } = deps;
-  const share = <T>(work: () => Promise<T>): Promise<T> => inOwnShare(req, reply, deps, work);
+  const share = <T>(work: (wanted?: AbortSignal) => Promise<T>): Promise<T> =>
+    inOwnShare(req, reply, deps, work);
   const change =
     <T, R>(operation: (what: T) => Promise<R>) =>
     async (what: T): Promise<R> => {
@@ -78,8 +80,8 @@ export function ofCall<Deps extends HttpDeps>(
   const own: Pick<HttpDeps, 'db' | 'operations'> = {
     db: {
       ...db,
-      run: (statement) => share(() => db.run(statement)),
-      tx: (work) => share(() => db.tx(work)),
+      run: (statement) => share((wanted) => db.run(statement, wanted)),
+      tx: (work) => share((wanted) => db.tx(work, wanted)),
     },
     operations: {
       ...operations,
@@ -98,26 +100,26 @@ async function inOwnShare<T>(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-  work: () => Promise<T>,
+  work: (wanted?: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { owner, entry } = req;
-  const run = (begin: () => Promise<T>, continues: boolean) => {
+  const run = (begin: () => void, continues: boolean) => {
     const turn = { ...bounds(req, reply, deps), continues };
-    return inShare(deps.statements, owner, 'reads and changes', begin, turn);
+    const inPlace = () => {
+      begin();
+      return work(turn.signal);
+    };
+    return inShare(deps.statements, owner, 'reads and changes', inPlace, turn);
   };
   if (entry && entry.owner === owner) {
     // Statements that were sent together with the first one are refused with it.
     await entry.entered;
-    return run(work, true);
+    return run(() => {}, true);
   }
   const { promise: entered, resolve, reject } = Promise.withResolvers<void>();
   entered.catch(() => {});
   req.entry = { owner, entered };
-  const begin = () => {
-    resolve();
-    return work();
-  };
-  return run(begin, false).catch((error: unknown) => {
+  return run(resolve, false).catch((error: unknown) => {
     reject(error);
     throw error;
   });

@@ -154,19 +154,71 @@ test('accounts that hold all places leave submits and statuses alone; the next o
   assert.equal((await get(search, quiet)).status, 200);
 });
 
-test('a caller who leaves gives up waiting, and what has begun keeps its place', async () => {
+test('a caller who leaves gives up waiting, and the database soon ends what has begun', async () => {
   await locked('metadata_pairs', async () => {
     const gone = new AbortController();
     const calls = Array.from({ length: 12 }, () => get(search, noisy, { signal: gone.signal }));
     await until('the share is used', async () => (await waiting('metadata_pairs')) === share);
     gone.abort();
     await Promise.allSettled(calls);
-    const refused = await get(search, noisy);
-    assert.equal(assertRefused(refused, 'rate_limited').details.reason, 'account_share');
-    assert.equal(await waiting('metadata_pairs'), share, 'the database still works for them');
+    await until('nothing runs', async () => (await waiting('metadata_pairs')) === 0);
+    const again = get(search, noisy, { signal: AbortSignal.timeout(200) });
+    await until('it has a place', async () => (await waiting('metadata_pairs')) === 1);
+    await assert.rejects(again);
     await assertServed();
   });
-  await until('the places are free', async () => (await get(search, noisy)).status === 200);
+  assert.equal((await get(search, noisy)).status, 200);
+  const { text } = await service.call('GET', '/metrics', { base });
+  assert.match(text, /^farebox_share_running\{share="statements"\} 0$/m);
+  assert.ok(!service.log.some((line) => line.includes('connection was lost')));
+});
+
+test('a sum, which is a transaction, ends soon after its caller has left', async () => {
+  const account = await service.account();
+  await locked('metadata_pairs', async () => {
+    const gone = new AbortController();
+    const { signal } = gone;
+    const summing = get('/v1/usage?by=day&metadata.customer=42', account, { signal });
+    await until('it runs', async () => (await waiting('metadata_pairs')) === 1);
+    gone.abort();
+    await Promise.allSettled([summing]);
+    await until('it has ended', async () => (await waiting('metadata_pairs')) === 0);
+    const { text } = await service.call('GET', '/metrics', { base });
+    assert.match(text, /^farebox_share_running\{share="(sums|statements)"\} 0$/m);
+  });
+});
+
+test('a change goes on although its caller has left', async () => {
+  const account = await service.account();
+  const owner = await person(service, { [account.account_id]: 'owner' });
+  const { origin } = new URL(service.app.baseUrl);
+  const gone = new AbortController();
+  const { signal } = gone;
+  await locked('metadata_pairs', async () => {
+    const searching = get(search, noisy, { signal });
+    await until('it waits', async () => (await waiting('metadata_pairs')) === 1);
+    await locked('key_usage', async () => {
+      const making = fetch(`${origin}/api/accounts/${account.account_id}/keys`, {
+        method: 'POST',
+        signal,
+        headers: {
+          origin,
+          cookie: [...owner.cookies].map((pair) => pair.join('=')).join('; '),
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ name: 'made after all' }),
+      });
+      await until('it waits, too', async () => (await waiting('key_usage')) === 1);
+      gone.abort();
+      await Promise.allSettled([searching, making]);
+      await until('the search has ended', async () => (await waiting('metadata_pairs')) === 0);
+      assert.equal(await waiting('key_usage'), 1);
+    });
+  });
+  await until('the key is made', async () => {
+    const { body } = await owner.of(account.account_id).call('GET', '/keys');
+    return body.data.some(({ name }: { name: string }) => name === 'made after all');
+  });
 });
 
 describe('a call that has begun is not broken off by the share of its account', () => {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { fieldOf } from '../unknown.ts';
+import { checkMs } from './abandoned.ts';
 import { UnfitSession } from './faults.ts';
 import { breakOff, connectionOf, inTime } from './silence.ts';
 
@@ -70,7 +71,12 @@ export function openSessions(name: string, own?: string): BeginSession {
       statement_timeout: String(statementMs),
       idle_in_transaction_session_timeout: String(idleMs),
     };
+    // A server cannot check it on every system.
+    const checking = client
+      .query(inTime(`set client_connection_check_interval = ${checkMs}`))
+      .catch(() => {});
     const values = await valuesOf(client, settings);
+    await checking;
     for (const [setting, value] of Object.entries(demanded))
       if (values[setting] !== value) throw new UnfitSession(needs(setting, values[setting], value));
     found = Object.fromEntries(kept.map((each) => [each, values[each]!]));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { codeOf } from '../unknown.ts';
+import { codeOf, errorOf } from '../unknown.ts';
+import { Abandoned, unlessAbandoned } from './abandoned.ts';
 import { bindsChannel } from './address.ts';
 import { openSessions } from './session.ts';
 import { connectionOf, isSilence, replacementOf, socketOf } from './silence.ts';
@@ -42,11 +43,16 @@ export interface Transaction extends Connection {
 }
 
 export interface Database extends Connection {
+  /** `wanted`: when it fires, the server ends the statement soon. */
+  run<Row extends object = Record<string, unknown>>(
+    statement: Statement,
+    wanted?: AbortSignal,
+  ): Promise<Row[]>;
   /**
    * Runs `work` in one transaction; after a deadlock or serialization failure `work` is run again
-   * from the start.
+   * from the start. `wanted`: when it fires, the transaction is undone soon.
    */
-  tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  tx<T>(work: (tx: Transaction) => Promise<T>, wanted?: AbortSignal): Promise<T>;
   /** A connection outside the pool for session-wide use (advisory lock, LISTEN). */
   connect(): Promise<pg.Client>;
   /**
@@ -189,7 +195,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     onConnect: (client) => begin(client, { statementMs: limitMs, idleMs: limitMs }),
   };
   const pool = new pg.Pool(config);
-  const onError = options.onError ?? (() => {});
+  const onError = (error: Error) => {
+    if (!(error instanceof Abandoned)) options.onError?.(error);
+  };
   // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
   pool.on('error', onError);
@@ -210,8 +218,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   return {
-    run: (statement) => judged(async () => rowsIn(await pool.query(statement))),
-    tx: (work) => judged(() => transact(pool, work)),
+    run: (statement, wanted) => judged(async () => rowsIn(await query(pool, statement, wanted))),
+    tx: (work, wanted) => judged(() => transact(pool, work, wanted)),
     async connect() {
       const { max: _max, pipeline: _pipeline, onConnect: _onConnect, ...rest } = config;
       const client = new Client({ ...rest, query_timeout: 0 });
@@ -293,8 +301,37 @@ function ask(client: pg.PoolClient, { text, values, name }: Statement): Promise<
   });
 }
 
-async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function query(
+  pool: pg.Pool,
+  statement: Statement,
+  wanted: AbortSignal | undefined,
+): Promise<pg.QueryResult> {
+  if (!wanted) return pool.query(statement);
   const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await unlessAbandoned(client, wanted, () => client.query(statement));
+  } catch (error) {
+    broken = errorOf(error);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function transact<T>(
+  pool: pg.Pool,
+  work: (tx: Transaction) => Promise<T>,
+  wanted: AbortSignal | undefined,
+): Promise<T> {
+  const client = await pool.connect();
+  return unlessAbandoned(client, wanted, () => transactOn(client, work));
+}
+
+async function transactOn<T>(
+  client: pg.PoolClient,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const sent: Promise<unknown>[] = [];
   let failure: unknown;
   const send = (statement: Statement) => {
@@ -324,7 +361,8 @@ async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>)
     await client.query('rollback').catch((lost: Error) => (broken = lost));
     // Statements after the failed one only report that the transaction was aborted, or that the
     // silent connection was closed.
-    const thrown = codeOf(error) === transactionAborted || isSilence(failure) ? failure : error;
+    const isBroken = isSilence(failure) || failure instanceof Abandoned;
+    const thrown = codeOf(error) === transactionAborted || isBroken ? failure : error;
     // The driver's own stack ends at the socket.
     if (thrown instanceof Error && thrown === failure) Error.captureStackTrace(thrown);
     throw thrown;
