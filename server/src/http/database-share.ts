@@ -13,7 +13,7 @@ import { inShare } from './overload.ts';
 export interface DatabaseShares {
   /** For statements and transactions of calls. */
   statements: { places: number; perOwner: number };
-  /** For the sign-in library, which also hashes passwords meanwhile. */
+  /** For the sign-in library and for new passwords; both also hash. */
   signIns: { places: number; perOwner: number };
 }
 
@@ -132,7 +132,7 @@ function stay(req: FastifyRequest): void {
   req.entry = { owner: req.owner, entered: done };
 }
 
-/** Runs a call of the sign-in library, which takes its connections itself. */
+/** Runs a call of the sign-in library, which takes its connections itself, or sets a password. */
 export function inSignIn<T>(
   req: FastifyRequest,
   { signIns, metrics }: HttpDeps,

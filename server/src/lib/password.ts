@@ -8,10 +8,31 @@ const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const form =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]{16,}={0,2})\$([\w+/]{16,}={0,2})$/;
 
-const derive = promisify(
+const deriveNow = promisify(
   (parameters: Argon2Parameters, done: (error: Error | null, tag: Buffer) => void) =>
     argon2('argon2id', parameters, done),
 );
+
+/**
+ * Hashes at once. Each keeps one of Node's four threads busy, which also read files and resolve
+ * names.
+ */
+const atOnce = 2;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function derive(parameters: Argon2Parameters): Promise<Buffer> {
+  // The hash before hands its place on.
+  if (running < atOnce) running += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await deriveNow(parameters);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
 
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);

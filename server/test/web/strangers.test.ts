@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { password, newAddress, originOf, person, startWebService, stranger } from '../kit/web.ts';
+import { newId } from '../../src/lib/id.ts';
+import { tinyPng } from '../kit/fake.ts';
+import {
+  newAddress,
+  originOf,
+  password,
+  person,
+  startWebService,
+  stranger,
+  type Answer,
+} from '../kit/web.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
@@ -83,5 +93,49 @@ describe('strangers whose bodies do not arrive', () => {
     } finally {
       await strict.stop();
     }
+  });
+});
+
+describe('a crowd of sign-ups, whose passwords are hashed,', () => {
+  let roomy: Service;
+  let quiet: TestAccount;
+  before(async () => {
+    roomy = await startWebService();
+    quiet = await roomy.account();
+  });
+  after(() => roomy.stop());
+
+  const signUp = (address: string) => {
+    const body = { name: 'Eve', email: `${newId()}@example.com`, password };
+    return stranger(roomy).call('POST', '/api/sign-up', body, { 'x-forwarded-for': address });
+  };
+  /** Sign-ups from these addresses, of which the first was answered. */
+  async function crowd(addresses: string[]) {
+    const come = { answered: 0, all: Promise.resolve<Answer[]>([]) };
+    come.all = Promise.all(
+      addresses.map((address) => signUp(address).finally(() => (come.answered += 1))),
+    );
+    await until('the first is answered', () => come.answered > 0);
+    return come;
+  }
+
+  test("of as many networks does not hold up a customer's file", async () => {
+    const { key } = quiet;
+    const headers = { 'content-type': 'image/png' };
+    const { body } = await roomy.call('POST', '/v1/files', { key, raw: tinyPng, headers });
+    const come = await crowd(Array.from({ length: 30 }, newAddress));
+    const file = await roomy.call('GET', `/v1/files/${body.file_id}`, { key });
+    assert.equal(file.status, 200);
+    assert.ok(come.answered < 15, `the file came after ${come.answered} sign-ups`);
+    for (const { status } of await come.all) assert.equal(status, 200);
+  });
+
+  test('of one network is not served before a later one of another network', async () => {
+    const address = newAddress();
+    const come = await crowd(Array.from({ length: 10 }, () => address));
+    const honest = await signUp(newAddress());
+    assert.equal(honest.status, 200);
+    assert.ok(come.answered < 6, `it was served after ${come.answered} others`);
+    for (const { status } of await come.all) assert.equal(status, 200);
   });
 });

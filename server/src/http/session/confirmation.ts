@@ -10,6 +10,7 @@ import {
 import { form, object, onlyTrue, optional, text } from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { hasSignedUp } from './devices.ts';
+import { inSignIn } from '../database-share.ts';
 import { openEndpoint } from './endpoint.ts';
 import { libraryCall } from './library-call.ts';
 import { throttle } from './throttle.ts';
@@ -75,7 +76,8 @@ export const reset = openEndpoint(
     if (newPassword.length < passwordMin) throw badLength('PASSWORD_TOO_SHORT');
     if (newPassword.length > passwordMax) throw badLength('PASSWORD_TOO_LONG');
     const signed_in_id = (await findSession(visit, deps))?.session.person_id ?? null;
-    await setNewPassword(deps.db, { token, text: newPassword, signed_in_id });
+    const link = { token, text: newPassword, signed_in_id };
+    await inSignIn(visit, deps, () => setNewPassword(deps.db, link));
     return { status: true as const };
   },
 );

@@ -150,7 +150,7 @@ export const signUp = openEndpoint(
         'Signing up needs an invitation. Ask the operator for one.',
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
-    const made = await makePerson(deps.db, wanted);
+    const made = await inSignIn(visit, deps, () => makePerson(deps.db, wanted));
     if (hasMail) rememberSignUp(reply, made.login, deps);
     // Not awaited: the time it takes would reveal which letter is sent.
     if (hasMail) {

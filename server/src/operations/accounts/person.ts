@@ -275,6 +275,8 @@ export async function setNewPassword(
   db: Database,
   link: { token: string; text: string; signed_in_id: string | null },
 ): Promise<void> {
+  // Before the hash, because anyone may make up links.
+  await needLink(db, 'reset', link.token);
   const password = await hashPassword(link.text);
   await db.tx(async (tx) => {
     const { person_id: id } = await takeLink(tx, 'reset', link.token);
