@@ -65,6 +65,7 @@ export const reasons = [
   'mail_off',
   'media_invalid',
   'media_too_many',
+  'media_type',
   'member_already',
   'member_unknown',
   'messages_too_long',

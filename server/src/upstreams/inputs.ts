@@ -1,11 +1,9 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
-import { dataIn, plainData } from '../lib/data-address.ts';
-import { eachOf, once, pieces } from '../lib/streams.ts';
-import { fieldOf } from '../lib/unknown.ts';
-import { TooSlow } from './download.ts';
+import { plainData } from '../lib/data-address.ts';
+import { eachOf, pieces } from '../lib/streams.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
-import type { InputFile, NotAccepted, Rejection, StartJob, UpstreamTools } from './upstream.ts';
+import type { InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
 
 /** Hands a caller's media over to an upstream. */
 
@@ -63,63 +61,6 @@ function hasMedia(
   return Object.entries(value).some(([name, item]) =>
     hasMedia(item, Array.isArray(value) ? field : name, isMedia),
   );
-}
-
-/**
- * Opens the file that a media value names. Throws `InputRefused` if the file is unavailable; so
- * does reading it later.
- */
-export async function openMedia(
-  value: string,
-  field: string,
-  job: Pick<StartJob, 'files' | 'hold' | 'signal'>,
-  { download }: Pick<UpstreamTools, 'download'>,
-): Promise<InputFile> {
-  if (Object.hasOwn(job.files, value)) return job.files[value]!;
-  if (/^\s*data:/i.test(value)) return dataFile(value, field);
-  if (!/^https?:/i.test(value))
-    throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
-  const fetched = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((cause: unknown) => {
-      // If the caller's server used up the step's time, the upstream must not count as slow.
-      if (fieldOf(job.signal.reason, 'name') !== 'TimeoutError') job.signal.throwIfAborted();
-      const why =
-        cause instanceof TooSlow
-          ? `: fetching all addresses of this request took more than ${cause.seconds} s`
-          : '';
-      const message = `${field} could not be fetched${why}. Check the address, or upload the file and give its file_id.`;
-      throw new InputRefused(message, { cause });
-    });
-  const file = await fetched(download(value, job.signal));
-  const open = async () => readThrough(await fetched(file.open()), fetched);
-  return { ...file, open, hold: job.hold };
-}
-
-/** The chunks of a stream, each read through `step`. */
-async function* readThrough(
-  stream: AsyncIterable<Uint8Array>,
-  step: <T>(work: Promise<T>) => Promise<T>,
-): AsyncIterable<Uint8Array> {
-  const chunks = stream[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await step(chunks.next());
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    await chunks.return?.().catch(() => {});
-  }
-}
-
-/** The file inside a `data:` address. */
-export function dataFile(value: string, field: string): InputFile {
-  const data = dataIn(value);
-  if (data === null)
-    throw new InputRefused(`${field} is a data: address without data, or with invalid base64.`);
-  const bytes = Buffer.from(data.base64, 'base64');
-  const open = async () => once(bytes);
-  return { content_type: data.content_type, size: bytes.length, open };
 }
 
 function tooLarge(field: string, maxBytes: number): InputRefused {

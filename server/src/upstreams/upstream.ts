@@ -1,5 +1,6 @@
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { ApiError } from '../core/errors.ts';
+import type { InputTypes } from '../core/media/input-types.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
@@ -80,6 +81,8 @@ export interface StartJob {
   files: Record<string, InputFile>;
   /** Where the upstream may call back about this attempt; null if it cannot reach us. */
   callback_url: string | null;
+  /** The types of files that the row takes. If absent, files are handed over as they are. */
+  takes?: InputTypes;
   hold: Hold;
   signal: AbortSignal;
 }

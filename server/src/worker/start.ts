@@ -12,7 +12,9 @@ import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';
 import { holdingInputs } from '../upstreams/held-inputs.ts';
+import { outcomeUnprepared } from '../upstreams/inputs.ts';
 import { byKey } from '../upstreams/keys.ts';
+import { filesOfData, fitInputs } from '../upstreams/open-media.ts';
 import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
@@ -192,6 +194,7 @@ async function prepare(
   const stores = { db, storage, links, secrets };
   const stored = await gatherFiles(mediaInputs(row.input), row.account_id, stores);
   if (stored === null) return null;
+  const takes = model.input_types ?? null;
   return {
     request_id: row.id,
     idempotency_key: row.id,
@@ -199,7 +202,8 @@ async function prepare(
     task: model.task,
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
     fields: upstreamFields(model, route),
-    files: stored,
+    files: { ...stored, ...(await filesOfData(row.input, takes)) },
+    takes,
     callback_url: callbackOf(row, row.attempt, route.upstream, deps),
     signal,
   };
@@ -226,7 +230,10 @@ async function call(
   const ms = 1000 * limit;
   const began = performance.now();
   const outcome = await bounded(job.signal, ms, (signal) =>
-    holdingInputs(deps.inputs, account_id, (hold) => upstream.start({ ...job, hold, signal })),
+    holdingInputs(deps.inputs, account_id, async (hold) => {
+      const fit = await fitInputs({ ...job, hold, signal }).catch(outcomeUnprepared);
+      return 'outcome' in fit ? fit : upstream.start(fit);
+    }),
   ).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
   const isSlow = performance.now() - began >= ms - timerSlackMs;
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;

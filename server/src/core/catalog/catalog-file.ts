@@ -20,6 +20,7 @@ import { schemaFaults } from './catalog-words.ts';
 import type { Fault } from './catalog-words.ts';
 import { chatExample, chatInputSchema } from '../chat/chat-schema.ts';
 import { isDay } from './checked-on.ts';
+import { inputTypes } from '../media/input-types.ts';
 import { parseUsd } from '../price/money.ts';
 import type { Rates } from '../price/rates.ts';
 import { definitionOf } from './upstream-definition.ts';
@@ -112,6 +113,7 @@ interface RowForm extends UpstreamForm {
   on_disconnect?: OnDisconnect;
   hidden_tokens?: boolean;
   input_modalities?: Modality[];
+  input_types?: string[];
   context_tokens?: number;
   refuse_longer_prompts?: boolean;
   max_output_tokens?: number;
@@ -121,6 +123,7 @@ interface RowForm extends UpstreamForm {
 interface FileForm {
   upstream?: string | DefinitionForm;
   owned_by?: string;
+  input_types?: string[];
   models: RowForm[];
 }
 
@@ -222,6 +225,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
   ) ?? [upstreamOf(row, row.upstream_model ?? row.id, file)];
   const input_schema = row.input_schema ?? chatInputSchema;
   const on_disconnect = row.on_disconnect ?? 'finish';
+  const types = row.input_types ?? file.input_types;
   return {
     id: row.id,
     kind: row.kind,
@@ -234,6 +238,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     price: priceOf(row, input_schema),
     max_unit: row.max_unit ?? maxUnits[row.kind],
     input_schema,
+    ...(types && { input_types: inputTypes(types) }),
     example: row.example ?? (text && !row.input_schema ? chatExample : {}),
     upstreams,
     job_age_seconds: row.job_age_seconds ?? jobAgeOf(row.kind, on_disconnect),

@@ -155,6 +155,10 @@ export interface Model {
   /** JSON Schema 2020-12 of the input. */
   input_schema: Record<string, unknown>;
   example: Record<string, unknown>;
+  /**
+   * The content types of callers' files that the upstream reads. Others are converted or refused.
+   */
+  input_types?: readonly string[];
   /** In order of preference; at least one. */
   upstreams: ModelUpstream[];
   /**

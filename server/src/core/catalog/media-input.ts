@@ -28,7 +28,21 @@ export interface MediaInputs {
  */
 export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
-  visit(input, '', false, found);
+  visit(input, '', false, (value, path) => {
+    if (!noteMedia(value, path, found))
+      throw invalid(path, mediaRule(value), { reason: 'media_invalid' });
+    if (isTooMuch(found))
+      throw invalid('', tooMuch, { reason: 'media_too_many', limit: mediaInputsMax });
+  });
+  return found;
+}
+
+/** The `data:` addresses in the media fields of an input that `mediaInputs` has accepted. */
+export function dataInputs(input: Record<string, unknown>): { path: string; address: string }[] {
+  const found: { path: string; address: string }[] = [];
+  visit(input, '', false, (address, path) => {
+    if (/^\s*data:/i.test(address)) found.push({ path, address });
+  });
   return found;
 }
 
@@ -37,18 +51,20 @@ export function isMediaField(name: string): boolean {
   return /(^|_)urls?$/.test(name);
 }
 
-function visit(value: unknown, path: string, isMedia: boolean, found: MediaInputs): void {
+/** Calls `note` with the texts of media fields. */
+function visit(
+  value: unknown,
+  path: string,
+  isMedia: boolean,
+  note: (value: string, path: string) => void,
+): void {
   if (typeof value === 'string') {
-    if (!isMedia || value === '') return;
-    if (!noteMedia(value, path, found))
-      throw invalid(path, mediaRule(value), { reason: 'media_invalid' });
-    if (isTooMuch(found))
-      throw invalid('', tooMuch, { reason: 'media_too_many', limit: mediaInputsMax });
+    if (isMedia && value !== '') note(value, path);
   } else if (Array.isArray(value)) {
-    value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
+    value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, note));
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
-      visit(item, `${path}/${escaped(name)}`, isMediaField(name), found);
+      visit(item, `${path}/${escaped(name)}`, isMediaField(name), note);
     }
   }
 }

@@ -100,6 +100,13 @@ export function typeNames(takes: (content_type: string) => boolean): string {
   return Object.keys(types).filter(takes).map(typeName).join(', ');
 }
 
+/** The types with this name or file extension in lower case; `webm` names a video and a sound. */
+export function typesNamed(word: string): string[] {
+  return Object.entries(types).flatMap(([content_type, { ending, name }]) =>
+    ending === word || name.toLowerCase() === word ? [content_type] : [],
+  );
+}
+
 /** A kind of media, which is what a row sells. */
 export type MediaKind = 'image' | 'video' | 'audio';
 

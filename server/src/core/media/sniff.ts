@@ -1,5 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { isKnownType, usualType } from './content-type.ts';
+import { dataIn } from '../../lib/data-address.ts';
+import { isKnownType, kindOf, usualType } from './content-type.ts';
 import { isControl, plainText } from './plain-text.ts';
 
 /** Types that share a container; the first bytes do not show whether it contains video. */
@@ -39,6 +40,25 @@ export async function describe(head: Uint8Array): Promise<string> {
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   if (isWide) return 'text in UTF-16';
   return head.some(isControl) ? 'of no known type' : 'text that is not in UTF-8';
+}
+
+/**
+ * The type of a file whose first bytes these are, if its source calls it `stated`. Only what is not
+ * known is believed, and whether a container has no pictures.
+ */
+export async function typeByBytes(head: Uint8Array, stated: string): Promise<string> {
+  const sniffed = await sniff(head);
+  if (sniffed === null) return usualType(stated);
+  return kindOf(usualType(stated)) === 'audio' && agrees(stated, sniffed)
+    ? usualType(stated)
+    : sniffed;
+}
+
+/** The type of the bytes in a valid `data:` address. */
+export async function typeOfData(address: string): Promise<string> {
+  const { base64, content_type } = dataIn(address)!;
+  const head = Buffer.from(base64.slice(0, sniffBytes * 2), 'base64');
+  return typeByBytes(head.subarray(0, sniffBytes), content_type);
 }
 
 /**

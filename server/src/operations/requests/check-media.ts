@@ -106,13 +106,16 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
 const hostsMax = 8;
 const tooManyHosts = `is on another host, but the addresses of one input may be on at most ${hostsMax} hosts; upload some of the files instead`;
 
-/** Throws unless every address is public and every file exists and belongs to the account. */
+/**
+ * Throws unless every address is public and every file exists and belongs to the account. Returns
+ * the types of the files, each with the path of its field.
+ */
 export async function checkMedia(
   media: MediaInputs,
   accountId: string,
   deps: MediaDeps,
   refuse: (path: string, rule: string, why: Why) => ApiError,
-): Promise<void> {
+): Promise<{ path: string; content_type: string }[]> {
   const closed = { reason: 'address_not_public' } as const;
   const hosts = media.urls.map(({ path, url }) => {
     const gone = (rule: string) => refuse(path, rule, { reason: 'output_link_invalid' });
@@ -132,14 +135,16 @@ export async function checkMedia(
     if (host !== null && where.get(host) === 'not_public')
       throw refuse(media.urls[i]!.path, notPublic, closed);
   });
-  if (media.files.length === 0) return;
+  if (media.files.length === 0) return [];
   const ids = media.files.map(({ id }) => id);
   const found = await files.findLiving(deps.db, accountId, ids);
-  const missing = media.files.find(({ id }) => !found.some((file) => file.id === id));
-  if (!missing) return;
-  throw refuse(
-    missing.path,
-    `names ${fileId(missing.id)}, but this account has no such file (files are kept 7 days)`,
-    { reason: 'file_gone' },
-  );
+  return media.files.map(({ path, id }) => {
+    const file = found.find((each) => each.id === id);
+    if (file) return { path, content_type: file.content_type };
+    throw refuse(
+      path,
+      `names ${fileId(id)}, but this account has no such file (files are kept 7 days)`,
+      { reason: 'file_gone' },
+    );
+  });
 }

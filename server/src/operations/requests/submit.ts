@@ -3,7 +3,10 @@ import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
-import { fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
+import { dataInputs, fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
+import { typeName } from '../../core/media/content-type.ts';
+import { canTake, typeRule } from '../../core/media/input-types.ts';
+import { typeOfData } from '../../core/media/sniff.ts';
 import {
   keptInput,
   unknownInputs,
@@ -157,5 +160,27 @@ async function checkInput(
       },
     });
   }
-  await checkMedia(mediaInputs(input), accountId, deps, invalid);
+  const files = await checkMedia(mediaInputs(input), accountId, deps, invalid);
+  checkTypes(model, [...files, ...(await typesOfData(input))]);
+}
+
+/** Refuses a file of a type that the row neither takes nor gets converted. */
+function checkTypes(model: Model, files: { path: string; content_type: string }[]): void {
+  const types = model.input_types ?? null;
+  const wrong = files.find(({ content_type }) => !canTake(types, content_type));
+  if (!wrong) return;
+  const found = typeName(wrong.content_type);
+  throw invalid(wrong.path, typeRule(types, wrong.content_type), {
+    reason: 'media_type',
+    found,
+  });
+}
+
+async function typesOfData(input: Record<string, unknown>) {
+  return Promise.all(
+    dataInputs(input).map(async ({ path, address }) => ({
+      path,
+      content_type: await typeOfData(address),
+    })),
+  );
 }

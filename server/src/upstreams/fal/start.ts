@@ -1,5 +1,6 @@
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { InputRefused, openMedia, mapMedia } from '../inputs.ts';
+import { InputRefused, mapMedia } from '../inputs.ts';
+import { openMedia } from '../open-media.ts';
 import { outcomeOfFault, outcomeOfReply, objectIn } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { jobOf } from './job.ts';

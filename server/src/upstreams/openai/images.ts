@@ -1,7 +1,8 @@
 import { isObject, type Json } from '../../lib/json.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { openMedia, mapMedia, InputRefused } from '../inputs.ts';
+import { mapMedia, InputRefused } from '../inputs.ts';
+import { openMedia } from '../open-media.ts';
 import { collectMedia } from '../outputs.ts';
 import { objectIn } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';

@@ -1,7 +1,8 @@
 import { asBase64 } from '../../lib/base64.ts';
 import { plainData } from '../../lib/data-address.ts';
 import { isObject, itemsOf } from '../../lib/json.ts';
-import { InputRefused, openMedia, sized } from '../inputs.ts';
+import { InputRefused, sized } from '../inputs.ts';
+import { openMedia } from '../open-media.ts';
 import { base64Length, type JsonBody } from '../json-body.ts';
 import type { ChatCall, InputFile, UpstreamTools } from '../upstream.ts';
 

@@ -1,7 +1,8 @@
 import type { RequestCall } from '../../lib/outbound/fetch.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import type { Json } from '../../lib/json.ts';
-import { InputRefused, openMedia, mapMedia } from '../inputs.ts';
+import { InputRefused, mapMedia } from '../inputs.ts';
+import { openMedia } from '../open-media.ts';
 import { JsonBody } from '../json-body.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';

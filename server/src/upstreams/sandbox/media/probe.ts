@@ -7,7 +7,6 @@ import {
   MATROSKA,
   MP3,
   MP4,
-  MPEG_TS,
   OGG,
   QTFF,
   WAVE,
@@ -28,7 +27,7 @@ const secondsMax = 600;
  * Playlists are excluded, because they name other files, which the caller may not be allowed to
  * read.
  */
-const formats = [MP4, QTFF, MATROSKA, WEBM, WAVE, MP3, OGG, FLAC, ADTS, MPEG_TS];
+const formats = [MP4, QTFF, MATROSKA, WEBM, WAVE, MP3, OGG, FLAC, ADTS];
 
 /** Opens a video or audio file; dispose of it after use. */
 export function openMedia(path: string): Input {
