@@ -3,6 +3,7 @@ import { keyScopes } from '../../core/account/scope.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import { keysOf } from '../../lib/records.ts';
 import { endKey, runManaged } from '../../operations/accounts/key-actions.ts';
+import { replaced } from '../database-share.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { pageFrom } from '../form.ts';
 import { changeFrom, KeyChange, makeFrom, need as needOwn, NewKeySettings, view } from '../keys.ts';
@@ -77,7 +78,7 @@ export const create = keyedEndpoint(
     const of = { account_id, scope: 'spend', created_by } as const;
     reply.code(201);
     return runManaged(deps.db, req.caller, 'key.create', async (db) => {
-      const answer = await makeFrom(body, of, { ...deps, db });
+      const answer = await makeFrom(body, of, replaced(deps, { db }));
       const { name: target, ...limits } = body;
       return { answer, target, details: { key_id: answer.key_id, ...limits } };
     });
@@ -112,7 +113,7 @@ export const change = keyedEndpoint(
     const now = await needManaged(req, deps);
     const body = readBody(KeyChange, await readForm(req, deps));
     return runManaged(deps.db, req.caller, 'key.change', async (db) => {
-      const answer = await changeFrom(body, now, { ...deps, db });
+      const answer = await changeFrom(body, now, replaced(deps, { db }));
       const details = { key_id: now.id, ...body, before: valuesOf(now, body) };
       return { answer, target: now.name, details };
     });
