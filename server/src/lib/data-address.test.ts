@@ -46,13 +46,13 @@ for (const address of [...brokenDataAddresses, '', 'AAAA', 'https://example.com/
   });
 
 test('megabytes take no more than moments, whatever they are', () => {
-  const long = 'A'.repeat(8 * 1024 * 1024);
+  const long = 'A'.repeat(4 * 1024 * 1024);
   for (const text of [
     `data:image/png;base64,${long}`,
-    `data:image/png;base64,${'AAAA\n'.repeat(1_600_000)}`,
+    `data:image/png;base64,${'AAAA\n'.repeat(800_000)}`,
     `data:${long}`,
-    `data:${';"a"'.repeat(2_000_000)}`,
-    `data:,${'%41'.repeat(2_000_000)}`,
+    `data:${';"a"'.repeat(1_000_000)}`,
+    `data:,${'%41'.repeat(1_000_000)}`,
   ]) {
     const begun = performance.now();
     dataIn(text);

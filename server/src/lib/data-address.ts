@@ -40,10 +40,20 @@ function typeOf(text: string): string {
 }
 
 function percentDecoded(text: string): Buffer {
-  if (!text.includes('%')) return Buffer.from(text);
-  const bytes = Buffer.from(text).toString('latin1');
-  const decoded = bytes.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return Buffer.from(decoded, 'latin1');
+  const bytes = Buffer.from(text);
+  let end = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at] === percent ? codeAt(bytes, at + 1) : null;
+    bytes[end++] = code ?? bytes[at]!;
+    if (code !== null) at += 2;
+  }
+  return bytes.subarray(0, end);
+}
+
+const percent = 0x25;
+
+/** The byte that two hexadecimal digits stand for; null if these are none. */
+function codeAt(bytes: Buffer, at: number): number | null {
+  const digits = bytes.toString('latin1', at, at + 2);
+  return /^[0-9a-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : null;
 }
