@@ -1,4 +1,5 @@
 import { isObject } from '../lib/json.ts';
+import { isLong } from '../lib/long-integers.ts';
 import { isOneOf } from '../lib/records.ts';
 
 /** A check of a value; `is` completes an error message: "must be …". */
@@ -10,6 +11,11 @@ export interface Check {
 export const text: Check = { is: 'a string', test: (v) => typeof v === 'string' };
 export const number: Check = { is: 'a number', test: (v) => typeof v === 'number' };
 export const integer: Check = { is: 'an integer', test: (v) => Number.isSafeInteger(v) };
+/** An integer of any length, such as a seed of 64 bits. */
+export const longInteger: Check = {
+  is: 'an integer',
+  test: (v) => Number.isSafeInteger(v) || isLong(v),
+};
 export const boolean: Check = { is: 'true or false', test: (v) => typeof v === 'boolean' };
 export const object: Check = { is: 'an object', test: isObject };
 export const numbers: Check = {

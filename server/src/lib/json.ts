@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { exactJson, isLong } from './long-integers.ts';
 import { messageOf } from './unknown.ts';
 
 /**
@@ -54,7 +55,7 @@ const scanFrom = 16_384;
  * Refuses: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL
  * characters and lone surrogates in strings and keys (PostgreSQL's jsonb cannot store them),
  * numbers beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53
- * become their nearest double, as everywhere in JavaScript.
+ * keep their digits, as long integers.
  *
  * @throws JsonError
  */
@@ -64,7 +65,7 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
   if (text.length >= scanFrom) judgeUnparsed(text, limits);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = exactJson(text);
   } catch (error) {
     // V8 quotes a few characters of the body, which may cut a surrogate pair in two.
     throw new JsonError(`The body is not valid JSON: ${messageOf(error).toWellFormed()}`);
@@ -132,7 +133,7 @@ function findProblem(value: unknown, left: number, escaped: boolean): Problem | 
   if (typeof value === 'number') {
     return Number.isFinite(value) ? null : at('holds a number beyond 1.8e308; send a smaller one.');
   }
-  if (typeof value !== 'object' || value === null) return null;
+  if (typeof value !== 'object' || value === null || isLong(value)) return null;
   if (left === 0) return deep;
   return isObject(value)
     ? objectProblem(value, left, escaped)
@@ -200,9 +201,9 @@ function placeOf(path: (string | number)[]): string | null {
   return steps.join('').replace(/^\./, '');
 }
 
-/** A JSON object, neither a list nor null. */
+/** A JSON object, neither a list nor null. A long integer is none. */
 export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLong(value);
 }
 
 /** The object itself, or an empty object if the value is not an object. */
@@ -221,7 +222,7 @@ export function itemsOf(value: unknown): unknown[] {
  */
 export function fromJson<T>(text: string): T {
   // Not checked, because the value had this type when it was written.
-  return JSON.parse(text) as T;
+  return exactJson(text) as T;
 }
 
 /** A whole number ≥ 0. */
@@ -247,6 +248,7 @@ export function canonicalJson(value: unknown): string {
       if (!Number.isFinite(value)) throw new TypeError('JSON has no form for this number');
       return String(value);
     case 'object':
+      if (isLong(value)) return value.rawJSON;
       if (isObject(value)) return canonicalObject(value);
       return value === null ? 'null' : `[${itemsOf(value).map(canonicalJson).join(',')}]`;
     default:
@@ -271,7 +273,7 @@ export function storableText(text: string): string {
 
 /** Whether lists and objects are nested at most `depth` levels; `[]` is 1, a plain number 0. */
 export function isWithinDepth(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
+  if (typeof value !== 'object' || value === null || isLong(value)) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }
 

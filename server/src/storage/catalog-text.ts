@@ -2,6 +2,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } fro
 import type { Document, Node } from 'yaml';
 import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import { integerOf } from '../lib/long-integers.ts';
 import { messageOf } from '../lib/unknown.ts';
 
 /**
@@ -39,6 +40,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     strict: true,
     uniqueKeys: true,
     merge: false,
+    intAsBigInt: true,
     lineCounter: lines,
   });
   const named = doc.getIn(['upstream', 'name']);
@@ -50,6 +52,7 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     const message = `not valid YAML: ${firstLine(fault.message)}.`;
     return emptyText([{ file, path: '', message, line }], defines);
   }
+  keepIntegers(doc);
   const locate = (problem: Problem) => withLine(problem, doc, lines);
   try {
     const content: unknown = doc.toJS({ maxAliasCount: ALIASES_MAX });
@@ -63,6 +66,15 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     const message = `not usable YAML: ${firstLine(messageOf(error))}.`;
     return emptyText([{ file, path: '', message }], defines);
   }
+}
+
+/** Integers become numbers, or long integers if a number would round them. */
+function keepIntegers(doc: Document.Parsed): void {
+  visit(doc, {
+    Scalar(_, node) {
+      if (typeof node.value === 'bigint') node.value = integerOf(node.value);
+    },
+  });
 }
 
 /** The result for a text without usable content. */

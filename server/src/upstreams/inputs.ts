@@ -1,5 +1,6 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
+import { isObject } from '../lib/json.ts';
 import { plainData } from '../lib/data-address.ts';
 import { eachOf, pieces } from '../lib/streams.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
@@ -31,12 +32,13 @@ export async function mapMedia(
   const walk = async (value: unknown, field: string, depth: number): Promise<unknown> => {
     if (typeof value === 'string')
       return isMedia(value, field) ? handOver(plainData(value), field) : value;
-    if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+    if (depth > depthMax) return value;
     if (Array.isArray(value)) {
       const items: unknown[] = [];
       for (const item of value) items.push(await walk(item, field, depth + 1));
       return items;
     }
+    if (!isObject(value)) return value;
     const entries: [string, unknown][] = [];
     for (const [name, item] of Object.entries(value))
       entries.push([name, await walk(item, name, depth + 1)]);

@@ -1,6 +1,6 @@
 import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
-import { itemsOf, objectOf } from '../lib/json.ts';
+import { isObject, itemsOf, objectOf } from '../lib/json.ts';
 import { reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
@@ -26,7 +26,7 @@ export interface CollectedOutput {
  */
 export function collectMedia(output: unknown, field: string | null): CollectedOutput {
   const found: CollectedOutput = { media: [], fields: {} };
-  if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
+  if (isObject(output)) {
     const own = sourceOf(output);
     if (own) found.media.push({ field, ...own });
     else for (const [name, value] of Object.entries(output)) take(value, name, found);

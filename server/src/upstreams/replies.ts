@@ -1,5 +1,6 @@
 import type { LostHow } from '../core/request/routing.ts';
 import { isObject, objectOf, type Json } from '../lib/json.ts';
+import { exactJson } from '../lib/long-integers.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
@@ -201,7 +202,7 @@ export function saidBy(reply: Reply): string {
 /** The JSON value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
+    return exactJson(Buffer.from(body).toString('utf8'));
   } catch {
     return undefined;
   }

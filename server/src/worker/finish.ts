@@ -12,7 +12,7 @@ import type { EndTransition, Output, Transition } from '../core/request/request.
 import { routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
-import { isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
+import { isObject, isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
 import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { inspect } from '../storage/inspect.ts';
@@ -169,8 +169,8 @@ function fieldsOf({ fields }: FinishedJob): Record<string, unknown> {
 /** Undefined for a string that is an address; lists and objects lose these strings. */
 function withoutAddresses(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*https?:\/\/\S*\s*$/i.test(value) ? undefined : value;
-  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(withoutAddresses).filter((each) => each !== undefined);
+  if (!isObject(value)) return value;
   const kept = Object.entries(value).map(([name, each]) => [name, withoutAddresses(each)] as const);
   return Object.fromEntries(kept.filter(([, each]) => each !== undefined));
 }

@@ -184,6 +184,26 @@ for (const rig of rigs) {
         });
       }
 
+      test('gets whole numbers of any length as they were sent', async () => {
+        const { model_id, input } = first!;
+        const seed = '18446744073709551615';
+        const long = `"seed":${seed},"more":{"ids":[-9007199254740993]}`;
+        const raw = JSON.stringify(input).replace(/}$/, `,${long}}`);
+        const headers = { 'content-type': 'application/json' };
+        const call = { key: account.key, raw, headers };
+        const calls = fake.calls.length;
+        const reply = await service.call('POST', `/v1/queue/${model_id}`, call);
+        assert.equal(reply.status, 202, reply.text);
+        await settle(reply.body.request_id);
+        const path = `/v1/requests/${reply.body.request_id}`;
+        const shown = await service.call('GET', path, { key: account.key });
+        assert.ok(shown.text.includes(long), shown.text);
+        assert.equal(shown.body.status, 'COMPLETED');
+        const sent = fake.calls.slice(calls).map(({ body }) => body.toString('latin1'));
+        assert.ok(sent.some((body) => body.includes(seed)));
+        assert.doesNotMatch(sent.join('\n'), /rawJSON|1844674407370955200|9007199254740992/);
+      });
+
       test('is made of a file of the caller’s, which it gets whole', async (t) => {
         if (rig.withFile === null) return t.skip('it takes no files');
         const png = (await import('./fakes/kit.ts')).media.png;

@@ -1,3 +1,5 @@
+import { digitsOf } from '../../lib/long-integers.ts';
+
 /**
  * The upstream's side of an entry in a row's `input_mapping`: the field's name, and the form in
  * which the upstream wants the value. With `duration:{}s` the value 8 is sent as the text `8s` in
@@ -20,6 +22,6 @@ export function fieldForm(target: string): FieldForm {
 
 export function formed({ form }: FieldForm, value: unknown): unknown {
   if (form === null) return value;
-  const text = String(value);
+  const text = String(digitsOf(value));
   return form.replaceAll(/\{A?\}/g, (place) => (place === '{}' ? text : text.toUpperCase()));
 }

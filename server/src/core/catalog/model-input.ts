@@ -7,9 +7,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, objectOf } from '../../lib/json.ts';
+import { exactJson, rounded } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
 import type { Why } from '../reasons.ts';
+import { longFaults, schemaForCheck } from './long-inputs.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
 import { metadataHeader } from '../request/metadata.ts';
@@ -170,7 +172,7 @@ function nullsGone(value: unknown): unknown {
 export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): Input {
   const defaults: [string, unknown][] = [];
   for (const [field, schema] of Object.entries(propertiesOf(model))) {
-    if (hasDefault(schema)) defaults.push([field, structuredClone(schema.default)]);
+    if (hasDefault(schema)) defaults.push([field, copied(schema.default)]);
   }
   // Both steps define properties instead of assigning them, so "__proto__" stays an ordinary field.
   return { ...Object.fromEntries(defaults), ...input };
@@ -239,15 +241,22 @@ function propertiesOf(model: Pick<Model, 'input_schema'>): Schema {
   return objectOf(model.input_schema.properties);
 }
 
+function copied(value: unknown): unknown {
+  return isObject(value) || Array.isArray(value) ? exactJson(JSON.stringify(value)) : value;
+}
+
 function hasDefault(schema: unknown): schema is { default: unknown } {
   return typeof schema === 'object' && schema !== null && Object.hasOwn(schema, 'default');
 }
 
-function validatorOf(schema: Schema): Validator {
+function validatorOf(exact: Schema): Validator {
+  const schema = schemaForCheck(exact);
   const first = compile(firstFault, schema);
   let all: ValidateFunction | undefined;
-  return (input) => {
-    if (first(input)) return null;
+  return (given) => {
+    const input = rounded(given);
+    const isExact = input === given && schema === exact;
+    if (first(input)) return isExact ? null : longFaults(exact, given);
     if (!isSmall(input)) return sentences(first.errors);
     all ??= compile(allFaults, schema);
     all(input);

@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../lib/json.ts';
+import { exactJson } from '../../lib/long-integers.ts';
 
 /**
  * The input of a tool call in Messages, where it is an object. A call with a broken input stays in
@@ -7,7 +8,7 @@ import { isObject, type Json } from '../../lib/json.ts';
 export function toolInput(text: string): Json {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = exactJson(text);
     if (isObject(value)) return value;
   } catch {
     // Broken JSON is kept as a text.

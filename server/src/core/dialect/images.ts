@@ -5,6 +5,7 @@ import { badField, badRequest } from '../bad-request.ts';
 import { ApiError } from '../errors.ts';
 import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';
+import { integerOf } from '../../lib/long-integers.ts';
 import { isOneOf } from '../../lib/records.ts';
 import { sizeFields } from './images-size.ts';
 
@@ -223,6 +224,7 @@ export function formValue(field: string, text: string, model: Model | undefined)
   };
   const type = known[field] ?? (model && typeOf(model, field));
   if (field === 'metadata' && type !== 'string') return objectIn(text) ?? text;
+  if (type === 'integer' && /^-?\d{1,40}$/.test(text)) return integerOf(BigInt(text));
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
     return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';

@@ -1,4 +1,5 @@
 import type { Model } from '../../core/catalog/catalog.ts';
+import { isObject } from '../../lib/json.ts';
 
 /** Programs that call one model with its example. Each reads the key from FAREBOX_API_KEY. */
 export function programs(model: Model, baseUrl: string): Record<string, string> {
@@ -142,7 +143,7 @@ function pythonValue(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
-  if (typeof value !== 'object') return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   const fields = Object.entries(value).map(
     ([name, each]) => `${JSON.stringify(name)}: ${pythonValue(each)}`,
   );

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { exactJson } from '../long-integers.ts';
 
 /**
  * How the driver reads values. Each connection fixes the form of their texts (session.ts). A text
@@ -12,6 +13,8 @@ const timestamptz = [1184, 1185] as const;
 const timestamp = [1114, 1115] as const;
 const date = [1082, 1182] as const;
 const interval = [1186, 1187] as const;
+const json = [114, 199] as const;
+const jsonb = [3802, 3807] as const;
 const money = [790, 791] as const;
 const texts = 1009;
 
@@ -50,6 +53,8 @@ function read([type, list]: readonly [number, number], parse: (text: string) => 
 /** For all connections of this process. */
 export function setParsers(): void {
   read(int8, BigInt);
+  read(json, exactJson);
+  read(jsonb, exactJson);
   read(timestamptz, parseTime);
   read(timestamp, parseUtc);
   read(date, parseUtc);

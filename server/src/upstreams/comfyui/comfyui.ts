@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { isJsonNumber, type JsonNumber } from '../../lib/long-integers.ts';
 import type { Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
@@ -123,10 +124,10 @@ function promptIdOf(idempotency_key: string): string {
 }
 
 /** The caller's seed or a random one; null if the workflow takes none or the seed is no number. */
-function seedOf(input: Record<string, unknown>, { inputs }: Workflow): number | null {
+function seedOf(input: Record<string, unknown>, { inputs }: Workflow): JsonNumber | null {
   if (!Object.hasOwn(inputs, seedField)) return null;
   const given = input[seedField] ?? null;
-  return typeof given === 'number' ? given : given === null ? randomInt(seedMax) : null;
+  return isJsonNumber(given) ? given : given === null ? randomInt(seedMax) : null;
 }
 
 async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<JobState> {
@@ -136,7 +137,7 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   const end = async () => {
     const entry = await historyOf(id, signal, parts);
     const own = workflows.get(String(workflow)) ?? null;
-    return entry && endOf(entry, own, typeof seed === 'number' ? seed : null, api);
+    return entry && endOf(entry, own, isJsonNumber(seed) ? seed : null, api);
   };
   const state = (await end()) ?? queuedState(id, await readQueue(signal, parts)) ?? (await end());
   if (state === null)
@@ -174,7 +175,7 @@ async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Han
   return {
     prompt_id,
     ...(typeof workflow === 'string' && { workflow }),
-    ...(typeof seed === 'number' && { seed }),
+    ...(isJsonNumber(seed) && { seed }),
   };
 }
 

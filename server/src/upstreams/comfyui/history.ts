@@ -1,4 +1,5 @@
 import { isObject, itemsOf, type Json } from '../../lib/json.ts';
+import type { JsonNumber } from '../../lib/long-integers.ts';
 import { isMediaAddress } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -19,7 +20,7 @@ export function asObject(value: unknown): Json | null {
 export function endOf(
   entry: Json,
   workflow: Workflow | null,
-  seed: number | null,
+  seed: JsonNumber | null,
   api: Pick<Api, 'outputSource'>,
 ): JobState | null {
   const status = asObject(entry.status);

@@ -1,3 +1,4 @@
+import { isJsonNumber } from '../../lib/long-integers.ts';
 import { InputRefused } from '../inputs.ts';
 
 /** Workflows: each is a graph of nodes, with the places in it that a request's input fills. */
@@ -87,7 +88,12 @@ export function filledPrompt(
   input: Record<string, unknown>,
   files: Readonly<Record<string, string[]>>,
 ): Record<string, Node> {
-  const prompt = structuredClone(workflow.prompt);
+  const prompt = Object.fromEntries(
+    Object.entries(workflow.prompt).map(([id, node]) => [
+      id,
+      { ...node, inputs: { ...node.inputs } },
+    ]),
+  );
   const put = ({ node, input: name }: Target, value: unknown) => {
     prompt[node]!.inputs[name] = value;
   };
@@ -95,7 +101,7 @@ export function filledPrompt(
     const value = input[field] ?? null;
     if (value === null) continue;
     // A list would mean a link to another node's output.
-    if (!['string', 'number', 'boolean'].includes(typeof value))
+    if (!isJsonNumber(value) && !['string', 'boolean'].includes(typeof value))
       throw new InputRefused(`${field} must be a text, a number, true or false.`);
     for (const target of targets) put(target, value);
   }

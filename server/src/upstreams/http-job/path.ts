@@ -1,3 +1,4 @@
+import { digitsOf, exactJson, isLong } from '../../lib/long-integers.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
@@ -47,7 +48,7 @@ export function valueAt(value: unknown, paths: readonly Path[]): unknown {
 
 /** The first value as a text; undefined if it is not a text, number or boolean. */
 export function textAt(value: unknown, paths: readonly Path[]): string | undefined {
-  const found = valueAt(value, paths);
+  const found = digitsOf(valueAt(value, paths));
   if (typeof found === 'string') return found;
   return typeof found === 'number' || typeof found === 'boolean' ? String(found) : undefined;
 }
@@ -61,7 +62,7 @@ export function numberAt(value: unknown, paths: readonly Path[]): number | undef
 
 function inside(value: unknown, step: Step): unknown[] {
   const container = typeof value === 'string' ? parsed(value) : value;
-  if (typeof container !== 'object' || container === null) return [];
+  if (typeof container !== 'object' || container === null || isLong(container)) return [];
   if (step === each) return Array.isArray(container) ? container : [];
   if (typeof step === 'number') return Array.isArray(container) ? [container[step]] : [];
   if (Array.isArray(container) || !Object.hasOwn(container, step)) return [];
@@ -71,7 +72,7 @@ function inside(value: unknown, step: Step): unknown[] {
 function parsed(text: string): unknown {
   if (text.length > jsonTextMax) return null;
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return null;
   }

@@ -1,3 +1,4 @@
+import { digitsOf, isLong } from '../../lib/long-integers.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
@@ -19,7 +20,7 @@ export function fill(template: unknown, values: Values): unknown {
   if (typeof template === 'string') {
     return template.startsWith('$') ? values[template.slice(1)] : template;
   }
-  if (typeof template !== 'object' || template === null) return template;
+  if (typeof template !== 'object' || template === null || isLong(template)) return template;
   if (Array.isArray(template)) {
     return template.map((item) => fill(item, values)).filter(isThere);
   }
@@ -40,7 +41,7 @@ export function fillTexts(
 ): Record<string, string> {
   const filled = Object.entries(template ?? {}).map(([name, text]) => [name, fill(text, values)]);
   const texts = filled.filter(([, text]) => isThere(text));
-  return Object.fromEntries(texts.map(([name, text]) => [name, String(text)]));
+  return Object.fromEntries(texts.map(([name, text]) => [name, String(digitsOf(text))]));
 }
 
 /**
@@ -49,7 +50,7 @@ export function fillTexts(
  */
 export function fillPath(template: string, values: Values): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const text = String(values[name] ?? '');
+    const text = String(digitsOf(values[name]) ?? '');
     const parts = name === 'model' ? text.split('/') : [text];
     if (parts.some((part) => /^\.{0,2}$/.test(part)))
       throw new Error(`${name} cannot be used in a path`);

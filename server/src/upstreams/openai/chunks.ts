@@ -1,5 +1,6 @@
 import { readEvents } from '../../lib/outbound/event-stream.ts';
 import { isCount, isObject, itemsOf, type Json } from '../../lib/json.ts';
+import { exactJson } from '../../lib/long-integers.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { errorIn } from './wire.ts';
 
@@ -33,7 +34,7 @@ export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
 export function parsed(text: string): Json {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = exactJson(text);
   } catch {
     // Handled below.
   }

@@ -1,5 +1,5 @@
 import { dataIn } from '../../lib/data-address.ts';
-import { objectOf } from '../../lib/json.ts';
+import { isObject, objectOf } from '../../lib/json.ts';
 import { formBody } from '../../lib/outbound/multipart.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { handedOver, InputRefused, mapMedia, sentBytes } from '../inputs.ts';
@@ -80,12 +80,13 @@ async function lightened(
     if (value.length <= inlineMaxLength || dataIn(value) === null) return value;
     return once(value, dataFile(value, field));
   }
-  if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+  if (depth > depthMax) return value;
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     for (const item of value) items.push(await lightened(item, field, once, depth + 1));
     return items;
   }
+  if (!isObject(value)) return value;
   const entries: [string, unknown][] = [];
   for (const [name, item] of Object.entries(value))
     entries.push([name, await lightened(item, name, once, depth + 1)]);

@@ -1,4 +1,4 @@
-import { objectOf } from '../../lib/json.ts';
+import { isObject, objectOf } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
@@ -107,8 +107,9 @@ function resultOf(output: unknown): Result | null {
 /** An address on Replicate's delivery hosts is a file, even without a file extension. */
 function withFiles(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return isDelivery(value) ? { url: value } : value;
-  if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+  if (depth > depthMax) return value;
   if (Array.isArray(value)) return value.map((item) => withFiles(item, depth + 1));
+  if (!isObject(value)) return value;
   if (typeof fieldOf(value, 'url') === 'string') return value;
   const entries = Object.entries(value).map(([name, item]) => [name, withFiles(item, depth + 1)]);
   return Object.fromEntries(entries);

@@ -1,0 +1,78 @@
+/**
+ * Integers that a JavaScript number would round, because they are beyond 2^53: seeds of 64 bits,
+ * numeric ids. When JSON is read they become raw JSON values. These keep their digits, and
+ * `JSON.stringify` writes them unchanged. They are leaves: `isObject` is false for them.
+ */
+
+declare const longInteger: unique symbol;
+export type LongInteger = { readonly rawJSON: string; readonly [longInteger]: true };
+
+declare global {
+  interface JSON {
+    // TypeScript's library does not declare these yet.
+    rawJSON(text: string): LongInteger;
+    isRawJSON(value: unknown): value is LongInteger;
+  }
+}
+
+/** `JSON.parse` that keeps integers of any length. Throws a SyntaxError. */
+export function exactJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return holdsUnsafe(value) ? JSON.parse(text, kept) : value;
+}
+
+export function isLong(value: unknown): value is LongInteger {
+  return JSON.isRawJSON(value);
+}
+
+/** A number of JSON, also one that is a long integer. */
+export type JsonNumber = number | LongInteger;
+
+export function isJsonNumber(value: unknown): value is JsonNumber {
+  return typeof value === 'number' || isLong(value);
+}
+
+/** The digits of a long integer, and any other value as it is. */
+export function digitsOf(value: unknown): unknown {
+  return isLong(value) ? value.rawJSON : value;
+}
+
+/** The integer as a number if that is written with the same digits, otherwise as a long one. */
+export function integerOf(value: bigint): JsonNumber {
+  const [number, digits] = [Number(value), String(value)];
+  return String(number) === digits ? number : JSON.rawJSON(digits);
+}
+
+/** A copy with the nearest numbers in place of long integers; the value itself if it has none. */
+export function rounded(value: unknown): unknown {
+  if (isLong(value)) return Number(value.rawJSON);
+  if (typeof value !== 'object' || value === null || !holdsLong(value)) return value;
+  if (Array.isArray(value)) return value.map(rounded);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, rounded(each)]));
+}
+
+/** Also true for numbers such as 1e300, which are read in the second way without effect. */
+const holdsUnsafe = (value: unknown): boolean =>
+  some(value, (each) => Number.isInteger(each) && !Number.isSafeInteger(each));
+
+export const holdsLong = (value: unknown): boolean => some(value, isLong);
+
+/** Whether any value within passes the test. Does not recurse, because the depth is unknown. */
+function some(value: unknown, test: (value: unknown) => boolean): boolean {
+  const stack = [value];
+  while (stack.length > 0) {
+    const each = stack.pop();
+    if (test(each)) return true;
+    if (typeof each !== 'object' || each === null) continue;
+    for (const inner of Array.isArray(each) ? each : Object.values(each)) stack.push(inner);
+  }
+  return false;
+}
+
+const wholeForm = /^(-?\d+)(?:\.0+)?$/;
+
+function kept(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+  const digits = wholeForm.exec(source ?? '')?.[1];
+  return digits === undefined || digits === String(value) ? value : JSON.rawJSON(digits);
+}
