@@ -1,8 +1,17 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUuid } from '../lib/id.ts';
 import { clean } from '../lib/log.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { callerIdOf } from './call.ts';
+
+const rewritten = new WeakMap<IncomingMessage, string>();
+
+/** Gives a call another method for the router. The log keeps the caller's. */
+export function rewriteMethod(req: IncomingMessage, method: string): void {
+  rewritten.set(req, req.method!);
+  req.method = method;
+}
 
 /** Logs one line per call when it is over, a stream's too. */
 export function logCalls(app: FastifyInstance, log: FastifyBaseLogger): void {
@@ -27,7 +36,7 @@ function factsOf(req: FastifyRequest, { raw, elapsedTime }: FastifyReply, route 
     [clean]: true,
     call_id: req.id,
     caller_id: callerIdOf(req) ?? undefined,
-    method: req.method,
+    method: rewritten.get(req.raw) ?? req.method,
     route,
     // A caller who left before the reply got no status.
     status: raw.headersSent ? raw.statusCode : undefined,

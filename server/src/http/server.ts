@@ -23,7 +23,7 @@ import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
-import { isOutside, logAtEnd, logCalls } from './call-log.ts';
+import { isOutside, logAtEnd, logCalls, rewriteMethod } from './call-log.ts';
 import { nothingAt, notOfferedAt } from './nowhere.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './session/mount.ts';
@@ -69,7 +69,7 @@ export function createServer(
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: paramMax, ignoreTrailingSlash: true },
     rewriteUrl(req) {
-      if (!methods.includes(req.method!)) req.method = 'TRACE';
+      if (!methods.includes(req.method!)) rewriteMethod(req, 'TRACE');
       return req.url!;
     },
     clientErrorHandler: (error, socket) => answerBroken(error, socket, logger),

@@ -38,6 +38,15 @@ function said({ level: _level, time: _time, pid: _pid, msg: _msg, ms, ...facts }
   return facts;
 }
 
+/** Everything that the service answers to these bytes. */
+async function asked(bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(service.base).port), '127.0.0.1');
+  socket.write(bytes);
+  let text = '';
+  for await (const piece of socket) text += piece;
+  return text;
+}
+
 const prompt = { prompt: 'a cat' };
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }] };
 const newest = async () =>
@@ -63,6 +72,18 @@ test('a call of /v1/images/generations names its request', async () => {
   await until('the job is queued', async () => (await newest()) !== earlier, 10_000);
   await service.work();
   assert.equal((await line).request_id, await newest());
+});
+
+test('a line has the method of the caller, also one that no address knows', async () => {
+  for (const method of ['PROPFIND', 'LINK', 'TRACE']) {
+    const text = await asked(
+      `${method} /v1/models HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    assert.match(text, /^HTTP\/1\.1 405 /);
+    const [, call_id] = /x-request-id: (\S+)/i.exec(text)!;
+    const line = await lineAbout(call_id!);
+    assert.deepEqual([line.method, line.route, line.status], [method, '/v1/models', 405]);
+  }
 });
 
 test('a line has the numbers, the account, key, request and model, and nothing else', async () => {
