@@ -62,12 +62,13 @@ const examples = one(exampleQueued);
 
 /**
  * The output in place of the queued request. It names two fields of that one, because otherwise
- * generated clients give both the type `unknown` in any reply.
+ * generated clients give both the type `unknown` in any reply. A field with a default is always a
+ * text for `openapi-typescript`, so its callers can use the id of a submit without a check.
  */
 const waitedOutput = openObject(
   {
     ...ModelOutput.properties,
-    request_id: optional(text('Only in a queued request.')),
+    request_id: optional(text('Only in a queued request.', { default: '' })),
     status: optional(choice(['COMPLETED'], 'Only in a queued request, as `IN_QUEUE`.')),
   },
   { description: 'The output, with `Preference-Applied` alone.' },
