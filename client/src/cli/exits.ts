@@ -8,6 +8,8 @@ export const exits = {
   open: 5,
   unavailable: 6,
   interrupted: 130,
+  /** Made by shells for a program that SIGTERM has ended. */
+  terminated: 143,
 } as const;
 
 export type Exit = (typeof exits)[keyof typeof exits];
@@ -35,6 +37,10 @@ export const exitMeanings: [Exit, string][] = [
   [
     exits.interrupted,
     'Interrupted by Ctrl-C; a request that was still in the queue was cancelled.',
+  ],
+  [
+    exits.terminated,
+    'Ended by SIGTERM, as by `timeout`, before a request was submitted, or in a chat, which is charged as at 1. A closed terminal gives 129. A submitted request gives 5.',
   ],
 ];
 
