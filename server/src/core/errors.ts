@@ -132,7 +132,8 @@ export const failures = {
   upstream_failed: 'The model failed to generate.',
   timeout: 'The generation took longer than its model allows.',
   output_too_large: 'The output is larger than this service can keep.',
-  outcome_unknown: 'The connection to the model broke, and the outcome is unknown.',
+  outcome_unknown:
+    'The answer of the model did not come, or could not be read, so the outcome is unknown.',
   output_unusable: 'The model returned an output that cannot be used.',
 } as const;
 

@@ -349,6 +349,58 @@ test('what an upstream says about an empty place is told', async () => {
   assert.deepEqual(response.left_out, ['filtered']);
 });
 
+describe('an answer with status 200', () => {
+  const refusals: [what: string, reply: unknown, message: RegExp][] = [
+    [
+      'that is a moderator`s refusal',
+      { error: { code: 'moderation_blocked', message: 'rejected by the safety system' } },
+      /rejected by the safety system/,
+    ],
+    [
+      'that blames the prompt by its type',
+      { error: { type: 'invalid_prompt', message: 'no such word' } },
+      /no such word/,
+    ],
+    [
+      'whose only place was refused',
+      data({ b64_json: null, error: { code: 'content_filter', message: 'filtered' } }),
+      /filtered/,
+    ],
+  ];
+  for (const [what, reply, message] of refusals)
+    test(`${what} ends as upstream_rejected, with its words`, async () => {
+      const { error, charged } = await ended('open/picture', {}, reply);
+      assert.equal(error?.code, 'upstream_rejected');
+      assert.match(error!.message, message);
+      assert.equal(charged, '0');
+    });
+
+  const shapes: [what: string, reply: unknown][] = [
+    ['a list of another name', { images: [{ url: 'URL/photo.png' }] }],
+    ['a bare list', [{ url: 'URL/photo.png' }]],
+    ['a list of addresses', { output: ['URL/photo.png'] }],
+  ];
+  for (const [what, reply] of shapes)
+    test(`may be ${what}`, async () => {
+      const { outputs, charged, error } = await ended('open/picture', {}, reply);
+      assert.deepEqual([outputs, charged], [[png], '10000'], JSON.stringify(error));
+    });
+
+  test('that cannot be read is not called a broken connection', async () => {
+    const { error } = await ended('open/picture', {}, { hello: 'world' });
+    assert.equal(error?.code, 'outcome_unknown');
+    assert.match(error!.message, /could not be read/);
+  });
+
+  test('about the account is not the caller`s fault', async () => {
+    body = { error: { code: 'x', message: 'Your account violates our usage policy.' } };
+    const id = await submitted(service, account, { prompt: 'x' }, 'open/picture');
+    await rounds(service, 3);
+    const { error } = await card(service, account, id);
+    assert.notEqual(error?.code, 'upstream_rejected');
+  });
+});
+
 describe('what is not what was sold ends as output_unusable, free of charge:', () => {
   const cases: [what: string, model: string, name: string, reason: string | undefined][] = [
     ['an MP4 with only sound, sold as a film', 'jobs/film', 'sound.mp4', undefined],

@@ -172,7 +172,7 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Ask for less, such as a shorter duration or a lower resolution.',
   },
   outcome_unknown: {
-    when: 'The connection to the model broke, so the outcome of the request is unknown.',
+    when: 'The answer of the model did not come, or could not be read, so the outcome is unknown.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   output_unusable: {

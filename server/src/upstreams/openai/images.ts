@@ -1,14 +1,14 @@
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import { collectMedia } from '../outputs.ts';
-import { objectIn } from '../replies.ts';
+import { jsonOf, messageIn } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
-import { costIn, errorIn, type Wire } from './wire.ts';
+import { blamesInput, costIn, errorIn, type Wire } from './wire.ts';
 
 /** Room for ten images of several megabytes each as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
@@ -47,14 +47,7 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
       signal: job.signal,
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-    const value = objectIn(reply);
-    if (value === null)
-      return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
-    const error = errorIn(value);
-    if (error !== null) return wire.inBand(error, reply.headers, job.model);
-    if (!Array.isArray(value.data))
-      return { outcome: 'unknown', message: 'its answer has no images', answer: 'unreadable' };
-    return { outcome: 'done', result: resultOf(value, value.data) };
+    return outcomeOf(jsonOf(reply.body), (error) => wire.inBand(error, reply.headers, job.model));
   };
 }
 
@@ -94,6 +87,23 @@ function asForm(model: string, fields: Json, files: FormPart[]) {
       name: isList && file.name === 'image' ? 'image[]' : file.name,
     })),
   ]);
+}
+
+/** The outcome that the JSON of a successful reply tells. */
+function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): StartOutcome {
+  const error = errorIn(value);
+  if (error !== null) return inBand(error);
+  // A few servers answer with a bare list, or name it otherwise.
+  const reply = objectOf(value);
+  const data = reply.data ?? reply.images ?? reply.output ?? value;
+  if (!Array.isArray(data))
+    return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
+  const result = resultOf(reply, data);
+  if (result.media.length > 0) return { outcome: 'done', result };
+  const refusal = data.map(errorIn).find((each) => each !== null);
+  return refusal && blamesInput(refusal, messageIn(refusal) ?? '')
+    ? inBand(refusal)
+    : { outcome: 'done', result };
 }
 
 function resultOf(reply: Json, data: unknown[]): Result {

@@ -12,7 +12,7 @@ import type {
 } from '../upstream.ts';
 import type { Options } from './options.ts';
 import { videoBody } from './video-inputs.ts';
-import { costIn, errorIn, type Wire } from './wire.ts';
+import { blamesInput, costIn, errorIn, type Wire } from './wire.ts';
 
 const replyMaxBytes = 1024 * 1024;
 const callMs = 60_000;
@@ -121,13 +121,9 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): Output
 function failureIn(value: Json, wire: Wire): JobState {
   const error = errorIn(value);
   const message = wire.clean(messageIn(error) ?? `the job ended as ${String(value.status)}`);
-  const kind = `${String(error?.code)} ${String(error?.type)} ${message}`;
-  const code = inputToBlame.test(kind) ? 'upstream_rejected' : 'upstream_failed';
+  const code = blamesInput(error, message) ? 'upstream_rejected' : 'upstream_failed';
   return { state: 'failed', code, message };
 }
-
-const inputToBlame =
-  /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive/i;
 
 /** Progress as a share; servers report 0 to 100, some of them as a text. */
 function progressIn(value: unknown): number | undefined {

@@ -134,12 +134,26 @@ const statuses: Readonly<Record<string, number>> = {
   request_too_large: 413,
 };
 
-/** The status that an error states; otherwise 500, which proves nothing. */
+/** Words of an error that blames the caller's input. */
+const inputToBlame =
+  /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive/i;
+
+/** Words of an error about the operator's account, which is not the caller's affair. */
+const accountToBlame = /\b(?:accounts?|billing|quota|credits?|balance|api key|organi[sz]ation)\b/i;
+
+/** Whether an error, of which `message` is the readable part, blames the caller's input. */
+export function blamesInput(error: Json | null, message: string): boolean {
+  const text = `${String(error?.code)} ${String(error?.type)} ${message}`;
+  return inputToBlame.test(text) && !accountToBlame.test(text);
+}
+
+/** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
   const code = Number(error.code);
   if (Number.isInteger(code) && code >= 400 && code < 600) return code;
-  return statuses[String(error.code)] ?? statuses[String(error.type)] ?? 500;
+  const stated = statuses[String(error.code)] ?? statuses[String(error.type)];
+  return stated ?? (blamesInput(error, messageIn(error) ?? '') ? 400 : 500);
 }
 
 /** The beginning of an error's body, as far as it arrived. */
