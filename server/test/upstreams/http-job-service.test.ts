@@ -208,6 +208,40 @@ describe('a reply to a poll', () => {
     assert.deepEqual(await look(t, changes, { status: 'busy', done: 0.4 }), told);
   });
 
+  const progress: [what: string, done: unknown, of: number | undefined, progress?: number][] = [
+    ['a text with a %', '45%', undefined, 0.45],
+    ['a text with a blank before the %', ' 0.5 %', undefined, 0.005],
+    ['more than all', 150, undefined, 1],
+    ['less than nothing', -5, undefined, 0],
+    ['1 of 100', 1, 100, 0.01],
+    ['5 of 20 steps', '5', 20, 0.25],
+    ['per cent, whatever the whole is', '50%', 20, 0.5],
+    ['words', 'almost', undefined],
+    ['nothing', '', 100],
+  ];
+  for (const [what, done, progress_of, expected] of progress)
+    test(`a progress of ${what}`, async (t) => {
+      const changes = { progress: 'done', ...(progress_of && { progress_of }) };
+      const told = await look(t, changes, { status: 'busy', done });
+      const shown = expected === undefined ? {} : { progress: expected };
+      assert.deepEqual(told, { state: 'running', ...shown });
+    });
+
+  for (const [word, state] of [
+    ['succeed', 'done'],
+    ['TASK_STATUS_SUCCEED', 'done'],
+    ['Generated', 'done'],
+    ['Request Moderated', 'failed'],
+    ['TASK_STATUS_FAILED', 'failed'],
+    ['cancel', 'failed'],
+    ['submitted', 'running'],
+    ['TEXT_SUCCESS', 'running'],
+  ])
+    test(`the word ${word} means ${state}`, async (t) => {
+      const json = { status: word, outputs: ['https://c.test/a.png'] };
+      assert.equal((await look(t, {}, json)).state, state);
+    });
+
   test('true and false may be states', async (t) => {
     const changes = { status: 'done', words: { true: 'done', false: 'running' } };
     assert.deepEqual(await look(t, changes, { done: false }), { state: 'running' });

@@ -34,6 +34,7 @@ interface OptionsForm {
   outputs: readonly (string | { path: string; field?: string })[];
   fields?: Texts;
   progress?: PathForm;
+  progress_of?: number;
   error?: PathForm;
   rejected_when?: { code?: PathForm; is?: readonly Scalar[]; says?: readonly string[] };
   ok_when?: { path: PathForm; is: readonly Scalar[]; else?: Readonly<Record<string, CodeMeaning>> };
@@ -66,6 +67,8 @@ export interface Options {
   outputs: readonly { path: Path; field: string | null }[];
   fields: readonly (readonly [string, readonly Path[]])[];
   progress: readonly Path[];
+  /** The number that stands for a finished job; null: 1 or 100. */
+  progress_of: number | null;
   error: readonly Path[];
   rejected_when: { code: readonly Path[]; is: readonly string[]; says: readonly string[] };
   ok_when: {
@@ -122,6 +125,7 @@ export function readOptions(options: Record<string, unknown>): Options {
     ),
     fields: Object.entries(form.fields ?? {}).map(([name, at]) => [name, pathsOf(at)] as const),
     progress: pathsOf(form.progress),
+    progress_of: form.progress_of ?? null,
     error: pathsOf(form.error),
     rejected_when: {
       code: pathsOf(form.rejected_when?.code),

@@ -19,15 +19,30 @@ export function jobState(
   const state = stateOf(word, options.words);
   if (state === 'failed') return failure(json, options, shown);
   if (state === 'running') {
-    const said = numberAt(json, options.progress);
-    const progress = said === undefined ? {} : { progress: said > 1 ? said / 100 : said };
+    const progress = progressIn(json, options);
     const { poll_after_ms } = options;
-    return { state, ...progress, ...(poll_after_ms !== null && { poll_after_ms }) };
+    return {
+      state,
+      ...(progress !== undefined && { progress }),
+      ...(poll_after_ms !== null && { poll_after_ms }),
+    };
   }
   const result = resultOf(json, options);
   if (result.media.length > 0 || typeof result.fields.text === 'string') return { state, result };
   const { code } = failure(json, options, shown);
   return { state: 'failed', code, message: 'The model returned no output.' };
+}
+
+/** From 0 to 1. A number above 1, and one before a %, is per cent. */
+function progressIn(
+  json: unknown,
+  { progress, progress_of }: Pick<Options, 'progress' | 'progress_of'>,
+): number | undefined {
+  const text = textAt(json, progress)?.trim() ?? '';
+  const said = text === '' ? NaN : Number(text.replace(/\s*%$/, ''));
+  if (!Number.isFinite(said)) return undefined;
+  const whole = text.endsWith('%') ? 100 : (progress_of ?? (said > 1 ? 100 : 1));
+  return Math.min(1, Math.max(0, said / whole));
 }
 
 function failure(
