@@ -29,8 +29,12 @@ export async function readObject(
   maxBytes: number,
   deps: HttpDeps,
 ): Promise<Record<string, unknown>> {
-  return (await readHeldObject(req, reply, { maxBytes }, deps)).body;
+  return (await readHeldObject(req, reply, { maxBytes, beyond: uploadFirst }, deps)).body;
 }
+
+/** Base64 in `data:` addresses is what makes bodies too large. */
+const uploadFirst =
+  ' Upload files with POST /v1/files, and send their file_id in place of their data.';
 
 /** Limits of the JSON that a call takes, and the advice in its refusals. */
 interface JsonLimit {

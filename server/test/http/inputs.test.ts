@@ -21,6 +21,15 @@ const film = 'fake/film/text-to-video';
 const call = (path: string, body: object, headers: Record<string, string> = {}) =>
   service.call('POST', path, { key: account.key, body, headers });
 
+test('a body that is too large says how a file gets in', async () => {
+  const image_url = `data:image/png;base64,${'A'.repeat(1_500_000)}`;
+  for (const path of ['/v1/queue/fake/image', '/fal/queue.fal.run/fake/image']) {
+    const reply = await call(path, { prompt: 'x', image_url });
+    assert.equal(reply.status, 413, reply.text);
+    assert.match(reply.text, /POST \/v1\/files/);
+  }
+});
+
 describe('null is the same as leaving a field out', () => {
   const nulls = { prompt: 'a boat', duration_seconds: null, resolution: null, webhook_url: null };
   test('in a submit, which reserves and keeps the same', async () => {

@@ -337,6 +337,11 @@ describe('a part of an output', () => {
       const reply = await fetchIt(link!, { range });
       assertRefused(reply, 'bad_request', { status: 416, about: range });
       assert.equal(reply.headers.get('content-range'), `bytes */${size()}`);
+      for (const name of ['etag', 'content-disposition'])
+        assert.equal(reply.headers.get(name), null, name);
+      const head = await fetchIt(link!, { range }, 'HEAD');
+      assert.deepEqual([head.status, head.headers.get('content-range')], [200, null]);
+      assert.equal(head.headers.get('content-length'), String(size()));
     }
   });
 

@@ -103,9 +103,11 @@ export async function sendStored(
   });
   if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
   const ifRange = req.headers['if-range'];
-  const range =
-    ifRange === undefined || ifRange === etag ? parseRange(req.headers.range, size) : null;
+  // RFC 9110 defines ranges for GET only.
+  const isPart = req.method === 'GET' && (ifRange === undefined || ifRange === etag);
+  const range = isPart ? parseRange(req.headers.range, size) : null;
   if (range === 'unsatisfiable') {
+    reply.removeHeader('etag').removeHeader('content-disposition');
     reply.header('content-range', `bytes */${size}`);
     throw new ApiError('bad_request', {
       message: `The range is outside the file, which has ${size} bytes.`,

@@ -1,5 +1,5 @@
 import { uploadForm } from '../../api/files.ts';
-import { rangeHeaders, storedHeaders } from './outputs.ts';
+import { rangeHeaders, refusedRangeHeaders, storedHeaders } from './outputs.ts';
 import { exampleFileId } from '../request-examples.ts';
 import { one, type Content, type RouteDocs } from '../route-docs.ts';
 
@@ -70,7 +70,7 @@ export const readFile: RouteDocs = {
     416: {
       codes: ['bad_request'],
       description: 'The range is outside the file.',
-      headers: [...storedHeaders, 'ContentRange'],
+      headers: refusedRangeHeaders,
     },
   },
 };

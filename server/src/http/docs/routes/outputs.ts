@@ -23,6 +23,12 @@ export const storedHeaders: HeaderUse[] = [
   'ReferrerPolicy',
 ];
 
+/** A refused range has a body of its own. */
+export const refusedRangeHeaders: HeaderUse[] = [
+  ...storedHeaders.filter((name) => name !== 'ETag' && name !== 'ContentDisposition'),
+  'ContentRange',
+];
+
 /** Parameters of a download. */
 export const rangeHeaders: Parameter[] = [
   {
@@ -63,7 +69,7 @@ export const output: RouteDocs = {
     416: {
       codes: ['bad_request'],
       description: 'The range is outside the output.',
-      headers: [...storedHeaders, 'ContentRange'],
+      headers: refusedRangeHeaders,
     },
   },
 };
