@@ -3,6 +3,7 @@ import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { mediaInputs } from '../core/catalog/media-input.ts';
 import { redactInput } from '../core/request/redact.ts';
 import { upstreamFields, upstreamInput } from '../core/catalog/model-input.ts';
+import { sizedInput } from '../core/catalog/stated-size.ts';
 import type { Transition } from '../core/request/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
@@ -200,13 +201,22 @@ async function prepare(
     idempotency_key: row.id,
     model: route.model,
     task: model.task,
-    input: upstreamInput(model, route, row.input, row.quote.assumptions),
+    input: upstreamInput(model, route, sizedOrNot(row.input, model), row.quote.assumptions),
     fields: upstreamFields(model, route),
     files: { ...stored, ...(await filesOfData(row.input, takes)) },
     takes,
     callback_url: callbackOf(row, row.attempt, route.upstream, deps),
     signal,
   };
+}
+
+/** The input as it was priced, unless the row changed meanwhile and no longer makes the size. */
+function sizedOrNot(input: Record<string, unknown>, model: Model): Record<string, unknown> {
+  try {
+    return sizedInput(input, model).input;
+  } catch {
+    return input;
+  }
 }
 
 function hashOf(job: Pick<StartJob, 'model' | 'input'>): Buffer {

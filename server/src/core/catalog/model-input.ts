@@ -211,12 +211,20 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
-/** The part of an input that is stored: for a closed row, only the fields that it knows. */
-export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, input: Input): Input {
+/**
+ * The part of an input that is stored: for a closed row, only the fields that it knows, and those
+ * that state a size.
+ */
+export function keptInput(
+  model: Pick<Model, 'input_schema' | 'upstreams'>,
+  input: Input,
+  stated: readonly string[] = [],
+): Input {
   if (!isClosed(model)) return input;
   const properties = propertiesOf(model);
   const isKnown = (field: string) =>
     Object.hasOwn(properties, field) ||
+    stated.includes(field) ||
     model.upstreams.some(({ input_mapping }) => Object.hasOwn(input_mapping, field));
   return Object.fromEntries(Object.entries(input).filter(([field]) => isKnown(field)));
 }

@@ -7,7 +7,8 @@ import { readMetadata, type Metadata } from '../request/metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { integerOf } from '../../lib/long-integers.ts';
 import { isOneOf } from '../../lib/records.ts';
-import { sizeFields } from './images-size.ts';
+import { sizeFields } from '../catalog/size-fields.ts';
+import { sizeOf } from '../price/size.ts';
 
 /** Translates calls of OpenAI's Images into inputs of the queue. */
 
@@ -135,12 +136,22 @@ export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
   if (size !== undefined && size !== 'auto') {
     const other = otherSizes.find((field) => Object.hasOwn(given, field));
     if (other !== undefined) throw badRequest('size', `Send size or ${other}, not both.`);
-    set('size', sizeFields(size, model));
+    set('size', fieldsOfSize(size, model));
   }
   if (call.images.length > 0) set('image', imageFields(call.images, model));
   if (call.mask !== null) set('mask', maskField(call.mask, model));
   const metadata = isOurs('metadata') ? readMetadata(call.body.metadata, 'metadata') : null;
   return { input, from, metadata };
+}
+
+function fieldsOfSize(value: unknown, model: Model): Json {
+  const size = typeof value === 'string' && /^\d+x\d+$/.test(value) ? sizeOf(value) : undefined;
+  if (size === undefined || size.width === 0 || size.height === 0)
+    throw badField('size', 'auto or WIDTHxHEIGHT in pixels, such as 1024x1024');
+  const fields = sizeFields(size, model, (allowed) => badField('size', allowed));
+  if (fields !== null) return fields;
+  if (model.upstreams.every(({ input_defaults }) => input_defaults.size === value)) return {};
+  throw badField('size', `left out: ${model.id} makes images of one size`);
 }
 
 function demandDoor({ door }: ImagesCall, model: Model): void {

@@ -1,7 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
-import { price } from '../../core/price/price.ts';
+import { sizedInput } from '../../core/catalog/stated-size.ts';
+import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
@@ -25,10 +26,11 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   }
   const given = withoutNulls(input);
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
+  const sized = sizedInput(given, model);
   const priced = asked
     ? (await quoteChat({ ...input, model: model.id }, req.caller, deps)).quote
-    : price(model, given, req.caller.price_ppm);
-  const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
+    : sizedQuote(model, sized, req.caller.price_ppm);
+  const unknown = model.kind === 'text' ? [] : unknownInputs(model, sized.input);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
 });

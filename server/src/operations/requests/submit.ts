@@ -13,7 +13,8 @@ import {
   validateInput,
   withoutNulls,
 } from '../../core/catalog/model-input.ts';
-import { price } from '../../core/price/price.ts';
+import { sizedInput } from '../../core/catalog/stated-size.ts';
+import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, withUnknown } from '../../core/price/quote-json.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
@@ -82,12 +83,13 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
   const { webhook_url, input } = await takeWebhook(wanted, deps);
-  const quote = price(model, input, caller.price_ppm);
-  await checkInput(model, input, caller.account_id, deps);
+  const sized = sizedInput(input, model);
+  const quote = sizedQuote(model, sized, caller.price_ppm);
+  await checkInput(model, sized.input, caller.account_id, deps);
   const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
-  const unknown = unknownInputs(model, input);
+  const unknown = unknownInputs(model, sized.input);
   const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
   const id = newId();
   // Before the submit, because the database's answer may be lost after it has stored the request.
@@ -105,7 +107,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       idempotency_key,
       fingerprint:
         idempotency_key === null ? null : fingerprint({ method: 'POST', ...compared, webhook_url }),
-      input: JSON.stringify(keptInput(model, input)),
+      input: JSON.stringify(keptInput(model, input, sized.stated)),
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,

@@ -135,6 +135,7 @@ export const estimate: RouteDocs = {
     'unknown_model',
     'forbidden',
     'unpriceable',
+    'invalid_input',
     'bad_messages',
     'payload_too_large',
     'unsupported_media_type',

@@ -1,39 +1,39 @@
-import type { Model } from '../catalog/catalog.ts';
-import { resolutions, type Resolution } from '../catalog/catalog.ts';
-import { fits, optionsOf, takes } from '../catalog/model-fields.ts';
-import { badField } from '../bad-request.ts';
+import type { ApiError } from '../errors.ts';
+import type { Model } from './catalog.ts';
+import { resolutions, type Resolution } from './catalog.ts';
+import { fits, optionsOf, takes } from './model-fields.ts';
 import { imageSizeNames, pixelsOf, sizeOf, type Size } from '../price/size.ts';
 import type { Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 
 /**
- * Translates `size` of OpenAI's Images into the fields by which a model takes a size. A model that
- * knows only ratios gets the nearest ratio, and the smallest resolution with at least as many
- * pixels.
+ * Translates a size in pixels into the fields by which a model takes a size. A model that knows
+ * only ratios gets the nearest ratio, and the smallest resolution with at least as many pixels.
  */
 
 /** The relative difference that a ratio may have: 1792x1024 is 16:9 for a model that has no 7:4. */
 const ratioTolerance = 0.02;
 
-/** @throws ApiError `bad_request` if the model cannot make this size. */
-export function sizeFields(value: unknown, model: Model): Json {
-  const size = typeof value === 'string' && /^\d+x\d+$/.test(value) ? sizeOf(value) : undefined;
-  if (size === undefined || size.width === 0 || size.height === 0)
-    throw badField('size', 'auto or WIDTHxHEIGHT in pixels, such as 1024x1024');
-  if (takes(model, 'width') && takes(model, 'height')) return sidesOf(size, model);
+/** Makes the error for a size; `allowed` says what the model can make. */
+export type Refuse = (allowed: string) => ApiError;
+
+/** Null if the model takes no size. Throws what `refuse` makes if it cannot make this size. */
+export function sizeFields(size: Size, model: Model, refuse: Refuse): Json | null {
+  if (takes(model, 'width') && takes(model, 'height')) return sidesOf(size, model, refuse);
   if (takes(model, 'image_size'))
-    return { image_size: chosen('image_size', imageSizes(size), model) };
-  if (takes(model, 'size')) return { size: chosen('size', sizeTexts(size), model) };
-  if (takes(model, 'aspect_ratio')) return ratioFields(size, model);
-  if (model.upstreams.every(({ input_defaults }) => input_defaults.size === value)) return {};
-  throw badField('size', `left out: ${model.id} makes images of one size`);
+    return { image_size: chosen('image_size', imageSizes(size), model, refuse) };
+  if (takes(model, 'size')) return { size: chosen('size', sizeTexts(size), model, refuse) };
+  const fields = {
+    ...(takes(model, 'aspect_ratio') && { aspect_ratio: ratioOf(size, model, refuse) }),
+    ...(takes(model, 'resolution') && resolutionFor(size, model, refuse)),
+  };
+  return Object.keys(fields).length === 0 ? null : fields;
 }
 
-function sidesOf({ width, height }: Size, model: Model): Json {
+function sidesOf({ width, height }: Size, model: Model, refuse: Refuse): Json {
   if (fits(model, 'width', width) && fits(model, 'height', height)) return { width, height };
   const { minimum = 1, maximum = 65_535, multipleOf = 1 } = optionsOf(model, 'width');
-  throw badField(
-    'size',
+  throw refuse(
     `WIDTHxHEIGHT with sides from ${minimum} to ${maximum} pixels in steps of ${multipleOf}`,
   );
 }
@@ -52,25 +52,24 @@ function imageSizes({ width, height }: Size): unknown[] {
   return [...names, { width, height }, `${width}x${height}`];
 }
 
-function chosen(field: string, forms: unknown[], model: Model): unknown {
+function chosen(field: string, forms: unknown[], model: Model, refuse: Refuse): unknown {
   const form = forms.find((each) => fits(model, field, each));
   if (form !== undefined) return form;
   const sizes = optionsOf(model, field).values.map((each) => {
     const { width, height } = sizeOf(each.replace('*', 'x')) ?? { width: 0, height: 0 };
     return width === 0 ? each : `${width}x${height}`;
   });
-  throw badField(
-    'size',
+  throw refuse(
     sizes.length === 0 ? `a size that ${model.id} can make` : `one of ${sizes.join(', ')}`,
   );
 }
 
-function ratioFields(size: Size, model: Model): Json {
-  const aspect_ratio = ratioOf(size, model);
-  if (!takes(model, 'resolution')) return { aspect_ratio };
+/** Empty if the model lists no resolutions. */
+function resolutionFor(size: Size, model: Model, refuse: Refuse): { resolution?: Resolution } {
   const offered = optionsOf(model, 'resolution').values.filter((each): each is Resolution =>
     isOneOf(resolutions, each),
   );
+  if (offered.length === 0) return {};
   const area = (name: Resolution) => {
     const { width, height } = pixelsOf(name);
     return width * height;
@@ -78,17 +77,18 @@ function ratioFields(size: Size, model: Model): Json {
   const [resolution] = offered
     .filter((name) => area(name) >= size.width * size.height)
     .sort((a, b) => area(a) - area(b));
-  if (resolution !== undefined) return { aspect_ratio, resolution };
-  if (offered.length === 0) return { aspect_ratio };
+  if (resolution !== undefined) return { resolution };
   const { width, height } = offered.map((name) => pixelsOf(name)).sort(byArea)[0]!;
-  throw badField('size', `at most as large as ${width}x${height}`);
+  throw refuse(
+    `at most as large as ${width}x${height}; resolution is one of ${offered.join(', ')}`,
+  );
 }
 
 function byArea(a: Size, b: Size): number {
   return b.width * b.height - a.width * a.height;
 }
 
-function ratioOf({ width, height }: Size, model: Model): string {
+function ratioOf({ width, height }: Size, model: Model, refuse: Refuse): string {
   const divisor = commonDivisor(width, height);
   const exact = `${width / divisor}:${height / divisor}`;
   if (fits(model, 'aspect_ratio', exact)) return exact;
@@ -96,7 +96,7 @@ function ratioOf({ width, height }: Size, model: Model): string {
   const off = (ratio: string) => Math.abs(valueOf(ratio) / (width / height) - 1);
   const [nearest] = known.toSorted((a, b) => off(a) - off(b));
   if (nearest !== undefined && off(nearest) <= ratioTolerance) return nearest;
-  throw badField('size', `of one of the aspect ratios ${known.join(', ')}`);
+  throw refuse(`of one of the aspect ratios ${known.join(', ')}`);
 }
 
 function commonDivisor(a: number, b: number): number {
