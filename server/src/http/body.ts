@@ -188,7 +188,7 @@ export function holdBytes(bytes: number, req: KeyedRequest, deps: HttpDeps): voi
  */
 function holder(req: KeyedRequest, { bodies }: HttpDeps): Holding {
   const held = openHolding(bodies, req.caller.account_id);
-  req.atEnd.push(held.release);
+  req.atEnd!.push(held.release);
   return held;
 }
 

@@ -40,16 +40,21 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
 }
 
 /**
- * Runs a call's handler and then gives back what the call held. This does not depend on the caller,
- * who may leave while the work goes on.
+ * Work of a call that keeps what the call holds, its slot too, until it is over. This does not
+ * depend on the caller, who may leave meanwhile. For a caller who has left, it does not begin.
  */
-export async function toItsEnd<T>(req: FastifyRequest, work: () => Promise<T>): Promise<T> {
-  req.atEnd = [];
-  try {
-    return await work();
-  } finally {
-    for (const release of req.atEnd) release();
-  }
+export function toItsEnd<T>(work: (req: FastifyRequest, reply: FastifyReply) => Promise<T>) {
+  return async (req: FastifyRequest, reply: FastifyReply): Promise<T> => {
+    if (reply.raw.destroyed) throw nobodyWaits();
+    const releases: (() => void)[] = [];
+    req.atEnd = releases;
+    try {
+      return await work(req, reply);
+    } finally {
+      req.atEnd = null;
+      for (const release of releases) release();
+    }
+  };
 }
 
 /** Fires when the caller has left, or has its reply. */

@@ -149,8 +149,8 @@ declare module 'fastify' {
     entry?: { owner: string; entered: Promise<void> };
     /** Gives the call's slot to another call, because this one only waits from now on. */
     yieldSlot: () => void;
-    /** Called when the call's work is over, whether or not the caller is still there. */
-    atEnd: (() => void)[];
+    /** Called when the work that runs is over, if the caller has left too. Null: none runs. */
+    atEnd: (() => void)[] | null;
     /** The key's holder, once the key was accepted. */
     caller?: Spender;
     /** The operator key, once it was accepted. */

@@ -5,7 +5,6 @@ import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyRequest,
-  type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { callNumber } from '../core/request/call-number.ts';
@@ -18,7 +17,7 @@ import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import { ofCall } from './database-share.ts';
-import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
+import type { Handler, HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
@@ -170,7 +169,9 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     Object.assign(req, slot);
     reply.raw.once('close', () => {
       calls.delete(reply.raw);
-      slot.yieldSlot();
+      // Work that goes on keeps the slot, or callers who leave at once could begin any amount.
+      if (req.atEnd) req.atEnd.push(slot.yieldSlot);
+      else slot.yieldSlot();
       discardRest(req.raw, lingerMs);
       // The reply's headers may have been sent before the stop began, without `connection: close`.
       if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
@@ -244,10 +245,12 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   for (const route of table) {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
     supported.set(url, [...(supported.get(url) ?? []), route.method]);
+    const { onRequest, handler } = stepsOf(route, deps);
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
-      ...handlerOf(route, deps),
+      ...(onRequest && { onRequest: toItsEnd(onRequest) }),
+      handler: toItsEnd(handler),
       // Fastify's own HEAD route would announce an empty body, whatever the handler's headers say.
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -272,9 +275,15 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   }
 }
 
-/** Checks the key before anything of the body, even before the Content-Type. */
-function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
-  if (route.who === 'operator') return operatorHandlerOf(route, deps);
+/** The steps of a call. */
+interface Steps {
+  /** Checks the key before anything of the body, even before the Content-Type. */
+  onRequest?: Handler;
+  handler: Handler;
+}
+
+function stepsOf(route: Call, deps: HttpDeps): Steps {
+  if (route.who === 'operator') return operatorSteps(route, deps);
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
@@ -285,18 +294,18 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
       req.belongsTo(caller.account_id);
       Object.assign(req, { caller, grant });
     },
-    handler: (req, reply) => {
+    handler: async (req, reply) => {
       if (!isKeyed(req)) throw new Error('a keyed call reached its handler without a key');
-      return toItsEnd(req, () => route.handler(req, reply));
+      return route.handler(req, reply);
     },
   };
 }
 
 /** The call takes its slot from the share of its operator key. */
-function operatorHandlerOf(
+function operatorSteps(
   { scope, handler }: Extract<Call, { who: 'operator' }>,
   deps: HttpDeps,
-): Pick<RouteOptions, 'handler' | 'onRequest'> {
+): Steps {
   return {
     onRequest: async (req, reply) => {
       reply.headers(unstored);
@@ -304,7 +313,7 @@ function operatorHandlerOf(
       req.belongsTo(operator.operator_key_id);
       Object.assign(req, { operator });
     },
-    handler: (req, reply) => {
+    handler: async (req, reply) => {
       if (!isOperator(req)) throw new Error('an operator call reached its handler without a key');
       return handler(req, reply);
     },

@@ -36,7 +36,7 @@ export function createMetrics(): Metrics {
   const counts = { inFlight: 0 };
   const inFlight = new Gauge({
     name: 'farebox_in_flight_calls',
-    help: 'Calls in progress.',
+    help: 'Calls in progress, also those that go on after their caller has left.',
     registers,
     collect() {
       this.set(counts.inFlight);

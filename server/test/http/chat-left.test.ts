@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion } from '../kit/fake.ts';
+import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
   fakeCatalog,
@@ -90,23 +91,27 @@ function send(sent: object, { key, base = service.base, signal }: Sending = {}) 
 }
 
 /** A call whose caller leaves while the upstream holds it. */
-async function left(sent: object, more: Sending & { deaf?: boolean } = {}): Promise<Held> {
+async function left(
+  sent: object,
+  { app, ...more }: Sending & { deaf?: boolean; app?: Service['app'] } = {},
+): Promise<Held> {
   const gone = new AbortController();
   let reply = Promise.resolve();
   const make = () => void (reply = assert.rejects(send(sent, { ...more, signal: gone.signal })));
   const held = await hold(make, more);
   assert.equal(held.call.signal.aborted, false);
-  gone.abort();
-  await reply;
-  await noticed();
+  await noticed(async () => {
+    gone.abort();
+    await reply;
+  }, app);
   return held;
 }
 
-/** Waits until the service has noticed that the caller left. */
-async function noticed({ metrics } = service.app): Promise<void> {
-  await until('the service has noticed', async () => {
-    return (await metrics.inFlight.get()).values[0]!.value === 0;
-  });
+/** Runs `leave` and waits until the service has noticed that the caller left. */
+async function noticed(leave: () => Promise<void>, { metrics } = service.app): Promise<void> {
+  const earlier = await finished(metrics);
+  await leave();
+  await until('the service has noticed', async () => (await finished(metrics)) > earlier);
 }
 
 /** The money that the account lost, once nothing is reserved, and the end of the newest request. */
@@ -188,8 +193,7 @@ describe('row says on_disconnect: finish', () => {
     const large = { ...finishes, messages: [{ role: 'user', content }] };
     // An account's share of all bytes is 4 MiB.
     const calls: Held[] = [];
-    for (let i = 0; i < 3; i++) calls.push(await left(large, { base }));
-    await noticed(app);
+    for (let i = 0; i < 3; i++) calls.push(await left(large, { base, app }));
     assertRefused(await send(large, { base }), 'rate_limited');
     for (const { answer } of calls) answer(reported);
     assert.equal((await settled(calls[0]!)).at(1), 'COMPLETED');
@@ -222,8 +226,8 @@ describe('row says on_disconnect: finish', () => {
 
   test('beyond the account’s share of such calls the bound is charged at once', async () => {
     const { base, app } = await service.another({ FAREBOX_DRAINING_CHATS: '2' });
-    const first = await left({ ...finishes, max_tokens: 99 }, { base });
-    const second = await left(finishes, { base });
+    const first = await left({ ...finishes, max_tokens: 99 }, { base, app });
+    const second = await left(finishes, { base, app });
     await until('one of them is let go', () => second.call.signal.aborted);
     assert.equal(first.call.signal.aborted, false);
     first.answer(reported);
@@ -233,8 +237,8 @@ describe('row says on_disconnect: finish', () => {
 
   test('beyond that share what no upstream took costs nothing', async () => {
     const { base, app } = await service.another({ FAREBOX_DRAINING_CHATS: '2' });
-    const first = await left(finishes, { base });
-    const second = await left(finishes, { base, deaf: true });
+    const first = await left(finishes, { base, app });
+    const second = await left(finishes, { base, app, deaf: true });
     await until('one of them is let go', () => second.call.signal.aborted);
     second.answer({ outcome: 'not_accepted', why: 'busy', message: 'busy' });
     first.answer(reported);

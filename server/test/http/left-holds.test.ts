@@ -2,13 +2,14 @@ import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type CallOptions, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
 /**
- * The bytes of a call are counted until its work is over, whether or not its caller is still there.
+ * A call keeps its bytes and its slot until its work is over, whether or not its caller is still there.
  * The share of an account is 4 MiB, so it has room for four large calls.
  */
 
@@ -54,6 +55,7 @@ const plain = { ...small, input: { ...small.input, note: large } };
 let service: Service;
 let account: TestAccount;
 let other: TestAccount;
+/** Look-ups in this test. */
 let asked = 0;
 let gate = Promise.withResolvers<string[]>();
 before(async () => {
@@ -69,6 +71,7 @@ before(async () => {
 });
 afterEach(() => {
   open();
+  asked = 0;
   gate = Promise.withResolvers();
 });
 after(async () => {
@@ -85,25 +88,37 @@ const post = (path: string, body: object, { key = account.key, ...more }: CallOp
 /** Makes four calls and leaves while the address is looked up. */
 async function leave(path: string, body: object, idempotency_key?: string) {
   const gone = new AbortController();
-  const earlier = asked;
   const left = [1, 2, 3, 4].map((n) => {
     const headers = idempotency_key && {
       headers: { 'idempotency-key': `${idempotency_key}-${n}` },
     };
-    const reply = post(path, body, { ...headers, signal: gone.signal });
-    return assert.rejects(
-      reply.then(({ text }) => assert.equal(text, 'no answer')),
-      { name: 'AbortError' },
-    );
+    return unanswered(path, body, { ...headers, signal: gone.signal });
   });
-  await until('the address is looked up', () => asked === earlier + 4);
-  gone.abort();
-  await Promise.all(left);
-  await noticed();
+  await lookedUp(4);
+  await noticed(left, gone);
 }
 
-const noticed = () =>
-  until('the service has noticed', () => service.app.metrics.counts.inFlight === 0);
+function unanswered(path: string, body: object, options: CallOptions): Promise<void> {
+  const reply = post(path, body, options);
+  return assert.rejects(
+    reply.then(({ text }) => assert.equal(text.slice(0, 300), 'no answer')),
+    { name: 'AbortError' },
+  );
+}
+
+const lookedUp = (calls: number) => until('the address is looked up', () => asked === calls);
+
+/** Leaves these calls and waits until the service has noticed. */
+async function noticed(
+  left: Promise<unknown>[],
+  gone: AbortController,
+  { metrics } = service.app,
+): Promise<void> {
+  const over = (await finished(metrics)) + left.length;
+  gone.abort();
+  await Promise.all(left);
+  await until('the service has noticed', async () => (await finished(metrics)) >= over);
+}
 
 async function assertHeld(): Promise<void> {
   const refused = assertRefused(await post('/v1/estimate', plain), 'rate_limited');
@@ -112,8 +127,11 @@ async function assertHeld(): Promise<void> {
   assert.equal((await post('/v1/estimate', plain, { key: other.key })).status, 200);
 }
 
-const assertFree = () =>
-  until('the bytes are free', async () => (await post('/v1/estimate', plain)).status === 200);
+async function assertFree(): Promise<void> {
+  await until('no work goes on', () => service.app.metrics.counts.inFlight === 0);
+  const reply = await post('/v1/estimate', plain);
+  assert.equal(reply.status, 200, reply.text);
+}
 
 const assertSettled = () =>
   until('nothing is reserved', async () => (await service.balance(account)).reserved === 0n);
@@ -135,17 +153,41 @@ describe('a caller who leaves during the address check', () => {
   test('many times holds no more than the share of the account', async () => {
     const earlier = await traces(service);
     const [path, body] = calls[0]!;
-    const lookedUp = asked;
     await leave(path, body);
     const gone = new AbortController();
     const more = Array.from({ length: 12 }, () => post(path, body, { signal: gone.signal }));
     for (const reply of await Promise.all(more)) assertRefused(reply, 'rate_limited');
-    assert.equal(asked, lookedUp + 4);
+    assert.equal(asked, 4);
     assert.equal((await post('/v1/estimate', plain, { key: other.key })).status, 200);
     open();
     await assertFree();
     assert.deepEqual(await traces(service), earlier);
   });
+});
+
+describe('a caller who leaves keeps the slots of calls that go on', () => {
+  for (const [path, body] of calls)
+    test(path, async () => {
+      // An account gets two of three slots, and reads one body at a time.
+      const { base, app } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '3' });
+      const balance = ({ key } = account) => service.call('GET', '/v1/balance', { key, base });
+      const earlier = await traces(service);
+      const gone = new AbortController();
+      const left: Promise<void>[] = [];
+      for (const n of [1, 2]) {
+        left.push(unanswered(path, body, { base, signal: gone.signal }));
+        await lookedUp(n);
+      }
+      await noticed(left, gone, app);
+      const refused = assertRefused(await balance(), 'rate_limited');
+      assert.equal(refused.details.held, 2);
+      assert.equal((await balance(other)).status, 200);
+      open();
+      await until('the slots are free', () => app.metrics.counts.inFlight === 0);
+      assert.equal((await balance()).status, 200);
+      assert.deepEqual(await traces(service), earlier);
+      await app.stop(0);
+    });
 });
 
 test('the next call with the same Idempotency-Key is the first one', async () => {
@@ -168,9 +210,7 @@ describe('a caller who leaves', () => {
       post('/v1/chat/completions', body, { signal: gone.signal }).catch(() => null),
     );
     await until('the calls have come so far', arrived);
-    gone.abort();
-    await Promise.all(left);
-    await noticed();
+    await noticed(left, gone);
   }
 
   test('in the middle of the body holds nothing afterwards', async () => {
@@ -199,21 +239,21 @@ describe('a caller who leaves', () => {
     });
     await locked.promise;
     const earlier = await service.balance(account);
-    const asked = service.fake.chats.length;
+    const chats = service.fake.chats.length;
     const body = { ...chat, messages: [{ role: 'user', content: [text, picture] }] };
     open();
     await leaveOnce(async () => {
       const waiting = rawSql(`select count(*) as n from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`);
       const [row] = await service.db.run<{ n: bigint }>(waiting);
-      return row!.n > 0n;
+      return row!.n > 0n && asked === 4;
     }, body);
     released.resolve();
     await lock;
     await assertFree();
     await assertSettled();
     assert.deepEqual(await service.balance(account), earlier);
-    assert.equal(service.fake.chats.length, asked);
+    assert.equal(service.fake.chats.length, chats);
   });
 
   test('while the model answers holds the bytes until it has', async () => {

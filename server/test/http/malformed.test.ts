@@ -9,6 +9,7 @@ import type { HttpDeps, KeyedRequest } from '../../src/http/deps.ts';
 import type { Times } from '../../src/http/times.ts';
 import { createBudget } from '../../src/lib/budget.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { finished } from '../kit/finished.ts';
 import { inShare } from '../kit/long.ts';
 import { assertErrorShape } from '../kit/refusal.ts';
 import { assertUnharmed, leavingNothing, send } from '../kit/rough.ts';
@@ -146,14 +147,14 @@ describe('a sender who leaves while the key is looked up', () => {
         await released.promise;
       });
       await locked.promise;
-      const earlier = await finished();
+      const earlier = await finished(service.app.metrics);
       for (const [path, type] of bodies.readers) {
         const typed = [`Content-Type: ${type}`, 'Content-Length: 100'];
         const options = { headers: typed, body: '{"prompt":', leave: 'rudely' } as const;
         await send(service, world.account, `POST ${path}`, options);
       }
       const over = earlier + bodies.readers.length;
-      await until('all have left', async () => (await finished()) >= over);
+      await until('all have left', async () => (await finished(service.app.metrics)) >= over);
       released.resolve();
       await lock;
       await service.call('GET', '/v1/requests', { key: world.account.key });
@@ -181,13 +182,6 @@ test('a length of next to nothing runs to its end, and is charged at most 1', as
 
 test('after all these calls the service is unharmed', () =>
   assertUnharmed(service, world.account, marker));
-
-/** Number of calls that ended in any way. */
-async function finished(): Promise<number> {
-  const { values } = await service.app.metrics.httpSeconds.get();
-  const counts = values.filter(({ metricName }) => metricName?.endsWith('_count'));
-  return counts.reduce((sum, { value }) => sum + value, 0);
-}
 
 async function idle(): Promise<void> {
   await until(

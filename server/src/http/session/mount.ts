@@ -30,17 +30,16 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
       config: { isStranger: route.need === 'anyone' && route.method !== 'GET' },
-      onRequest: async (req, reply) => {
+      onRequest: toItsEnd(async (req, reply) => {
         if (route.path.startsWith('/api/')) reply.headers(unstored);
         demandOwnOrigin(req, deps);
         await judge(route.need, req, reply, ofCall(req, reply, deps));
-      },
-      handler: (req, reply) =>
-        toItsEnd(req, async () =>
-          typeof route.handler === 'function'
-            ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
-            : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
-        ),
+      }),
+      handler: toItsEnd(async (req, reply) =>
+        typeof route.handler === 'function'
+          ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
+          : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
+      ),
     });
   }
 }
