@@ -7,7 +7,6 @@ import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';
 import { anyRequest } from '../db/requests/request-pages.ts';
-import { scanMax } from '../http/form.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { redact } from '../lib/log.ts';
 import { isOneOf } from '../lib/records.ts';
@@ -42,12 +41,12 @@ export async function list(context: Context, options: ListOptions): Promise<void
     const account_id = named === undefined ? null : (await needAccount(db, named)).id;
     const call_id = options.callId?.trim() ?? null;
     const filter = { ...anyRequest, account_id, status, model_id, call_id };
-    return requestLists.newest(db, filter, { limit, look: scanMax });
+    return requestLists.newest(db, filter, { limit });
   });
   printList(context, rows);
 }
 
-function printList(context: Context, rows: requestLists.AnyRow[]): void {
+function printList(context: Context, rows: requestLists.ListedRow[]): void {
   const cells = rows.map((row) => [
     row.id,
     row.created_at.toISOString(),
@@ -140,7 +139,7 @@ async function findNamed(db: Database, number: string) {
   const own = id === null ? null : await load(db, id);
   if (own !== null) return own;
   const filter = { ...anyRequest, call_id: number };
-  const rows = await requestLists.newest(db, filter, { limit: namedMax, look: scanMax });
+  const rows = await requestLists.newest(db, filter, { limit: namedMax });
   return rows.length > 1 ? rows : rows[0] ? load(db, rows[0].id) : null;
 }
 
@@ -183,7 +182,7 @@ async function load(db: Database, id: string) {
   return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
 }
 
-function view(row: requestLists.AnyRow) {
+function view(row: requestLists.ListedRow) {
   return {
     request_id: row.id,
     account_id: row.account_id,

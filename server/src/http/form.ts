@@ -4,9 +4,6 @@ import { badField } from './schemas/validate.ts';
 
 /** Rules that schemas do not state, and pages of rows. */
 
-/** Maximum number of rows that one call searches. If too few match, the page asks for more. */
-export const scanMax = 100_000;
-
 /** A future time, or null if none is given. Throws `bad_request`. */
 export function timeToCome(value: string | null | undefined, name: string): Date | null {
   const time = value ? new Date(value) : null;

@@ -47,8 +47,18 @@ export function ofRareKinds(kinds: readonly TransferKind[]): string {
   return rare ? `and kind in ('deposit', 'adjustment')` : '';
 }
 
-/** Newest first. */
-export function transfersBelow(
+/** A page of transfers, newest first, and the id below which the next page begins. */
+export async function transferPage(
+  db: Connection,
+  filter: TransferFilter,
+  { limit, ...bounds }: Bounds & { limit: number },
+): Promise<{ rows: TransferRow[]; next: string | null }> {
+  const rows = await transfersBelow(db, filter, { ...bounds, limit: limit + 1 });
+  if (rows.length <= limit) return { rows, next: await transfersReach(db, filter, bounds) };
+  return { rows: rows.slice(0, limit), next: rows[limit - 1]!.id };
+}
+
+function transfersBelow(
   db: Connection,
   filter: TransferFilter,
   bounds: Bounds & { limit: number },
@@ -74,7 +84,7 @@ export function transfersBelow(
 }
 
 /** The id of the last transfer that a search of `look` rows reads; null if there are fewer rows. */
-export async function transfersReach(
+async function transfersReach(
   db: Connection,
   filter: TransferFilter,
   bounds: Bounds,

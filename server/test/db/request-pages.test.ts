@@ -141,8 +141,10 @@ describe('following the pages gives all that match, once and in order', () => {
           const bounds: pages.PageBounds = { below_id, limit, look };
           const page = await pages.pageBelow(db, filter, bounds);
           seen.push(...page.ids);
-          listed.push(...(await list(db, filter, bounds)).map(({ id }) => id));
+          const { rows, next } = await list(db, filter, bounds);
+          listed.push(...rows.map(({ id }) => id));
           below_id = pages.nextBelow(page);
+          assert.equal(next, below_id);
           assert.ok(++count <= total + 1, 'the pages do not end');
         } while (below_id !== null);
         assert.deepEqual(seen, expected(more));

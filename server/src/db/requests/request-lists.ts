@@ -1,29 +1,20 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { constant, sql, type Connection } from '../../lib/sql/sql.ts';
-import { asked, withAsked, type Asked, type CallNumbers } from './call-numbers.ts';
-import { below, matching, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
+import { asked, withAsked, type Asked } from './call-numbers.ts';
+import { nextBelow, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
 import type { RequestRow } from './requests.ts';
 
-export type ListedRow = RequestRow & Asked;
+export type ListedRow = RequestRow & Asked & { email: string };
 
-/** A page of requests, newest first. Reads at most `look` requests. */
+/** A page of requests, newest first, and the id below which the next page begins. */
 export async function list(
   db: Connection,
   filter: PageFilter,
-  { below_id, ...bounds }: PageBounds,
-): Promise<ListedRow[]> {
-  const rows = await db.run<RequestRow & { asked: Asked }>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
-      r.expires_at, r.created_at, r.started_at, r.completed_at,
-      ${constant(asked('r.id'))} as asked
-    from (${matching(filter, below(below_id), bounds)}) m
-    cross join lateral (select * from requests where id = m.id limit 1) r
-    order by m.id desc`);
-  return rows.map(withAsked);
+  bounds: PageBounds,
+): Promise<{ rows: ListedRow[]; next: string | null }> {
+  const page = await pageBelow(db, filter, bounds);
+  return { rows: await findListed(db, page.ids), next: nextBelow(page) };
 }
-
-export type AnyRow = RequestRow & CallNumbers & { email: string };
 
 /**
  * The newest requests that match, for the operator. No statement reads more than `look` requests,
@@ -33,7 +24,7 @@ export async function newest(
   db: Connection,
   filter: PageFilter,
   { limit, look }: Omit<PageBounds, 'below_id'>,
-): Promise<AnyRow[]> {
+): Promise<ListedRow[]> {
   const ids: string[] = [];
   let below_id: string | null = null;
   do {
@@ -41,6 +32,11 @@ export async function newest(
     ids.push(...page.ids);
     below_id = page.reached?.id ?? null;
   } while (below_id !== null && ids.length < limit);
+  return findListed(db, ids);
+}
+
+/** These requests with the addresses of their accounts, newest first. */
+async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
   const rows = await db.run<RequestRow & { email: string; asked: Asked }>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
       r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,

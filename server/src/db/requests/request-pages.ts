@@ -79,12 +79,18 @@ export const anyRequest: PageFilter = {
   last_id: null,
 };
 
-export interface PageBounds {
+/** The most rows that one statement searches. If too few match, the page asks for more. */
+export const scanMax = 100_000;
+
+interface Bounds {
+  limit: number;
+  /** How many requests are read at most, whether they match or not. Left out: `scanMax`. */
+  look?: number;
+}
+
+export interface PageBounds extends Bounds {
   /** Only requests older than this one. */
   below_id: string | null;
-  limit: number;
-  /** How many requests are read at most, whether they match or not. */
-  look: number;
 }
 
 /** The share of `look` that is read of requests found by metadata, or by the number of a call. */
@@ -100,7 +106,7 @@ interface Way {
   from: string | null;
 }
 
-export const below = (from: string | null): Way => ({ sort: 'desc', from });
+const below = (from: string | null): Way => ({ sort: 'desc', from });
 
 /** No index contains `created_at`; bounds on the ids limit the search to a narrow period. */
 function stretch(
@@ -199,11 +205,7 @@ function hasAll({ metadata, call_id = null }: PageFilter): Fragment {
 }
 
 /** The ids of a page, in order. Reads at most `look` requests. */
-export function matching(
-  filter: PageFilter,
-  way: Way,
-  { limit, look }: Omit<PageBounds, 'below_id'>,
-): Fragment {
+function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bounds): Fragment {
   const { status, model_id, key_id, upstream = null, from_ms, to_ms } = filter;
   const ms = `* interval '1 ms'`;
   return (bind) => `
@@ -233,7 +235,7 @@ export async function idsBelow(
 export async function idsAbove(
   db: Connection,
   filter: PageFilter,
-  { above_id, ...bounds }: { above_id: string; limit: number; look: number },
+  { above_id, ...bounds }: Bounds & { above_id: string },
 ): Promise<string[]> {
   const way: Way = { sort: 'asc', from: above_id };
   const rows = await db.run<{ id: string }>(sql`
@@ -242,10 +244,10 @@ export async function idsAbove(
 }
 
 /** The last request that a search of `look` rows reads; null if there are fewer rows. */
-export async function reach(
+async function reach(
   db: Connection,
   filter: PageFilter,
-  { below_id, look }: Pick<PageBounds, 'below_id' | 'look'>,
+  { below_id, look = scanMax }: Omit<PageBounds, 'limit'>,
 ): Promise<{ id: string; created_at: Date } | null> {
   const most = readMax(filter, look);
   const [row] = await db.run<{ id: string; created_at: Date }>(sql`

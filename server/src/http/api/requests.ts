@@ -15,14 +15,13 @@ import {
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
-import { anyRequest, reach } from '../../db/requests/request-pages.ts';
+import { anyRequest } from '../../db/requests/request-pages.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
-import { pageFrom, scanMax } from '../form.ts';
 import type { At } from '../path.ts';
 import {
   choice,
@@ -295,11 +294,9 @@ export const list = keyedEndpoint(
       from_ms: query.from === undefined ? null : Date.parse(query.from),
       to_ms: query.to === undefined ? null : Date.parse(query.to),
     };
-    const bounds = { below_id: query.cursor ?? null, look: scanMax };
-    const rows = await requestLists.list(deps.db, filter, { ...bounds, limit: limit + 1 });
-    const page = pageFrom(rows, query, (row) => listEntry(row, deps.links));
-    if (page.next_cursor !== null) return page;
-    return { ...page, next_cursor: (await reach(deps.db, filter, bounds))?.id ?? null };
+    const bounds = { below_id: query.cursor ?? null, limit };
+    const { rows, next } = await requestLists.list(deps.db, filter, bounds);
+    return { data: rows.map((row) => listEntry(row, deps.links)), next_cursor: next };
   },
 );
 

@@ -10,7 +10,6 @@ import { findCharge } from '../../ledger/bookings.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { StatusName } from '../api/request-schema.ts';
-import { scanMax } from '../form.ts';
 import {
   boolean,
   id,
@@ -95,7 +94,7 @@ async function pageBelow(
   limit: number,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<Found> {
-  const page = await pages.pageBelow(db, filter, { below_id, limit, look: scanMax });
+  const page = await pages.pageBelow(db, filter, { below_id, limit });
   return { ...page, isTop: below_id === null };
 }
 
@@ -105,7 +104,7 @@ async function pageAbove(
   limit: number,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<Found> {
-  const bounds = { above_id, limit: limit + 1, look: scanMax };
+  const bounds = { above_id, limit: limit + 1 };
   const ids = await pages.idsAbove(db, filter, bounds);
   // If all newer requests fit on a page, the reply is the first page.
   if (ids.length <= limit) return pageBelow(filter, null, limit, { db });

@@ -14,7 +14,7 @@ import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { callNumbers } from '../api/request-schema.ts';
 import { Estimate } from '../api/model-schema.ts';
-import { idOf, scanMax } from '../form.ts';
+import { idOf } from '../form.ts';
 import {
   anything,
   choice,
@@ -141,7 +141,7 @@ export async function pageOfRequests(
   filter: PageFilter,
   { cursor, limit }: { cursor?: string; limit: number },
 ) {
-  const page = await pageBelow(db, filter, { below_id: cursor ?? null, limit, look: scanMax });
+  const page = await pageBelow(db, filter, { below_id: cursor ?? null, limit });
   const rows = await withMargins(db, page.ids);
   return { data: rows.map(view), next_cursor: nextBelow(page) };
 }

@@ -1,10 +1,11 @@
-import { transfersBelow, transfersReach, type TransferRow } from '../../../ledger/transfers.ts';
+import { scanMax } from '../../../db/requests/request-pages.ts';
+import { transferPage, type TransferRow } from '../../../ledger/transfers.ts';
 import { movements, seqsBetween, type Movement } from '../../../ledger/statement.ts';
 import type { Database } from '../../../lib/sql/sql.ts';
 import { isUuid } from '../../../lib/id.ts';
 import { kindsIn, MovementKind } from '../../dashboard/statement.ts';
 import { SourceName } from '../../dashboard/views.ts';
-import { idOf, pageFrom, scanMax } from '../../form.ts';
+import { idOf, pageFrom } from '../../form.ts';
 import {
   choice,
   cursorRule,
@@ -68,13 +69,9 @@ type Asked = Static<typeof Query>;
 async function ofAll(query: Asked, db: Database) {
   const { cursor = null, limit } = query;
   if (cursor !== null && !isUuid(cursor)) throw badField('cursor', cursorRule);
-  const bounds = { below_id: cursor, look: scanMax };
-  const filter = filterOf(query);
-  const rows = await transfersBelow(db, filter, { ...bounds, limit: limit + 1 });
-  const page = pageFrom(rows, query, view);
-  return rows.length > limit
-    ? page
-    : { ...page, next_cursor: await transfersReach(db, filter, bounds) };
+  const bounds = { below_id: cursor, limit, look: scanMax };
+  const { rows, next } = await transferPage(db, filterOf(query), bounds);
+  return { data: rows.map(view), next_cursor: next };
 }
 
 /** Movements of one account are numbered without gaps, so its pages go by their numbers. */
