@@ -169,7 +169,7 @@ export async function verifySchema(db: Database): Promise<void> {
 /** True if our migrations are recorded, false in an empty database; throws in any other. */
 async function findOurs(session: Session): Promise<boolean> {
   const path = await searchPath(session);
-  const [own, ...others] = path.schemas;
+  const [own] = path.schemas;
   if (own === undefined) {
     throw new SchemaUnfit(
       `This role can use no schema of search_path = ${path.setting}: grant it USAGE on one, ` +
@@ -193,7 +193,7 @@ async function findOurs(session: Session): Promise<boolean> {
      order by 1`,
   );
   if (rows.some(({ name, columns }) => name === 'migrations' && columns === 3)) return true;
-  if (rows.length === 0) return refuseSecond(session, path.setting, others);
+  if (rows.length === 0) return refuseSecond(session, path.setting);
   const names = rows.slice(0, tablesShown).map(({ name }) => name);
   if (rows.length > tablesShown) names.push('…');
   throw new SchemaUnfit(
@@ -210,13 +210,16 @@ async function searchPath(session: Session): Promise<{ setting: string; schemas:
   return rows[0]!;
 }
 
-/** Refuses to make second tables, as after a change of `search_path`; else returns false. */
-async function refuseSecond(session: Session, path: string, schemas: string[]): Promise<false> {
+/**
+ * Refuses to make second tables, as after a change of `search_path`; else returns false. Another
+ * role's schema may hold tables of another installation.
+ */
+async function refuseSecond(session: Session, path: string): Promise<false> {
   const { rows } = await session.query<{ name: string }>(
     `select nspname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where nspname = any($1) and relname in ('migrations', 'transfers') and relkind in ('r', 'p')
+     where relname in ('migrations', 'transfers') and relkind in ('r', 'p')
+       and has_schema_privilege(n.oid, 'USAGE')
      group by 1 having count(*) = 2`,
-    [schemas],
   );
   if (rows.length === 0) return false;
   throw new SchemaUnfit(

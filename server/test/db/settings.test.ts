@@ -222,14 +222,38 @@ describe('a setting with which the service cannot work', () => {
         await assert.rejects(open(), says);
       });
 
-  test('a search path that leads away from our tables is named, and no tables are made', async () => {
+  for (const [level, path] of [
+    ['database', 'other, public'],
+    ['role', 'other'],
+    ['database', 'pg_catalog_none, other'],
+  ] as const)
+    test(`search_path = ${path} leads away from our tables, and no other ones are made`, async () => {
+      await using(hostile.url, async (db) => {
+        await db.run(rawSql('create schema other'));
+        await hostile.set(level, 'search_path', path);
+        await assert.rejects(open(), /in the schema public, which is not the first in search_path/);
+        const made = await db.run(rawSql(`select from pg_class where relname = 'migrations'`));
+        assert.equal(made.length, 1);
+        await db.run(rawSql('drop schema other'));
+      });
+    });
+
+  test('a schema of another installation is left alone, which this role may not use', async () => {
     await using(hostile.url, async (db) => {
-      await db.run(rawSql('create schema other'));
-      await hostile.set('database', 'search_path', 'other, public');
-      await assert.rejects(open(), /in the schema public, which is not the first in search_path/);
-      const made = await db.run(rawSql(`select from pg_class where relname = 'migrations'`));
-      assert.equal(made.length, 1);
-      await db.run(rawSql('drop schema other'));
+      const role = `${hostile.role}_own`;
+      await db.run(rawSql(`create role ${role} login`));
+      await db.run(rawSql(`create schema own authorization ${role}`));
+      await db.run(rawSql(`alter role ${role} set search_path = own`));
+      await db.run(rawSql('revoke usage on schema public from public'));
+      const env = { DATABASE_URL: hostile.url.replace(/\/\/[^@]*@/, `//${role}@`) };
+      const config = readConfig({ ...env, FAREBOX_DATA_DIR: dir });
+      const service = await openServiceDatabase(config, 'test', createLog('silent'));
+      assert.ok(service.applied.length > 0);
+      await service.close();
+      await db.run(rawSql('grant usage on schema public to public'));
+      await db.run(rawSql(`drop schema own cascade`));
+      await db.run(rawSql(`drop owned by ${role}`));
+      await db.run(rawSql(`drop role ${role}`));
     });
   });
 
