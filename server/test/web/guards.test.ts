@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
 import {
@@ -73,8 +74,8 @@ describe('the calls of the sign-in library', () => {
     ['GET', '/passkey/generate-register-options'],
     ['POST', '/passkey/verify-registration', { response: {} }],
     ['GET', '/passkey/list-user-passkeys'],
-    ['POST', '/passkey/update-passkey', { id: 'x', name: 'x' }],
-    ['POST', '/passkey/delete-passkey', { id: 'x' }],
+    ['POST', '/passkey/update-passkey', { id: newId(), name: 'x' }],
+    ['POST', '/passkey/delete-passkey', { id: newId() }],
   ];
   for (const [method, path, body] of own) {
     test(`${method} ${path} needs a session`, async () => {
