@@ -375,8 +375,8 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
     // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest
-    // an account gets at most half of the time.
-    parsing: new FairQueue({ order: 4, places: 1, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
+    // an account gets at most half of the time. Bodies in several places are parsed in turns.
+    parsing: new FairQueue({ order: 4, places: 4, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
     streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
     strangers: createBudget(Math.ceil(calls / 8), null),
     bodies: createBudget(bytes, bytes / 4),

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { ApiError } from '../core/errors.ts';
 import { openHolding, type Holding } from '../lib/budget.ts';
-import { isObject, parseJson } from '../lib/json.ts';
+import { isObject, parseInPieces, parseJson } from '../lib/json.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
 import { leftOf } from './call.ts';
 import type { HttpDeps, KeyedRequest } from './deps.ts';
@@ -17,6 +18,8 @@ export const formMaxBytes = 20 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
 /** A larger body waits for its account's turn before it is parsed, because that takes CPU time. */
 const turnFromBytes = 64 * 1024;
+/** After so much parsing at a time, all other work goes on. */
+const sliceMs = 1;
 
 /**
  * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
@@ -74,10 +77,31 @@ async function parseInTurn(
   reply: FastifyReply,
   { parsing, metrics }: HttpDeps,
 ): Promise<unknown> {
-  const parse = () => parseJson(bytes, shape);
-  if (bytes.length < turnFromBytes) return parse();
-  const bounds = { metrics, signal: leftOf(req, reply) };
+  if (bytes.length < turnFromBytes) return parseJson(bytes, shape);
+  const signal = leftOf(req, reply);
+  let tookMs = 0;
+  const parse = async () => {
+    const pieces = parseInPieces(bytes, shape);
+    for (;;) {
+      const { ms, value, done } = oneSlice(pieces);
+      tookMs += ms;
+      await otherWork();
+      signal.throwIfAborted();
+      if (done) return value;
+    }
+  };
+  const bounds = { metrics, signal, tookMs: () => tookMs };
   return inShare(parsing, req.caller.account_id, 'large bodies', parse, bounds);
+}
+
+/** Goes on until a slice of the event loop's time is over. */
+function oneSlice(pieces: Iterator<void, unknown>) {
+  const since = performance.now();
+  for (;;) {
+    const { done = false, value } = pieces.next();
+    const ms = performance.now() - since;
+    if (done || ms >= sliceMs) return { ms, done, value };
+  }
 }
 
 /** A form with files. Its bytes count as held until the call is over, or until `release`. */

@@ -79,7 +79,7 @@ export interface HttpDeps {
   calls: Budget;
   /** Calls whose body is still being read, by account or person. */
   reading: Budget;
-  /** Large bodies that are parsed, one after the other, by account. */
+  /** Large bodies that are parsed, by account. */
   parsing: FairQueue;
   /** Open event streams and waiting calls, by account. */
   streams: Budget;

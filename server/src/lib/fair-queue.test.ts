@@ -160,6 +160,21 @@ test('an owner rests in proportion to its work, and others have the place meanwh
   assert.deepEqual(seen, ['a1', 'b1', 'a2']);
 });
 
+test('an owner rests only from the time that its work says it took', async (t) => {
+  const pass = clock(t);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { ask, end, seen } = trial({ places: 1, rest: 2 });
+  void ask('a1', { tookMs: () => now / 5 });
+  void ask('a2');
+  now = 50;
+  await end('a1');
+  await pass(19);
+  assert.deepEqual(seen, ['a1']);
+  await pass(1);
+  assert.deepEqual(seen, ['a1', 'a2']);
+});
+
 test('failed work gives its place back, and its error goes to its caller', async () => {
   const queue = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 10_000 });
   const failed = queue.run('a', () => {

@@ -28,6 +28,8 @@ export interface Turn {
    * work of its owner.
    */
   continues?: boolean | undefined;
+  /** The time from which the owner rests, if not all the time that the work has its place. */
+  tookMs?: () => number;
 }
 
 /** The highest order of the queues in which the running work has a place. */
@@ -100,7 +102,8 @@ export class FairQueue {
     try {
       return await held.run(order, work);
     } finally {
-      this.#giveBack(owner, (performance.now() - since) * this.#options.rest);
+      const tookMs = turn.tookMs?.() ?? performance.now() - since;
+      this.#giveBack(owner, tookMs * this.#options.rest);
     }
   }
 

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { inPieces, type JsonLimits } from './json/pieces.ts';
+import { JsonError } from './json/problem.ts';
 import { exactJson, isLong } from './long-integers.ts';
-import { messageOf } from './unknown.ts';
+
+export { JsonError, type JsonLimits };
 
 /**
  * JSON from outside. Input that `JSON.parse` accepts but that would do harm later is refused here,
@@ -10,44 +13,8 @@ import { messageOf } from './unknown.ts';
 /** A JSON object whose members are not known yet. */
 export type Json = Record<string, unknown>;
 
-export interface JsonLimits {
-  /** Maximum nesting of arrays and objects; `[]` is 1, a plain number 0. May be 1,000 at most. */
-  depth: number;
-  /** Maximum number of values in a long text: a million empty lists take seconds to walk. */
-  values: number;
-}
-
-/**
- * The body is not JSON that this service accepts. The message is meant for the caller: what is
- * wrong, where, and what is allowed.
- */
-export class JsonError extends Error {
-  /** For example `messages[0].content`; null: the whole body. */
-  readonly place: string | null;
-  constructor(message: string, place: string | null = null) {
-    super(message);
-    this.name = 'JsonError';
-    this.place = place;
-  }
-}
-
-interface Problem {
-  what: string;
-  /** From the innermost key or index outwards. */
-  path: (string | number)[];
-}
-
-/** The only problem without a path, because the path of a deep value would not help. */
-const deep: Problem = { what: 'is nested too deeply', path: [] };
-
-/** The walk recurses once per level; this many levels are far below the limit of the stack. */
+/** The check of a value recurses once per level; this is far below the limit of the stack. */
 const depthCeiling = 1_000;
-
-/**
- * From this length (characters) on, the depth is checked before parsing, because V8 needs 2 s for
- * five million levels (10 MiB).
- */
-const scanFrom = 16_384;
 
 /**
  * Parses UTF-8 JSON.
@@ -60,22 +27,17 @@ const scanFrom = 16_384;
  * @throws JsonError
  */
 export function parseJson(body: Buffer, limits: JsonLimits): unknown {
-  if (limits.depth > depthCeiling) throw new RangeError(`depth is at most ${depthCeiling}`);
-  const text = decode(body);
-  if (text.length >= scanFrom) judgeUnparsed(text, limits);
-  let value: unknown;
-  try {
-    value = exactJson(text);
-  } catch (error) {
-    // V8 quotes a few characters of the body, which may cut a surrogate pair in two.
-    throw new JsonError(`The body is not valid JSON: ${messageOf(error).toWellFormed()}`);
+  const pieces = parseInPieces(body, limits);
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done) return value;
   }
-  // Well-formed UTF-8 has no lone surrogates and JSON no raw NUL, so only escapes can produce them.
-  const problem = findProblem(value, limits.depth, text.includes('\\u'));
-  if (problem === null) return value;
-  if (problem === deep) throw tooDeep(limits.depth);
-  const place = placeOf(problem.path);
-  throw new JsonError(`The body${place === null ? '' : ` at ${place}`} ${problem.what}`, place);
+}
+
+/** As `parseJson`; yields after each piece of a long text, so that other work can go on. */
+export function* parseInPieces(body: Buffer, limits: JsonLimits): Generator<void, unknown> {
+  if (limits.depth > depthCeiling) throw new RangeError(`depth is at most ${depthCeiling}`);
+  return yield* inPieces(decode(body), limits);
 }
 
 function decode(body: Buffer): string {
@@ -85,120 +47,6 @@ function decode(body: Buffer): string {
   }
   if (!isUtf8(body)) throw new JsonError('The body is not valid UTF-8; send JSON in UTF-8.');
   return body.toString('utf8');
-}
-
-/**
- * Counts brackets and commas outside strings. The result for invalid JSON is irrelevant, because
- * the parser rejects it.
- */
-function judgeUnparsed(text: string, { depth, values }: JsonLimits): void {
-  let open = 0;
-  let seen = 1;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) {
-      i = closingQuote(text, i);
-    } else if (code === 0x5b || code === 0x7b) {
-      if (++open > depth) throw tooDeep(depth);
-      seen++;
-    } else if (code === 0x5d || code === 0x7d) {
-      open--;
-    } else if (code === 0x2c) {
-      seen++;
-    }
-    if (seen > values) {
-      throw new JsonError(`The body holds too many values; at most ${values} are allowed.`);
-    }
-  }
-}
-
-function closingQuote(text: string, openingQuote: number): number {
-  let quote = openingQuote;
-  for (;;) {
-    quote = text.indexOf('"', quote + 1);
-    if (quote === -1) return text.length;
-    let before = quote - 1;
-    while (text.charCodeAt(before) === 0x5c) before--;
-    // After an even number of backslashes, which escape each other, the quote is not escaped.
-    if ((quote - before) % 2 === 1) return quote;
-  }
-}
-
-function tooDeep(depth: number): JsonError {
-  return new JsonError(`The body is nested too deeply; at most ${depth} levels are allowed.`);
-}
-
-function findProblem(value: unknown, left: number, escaped: boolean): Problem | null {
-  if (typeof value === 'string') return escaped ? stringProblem(value) : null;
-  if (typeof value === 'number') {
-    return Number.isFinite(value) ? null : at('holds a number beyond 1.8e308; send a smaller one.');
-  }
-  if (typeof value !== 'object' || value === null || isLong(value)) return null;
-  if (left === 0) return deep;
-  return isObject(value)
-    ? objectProblem(value, left, escaped)
-    : listProblem(itemsOf(value), left, escaped);
-}
-
-function listProblem(list: unknown[], left: number, escaped: boolean): Problem | null {
-  for (let i = 0; i < list.length; i++) {
-    const problem = findProblem(list[i], left - 1, escaped);
-    if (problem !== null) return within(problem, i);
-  }
-  return null;
-}
-
-function objectProblem(
-  object: Record<string, unknown>,
-  left: number,
-  escaped: boolean,
-): Problem | null {
-  for (const key in object) {
-    if (key === '__proto__') return at('holds the key "__proto__"; use another name.');
-    if (escaped) {
-      const problem = stringProblem(key);
-      if (problem !== null) return within(problem, key);
-    }
-    const value = object[key];
-    if (key === 'constructor' && isPoison(value)) {
-      return at('holds "constructor.prototype"; use other names.');
-    }
-    const problem = findProblem(value, left - 1, escaped);
-    if (problem !== null) return within(problem, key);
-  }
-  return null;
-}
-
-function isPoison(value: unknown): boolean {
-  return isObject(value) && Object.hasOwn(value, 'prototype');
-}
-
-function stringProblem(text: string): Problem | null {
-  if (text.includes('\0')) return at('holds a NUL character (\\u0000); leave it out.');
-  if (!text.isWellFormed()) {
-    return at('holds half of a surrogate pair (\\ud800 to \\udfff); send whole characters.');
-  }
-  return null;
-}
-
-function at(what: string): Problem {
-  return { what, path: [] };
-}
-
-function within(problem: Problem, step: string | number): Problem {
-  if (problem !== deep) problem.path.push(step);
-  return problem;
-}
-
-/** `messages[0].content`, or null for the root. Unusual keys are quoted and long ones cut. */
-function placeOf(path: (string | number)[]): string | null {
-  if (path.length === 0) return null;
-  const steps = path.reverse().map((step) => {
-    if (typeof step === 'number') return `[${step}]`;
-    if (/^\w{1,40}$/.test(step)) return `.${step}`;
-    return `[${JSON.stringify(step.slice(0, 40).toWellFormed())}]`;
-  });
-  return steps.join('').replace(/^\./, '');
 }
 
 /** A JSON object, neither a list nor null. A long integer is none. */
