@@ -75,7 +75,8 @@ export class JsonBody {
   write(value: unknown): SentBody {
     const headers = { 'content-type': 'application/json' };
     const json = JSON.stringify(value);
-    if (this.#sources.length === 0) return { headers, body: json };
+    // As bytes, because a long text would stay in the heap until the reply.
+    if (this.#sources.length === 0) return { headers, body: Buffer.from(json) };
     // Every second part is the number of a source.
     const parts = json
       .split(new RegExp(`${this.#mark}(\\d+)x`))
