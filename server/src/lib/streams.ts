@@ -60,13 +60,18 @@ export async function headAnd(
 
 /**
  * Throws `StreamStalled` when one read takes longer than `idleMs`. Time between reads does not
- * count. `cut` is called at a stall, to break what the source is waiting for.
+ * count. `cut` is called at a stall, to break what the source is waiting for. It may return another
+ * error to throw.
  */
-export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
+export function idleTimeout(
+  source: Bytes,
+  idleMs: number,
+  cut: (stall: StreamStalled) => Error | void = () => {},
+): Bytes {
   return interruptible(source, (fail) => {
     const timer = setTimeout(() => {
-      fail(new StreamStalled(idleMs));
-      cut?.();
+      const stall = new StreamStalled(idleMs);
+      fail(cut(stall) ?? stall);
     }, idleMs);
     return () => clearTimeout(timer);
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Bytes } from '../lib/streams.ts';
+import { idleTimeout, type Bytes } from '../lib/streams.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import type { PutOptions } from './intake.ts';
 import { StorageAway, StorageFull, TooLarge, type Storage, type StoredObject } from './storage.ts';
 
@@ -13,6 +14,8 @@ export interface WatchedStorage extends Storage {
 interface Watch {
   /** Time between two probes while the storage works. */
   everyMs: number;
+  /** How long a single read may take. */
+  readMs?: number;
   /**
    * `onAway` is called with the probe's error when the storage becomes unavailable, `onBack` when
    * it is back.
@@ -26,6 +29,8 @@ const hurry = 5;
 /** How many probes in a row change the state; a single one may have met a temporary fault. */
 const inARow = 2;
 const probeMs = 5_000;
+/** As long as a call of an S3 service may take. */
+const readMs = 120_000;
 
 /**
  * Probes a working storage with a cheap read. After a failed probe or call, probes also write and
@@ -94,8 +99,12 @@ class Watched implements WatchedStorage {
     }
   }
 
-  open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
-    return this.#answering(() => this.#inner.open(key, range));
+  async open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
+    const ms = this.#watch.readMs ?? readMs;
+    const open = () => withTimeout(this.#inner.open(key, range), ms);
+    const bytes = await this.#answering(open);
+    // A disk that hangs lets a read wait for ever; its caller's work would never end.
+    return bytes && idleTimeout(bytes, ms, (stall) => this.#fault(stall));
   }
 
   asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
