@@ -49,7 +49,7 @@ export interface UploadOptions extends Call {
 
 const uploadLimitMs = 30 * 60_000;
 const uploadsAtOnce = 4;
-const sniffBytes = 32;
+const sniffBytes = 64;
 
 export async function upload(
   transport: Transport,
@@ -185,13 +185,17 @@ const marks: [RegExp, string][] = [
   [/^\xff\xd8\xff/, 'image/jpeg'],
   [/^GIF8/, 'image/gif'],
   [/^RIFF.{4}WEBP/s, 'image/webp'],
-  [/^.{4}ftypavi[fs]/s, 'image/avif'],
-  [/^.{4}ftyp(?:heic|heix|mif1)/s, 'image/heic'],
+  [/^(?:II[*+]\0|MM\0[*+])/, 'image/tiff'],
+  [/^BM.{4}\0{4}/s, 'image/bmp'],
+  // The first brand may be general; then one of the others tells.
+  [/^.{4}ftyp(?:(?:mif|msf)1.{4}(?:.{4}){0,8}?)?avi[fs]/s, 'image/avif'],
+  [/^.{4}ftyp(?:he[iv][cmsx]|(?:mif|msf)1)/s, 'image/heic'],
   [/^.{4}ftypqt/s, 'video/quicktime'],
   [/^.{4}ftypM4A/s, 'audio/mp4'],
   [/^.{4}ftyp/s, 'video/mp4'],
   [/^.E\xdf\xa3/s, 'video/webm'],
   [/^RIFF.{4}WAVE/s, 'audio/wav'],
+  [/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'],
   [/^(?:ID3|\xff[\xe2-\xfb])/, 'audio/mpeg'],
   [/^OggS/, 'audio/ogg'],
   [/^fLaC/, 'audio/flac'],

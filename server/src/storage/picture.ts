@@ -133,5 +133,6 @@ function bitmapSize(head: Buffer): Measures {
   const width = isOld ? head.readUInt16LE(18) : head.readInt32LE(18);
   const height = Math.abs(isOld ? head.readUInt16LE(20) : head.readInt32LE(22));
   if (!(width > 0 && height > 0)) throw new Damaged(`an image of ${width} × ${height}`);
+  if (width * height > maxPixels) throw new Damaged('too many pixels');
   return { width, height };
 }

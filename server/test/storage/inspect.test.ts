@@ -97,6 +97,18 @@ describe('inspect', () => {
     }
   });
 
+  test('a BMP that claims a flood of pixels is refused', async () => {
+    const bytes = await fileOf('photo.bmp');
+    bytes.writeInt32LE(1_000_000, 18);
+    bytes.writeInt32LE(-1_000_000, 22);
+    // Packed, so that its length says nothing about its size.
+    bytes.writeUInt32LE(1, 30);
+    await assert.rejects(told(bytes), Damaged);
+    bytes.writeInt32LE(32, 18);
+    bytes.writeInt32LE(-20, 22);
+    assert.equal(await told(bytes), 'image/bmp 32x20');
+  });
+
   test('a drawing is whole if its root is closed', async () => {
     const open = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="2"><path d="M0 0"/>';
     const ends = ['</svg>', '</svg >\n', '</svg><!-- a --> <!-- </b> -->'];

@@ -240,6 +240,7 @@ describe('agrees', () => {
     ['audio/x-wav', 'audio/wav'],
     ['audio/mp3', 'audio/mpeg'],
     ['audio/x-m4a', 'audio/mp4'],
+    ['image/heif', 'image/avif'],
     ['audio/mp4', 'video/mp4'],
     ['video/quicktime', 'video/mp4'],
     ['video/mp4', 'video/quicktime'],

@@ -69,6 +69,8 @@ const extensions = new Map([
   ['audio/flac', '.flac'],
   ['audio/mp4', '.m4a'],
   ['audio/aac', '.aac'],
+  ['audio/webm', '.webm'],
+  ['audio/x-matroska', '.mka'],
   ['application/pdf', '.pdf'],
   ['application/json', '.json'],
   ['application/zip', '.zip'],

@@ -3,7 +3,10 @@ import { dataIn } from '../../lib/data-address.ts';
 import { isKnownType, kindOf, usualType } from './content-type.ts';
 import { isControl, plainText } from './plain-text.ts';
 
-/** Types that share a container; the first bytes do not show whether it contains video. */
+/**
+ * Types that share a container, for which programs have only one name. The first bytes do not show
+ * whether it contains video.
+ */
 const containers: Record<string, string> = {
   'video/mp4': 'mp4',
   'video/quicktime': 'mp4',
@@ -12,6 +15,8 @@ const containers: Record<string, string> = {
   'video/x-matroska': 'matroska',
   'audio/webm': 'matroska',
   'audio/x-matroska': 'matroska',
+  'image/heic': 'heif',
+  'image/avif': 'heif',
 };
 
 /** Number of first bytes that `sniff` needs. */

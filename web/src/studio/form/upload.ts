@@ -68,9 +68,10 @@ export async function typeOf(file: File): Promise<string | null> {
   return isText && file.type === 'image/svg+xml' ? file.type : type;
 }
 
-/** Whether a field accepts a file of this type. */
+/** Whether a field accepts a file of this type. A container of films may have only sound. */
 export function fits(media: Media, type: string | null): boolean {
-  return media === 'any' || type?.startsWith(`${media}/`) === true;
+  if (media === 'any' || type?.startsWith(`${media}/`) === true) return true;
+  return media === 'audio' && /^video\/(?:mp4|quicktime|webm|matroska)$/.test(type ?? '');
 }
 
 /** Files uploaded by this page, shown without downloading them again. */
