@@ -104,17 +104,27 @@ function oneSlice(pieces: Iterator<void, unknown>) {
   }
 }
 
-/** A form with files. Its bytes count as held until the call is over, or until `release`. */
-export async function readForm(
+/**
+ * A form with files, as `read` returns it. Its bytes count as held until the call is over, or until
+ * `release`.
+ */
+export async function readForm<T>(
   req: KeyedRequest,
+  reply: FastifyReply,
+  read: (parts: FormPart[]) => T,
   deps: HttpDeps,
-): Promise<{ parts: FormPart[]; release: () => void }> {
+): Promise<{ form: T; release: () => void }> {
+  const { parsing, metrics } = deps;
   const boundary = boundaryOf(req);
   demandPlain(req);
-  const held = holder(req, deps);
-  const body = await readBody(req, { maxBytes: formMaxBytes }, held.take, deps);
+  const { take, release } = holder(req, deps);
+  const body = await readBody(req, { maxBytes: formMaxBytes }, take, deps);
+  const parse = () => read(parseForm(body, boundary));
   try {
-    return { parts: parseForm(body, boundary), release: held.release };
+    if (body.length < turnFromBytes) return { form: parse(), release };
+    const bounds = { metrics, signal: leftOf(req, reply) };
+    const { account_id } = req.caller;
+    return { form: await inShare(parsing, account_id, 'large bodies', parse, bounds), release };
   } catch (error) {
     throw formError(error);
   }

@@ -23,9 +23,18 @@ const messages = [{ role: 'user', content: 'hello' }];
 const values = Array.from({ length: 45_000 }, (_, i) => ({ [`k${i}`]: 1 }));
 const hello = { model: 'fake/chat', messages, max_tokens: 1 };
 
+/** The same call in the form that holds images. */
+function form(fields: Record<string, string>): FormData {
+  const made = new FormData();
+  for (const [name, text] of Object.entries({ model: 'fake/image', prompt: 'x', ...fields }))
+    made.append(name, text);
+  return made;
+}
+
 /** Doors that read large bodies, with one that is answered or refused. */
-const doors: [path: string, body: object, status: number][] = [
+const doors: [path: string, body: object | FormData, status: number][] = [
   ['/v1/messages/count_tokens', { model: 'fake/chat', messages, metadata: { values } }, 200],
+  ['/v1/images/edits', form({ metadata: JSON.stringify({ values }) }), 400],
   ['/v1/messages/count_tokens', { messages, values }, 400],
   ['/v1/messages', { ...hello, metadata: { values } }, 402],
   ['/v1/chat/completions', { ...hello, values }, 402],
@@ -41,8 +50,11 @@ describe('large bodies of one account', () => {
     test(`to ${path} that end with ${status} wait for their share, those of others do not`, async () => {
       const other = await service.account({ usd: 0 });
       const earlier = await traces(service);
-      const post = ({ key }: TestAccount, sent: object) =>
-        service.call('POST', path, { key, body: sent });
+      const post = ({ key }: TestAccount, sent: object | FormData) =>
+        service.call('POST', path, {
+          key,
+          ...(sent instanceof FormData ? { raw: sent } : { body: sent }),
+        });
       const [many, one] = await Promise.all([
         Promise.all(Array.from({ length: 24 }, () => post(greedy, body))),
         post(other, body),

@@ -58,7 +58,7 @@ export interface CallOptions {
   key?: string | null;
   body?: unknown;
   /** Replaces the JSON body. */
-  raw?: Buffer | string | ReadableStream;
+  raw?: Buffer | string | ReadableStream | FormData;
   headers?: Record<string, string>;
   base?: string;
   signal?: AbortSignal;

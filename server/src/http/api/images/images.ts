@@ -14,6 +14,7 @@ import { idempotencyKey } from '../../../core/request/fingerprint.ts';
 import { eitherMetadata, metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
 import { addresses } from '../../../core/request/views.ts';
 import { objectOf } from '../../../lib/json.ts';
+import type { FormPart } from '../../../lib/multipart.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
 import { demandFreeJob, submitJob } from '../../../operations/requests/submit.ts';
@@ -113,8 +114,9 @@ async function received(
   deps: HttpDeps,
 ): Promise<FormCall & { release: () => void }> {
   if (door === 'edits' && isForm(req)) {
-    const { parts, release } = await readForm(req, deps);
-    return { ...readFormCall(parts, deps), release };
+    const read = (parts: FormPart[]) => readFormCall(parts, deps);
+    const { form, release } = await readForm(req, reply, read, deps);
+    return { ...form, release };
   }
   if (door === 'generations') {
     const body = await readObject(req, reply, jsonMaxBytes, deps);
