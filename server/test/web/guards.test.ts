@@ -4,8 +4,10 @@ import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
+import { webRoutes } from '../../src/http/session/routes.ts';
 import type { Service } from '../kit/service.ts';
 import {
+  operatorOf,
   originOf,
   password,
   person,
@@ -296,4 +298,26 @@ test('no password, code or token is logged or stored in clear', async () => {
     ),
   );
   assert.equal(kept!.n, 0n);
+});
+
+test('a path with a NUL character, which the database cannot store, is not found', async () => {
+  const { account_id } = await service.account();
+  const operator = await operatorOf(service);
+  const owner = await person(service, { [account_id]: 'owner' });
+  const named = webRoutes().filter(({ path }) => /^\/api\/(?!auth\/).*:/.test(path));
+  const calls = named.flatMap(({ method, path }) => {
+    const own = path.replace(':account_id', account_id);
+    return own.includes(':')
+      ? [
+          [method, own.replace(/:\w+/g, '%00')] as const,
+          [method, own.replace(/:\w+/g, 'a%00b')] as const,
+        ]
+      : [];
+  });
+  assert.ok(calls.some(([, path]) => path === '/api/operator/chains/%00/resume'));
+  for (const [method, path] of calls) {
+    const who = path.startsWith('/api/operator') ? operator : owner;
+    const { status, body } = await who.call(method, path, method === 'GET' ? undefined : {});
+    assert.deepEqual([status, body?.error.code], [404, 'not_found'], `${method} ${path}`);
+  }
 });

@@ -1,5 +1,7 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { objectOf } from '../../lib/json.ts';
 import { toItsEnd } from '../call.ts';
 import { ofCall } from '../database-share.ts';
 import { unstored } from '../speaks-messages.ts';
@@ -34,6 +36,7 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
         if (route.path.startsWith('/api/')) reply.headers(unstored);
         demandOwnOrigin(req, deps);
         await judge(route.need, req, reply, ofCall(req, reply, deps));
+        demandStorable(req);
       }),
       handler: toItsEnd(async (req, reply) =>
         typeof route.handler === 'function'
@@ -42,6 +45,13 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       ),
     });
   }
+}
+
+/** Throws `not_found` for a path with NUL, which PostgreSQL cannot store. */
+function demandStorable({ params }: FastifyRequest): void {
+  const parts = Object.values(objectOf(params));
+  if (parts.some((part) => typeof part === 'string' && part.includes('\0')))
+    throw new ApiError('not_found');
 }
 
 function visitOf(req: FastifyRequest): Visit {
