@@ -934,6 +934,8 @@ export type Response = {
   object: 'response';
   /** Unix seconds. */
   created_at: number;
+  /** Unix seconds; null unless the status is `completed`. */
+  completed_at: number | null;
   /** The catalog id. */
   model: string;
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';

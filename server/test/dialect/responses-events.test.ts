@@ -49,7 +49,7 @@ function eventsOf(chunks: Json[], completion: Json): Json[] {
   const sent = [
     ...told.begin(),
     ...chunks.flatMap((each) => told.add(each)),
-    ...told.end(completion),
+    ...told.end(completion, 9),
   ];
   return sent.map(({ event, data }) => {
     const value = JSON.parse(data);
@@ -138,7 +138,7 @@ describe('the events of any reply', () => {
         assert.deepEqual(snapshot.output, last.output);
         const message = (completion as Json).choices[0].message;
         assert.deepEqual(said(last.output), saidIn(message));
-        const whole = responses.reply(completion, body) as Json;
+        const whole = responses.reply(completion, body, 9) as Json;
         assert.deepEqual(said(whole.output), saidIn(message));
         assert.deepEqual([whole.status, whole.usage], [last.status, last.usage]);
         assert.equal(last.usage.cost_usd_micro, '7');
@@ -226,9 +226,9 @@ describe('one reply', () => {
   test('a reply without a finish reason is incomplete; one that ended in an error has failed', () => {
     const completion = { ...head, choices: [{ message: { content: 'x' } }], usage };
     assert.ok(isUnfinished(completion));
-    assert.equal(responses.reply(completion, body).status, 'incomplete');
+    assert.equal(responses.reply(completion, body, 9).status, 'incomplete');
     const failed = { ...head, choices: [{ message: {}, finish_reason: 'error' }], usage };
-    const { status, error } = responses.reply(failed, body) as Json;
+    const { status, error } = responses.reply(failed, body, 9) as Json;
     assert.deepEqual([status, error.code], ['failed', 'server_error']);
   });
 

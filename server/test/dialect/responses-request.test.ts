@@ -339,7 +339,7 @@ describe('a call becomes a chat body', () => {
     assert.equal(short.length, 64);
     const message = { tool_calls: [{ id: 'c', function: { name: short, arguments: '{}' } }] };
     const completion = { id: 'x', choices: [{ message, finish_reason: 'tool_calls' }] };
-    const { output } = responses.reply(completion, { ...base, tools }) as Json;
+    const { output } = responses.reply(completion, { ...base, tools }, 9) as Json;
     assert.deepEqual([output[0].namespace, output[0].name], ['mcp__git', name]);
   });
 });
@@ -599,7 +599,7 @@ test('any JSON in any place is translated or refused by name', () => {
           assert.ok(error instanceof ApiError);
         }
       const completion = { id: 'x', choices: [{ message: { content: 'x' } }], usage: {} };
-      assert.equal(responses.reply(completion, body).object, 'response');
+      assert.equal(responses.reply(completion, body, 9).object, 'response');
     }),
     { numRuns: isLong ? 20_000 : 1_000, seed: 7 },
   );

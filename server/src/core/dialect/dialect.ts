@@ -26,8 +26,8 @@ export interface Dialect {
    * The method is missing if all paths are the same.
    */
   pathOf?(param: string, body: Json): string;
-  /** A whole reply. `body`: the call as received. */
-  reply(completion: Json, body: Json): Json;
+  /** A whole reply. `body`: the call as received. `endedSeconds`: unix time of its end. */
+  reply(completion: Json, body: Json, endedSeconds: number): Json;
   /** Begins the events of a streamed reply. */
   events(call: StreamedCall): ReplyEvents;
 }
@@ -44,7 +44,7 @@ export interface ReplyEvents {
   begin(): SentEvent[];
   add(chunk: Json): SentEvent[];
   /** `completion` is what all chunks add up to, with the charged usage. */
-  end(completion: Json): SentEvent[];
+  end(completion: Json, endedSeconds: number): SentEvent[];
   /** The reply broke off. `completion` is null if nothing was charged. */
   fail(error: ShownError, completion: Json | null): SentEvent[];
 }

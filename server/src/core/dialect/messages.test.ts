@@ -23,7 +23,7 @@ function chunk(delta: Json, finish_reason: string | null = null): Json {
 /** All events of a stream of these chunks. */
 function eventsOf(chunks: Json[], completion: Json = { ...head, usage }): Json[] {
   const events = messages.events({ body: hello, chat: chatOf(hello), head });
-  const sent = [...events.begin(), ...chunks.flatMap(events.add), ...events.end(completion)];
+  const sent = [...events.begin(), ...chunks.flatMap(events.add), ...events.end(completion, 9)];
   return sent.map(({ event, data }: SentEvent) => {
     const value = JSON.parse(data) as Json;
     assert.equal(event, value.type);
@@ -33,7 +33,7 @@ function eventsOf(chunks: Json[], completion: Json = { ...head, usage }): Json[]
 
 function replyOf(message: Json, finish_reason = 'stop'): Json {
   const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }];
-  return messages.reply({ ...head, choices, usage }, hello);
+  return messages.reply({ ...head, choices, usage }, hello, 9);
 }
 
 const call = (id: string, args: string, index = 0) => ({
@@ -295,7 +295,11 @@ describe('a reply', () => {
 
   test('counts cached tokens apart', () => {
     const prompt_tokens_details = { cached_tokens: 5, cache_write_tokens: 3 };
-    const counted = messages.reply({ ...head, usage: { ...usage, prompt_tokens_details } }, hello);
+    const counted = messages.reply(
+      { ...head, usage: { ...usage, prompt_tokens_details } },
+      hello,
+      9,
+    );
     assert.deepEqual(counted.usage, {
       input_tokens: 1,
       cache_creation_input_tokens: 3,
@@ -448,7 +452,9 @@ describe('the events of a stream', () => {
         assert.deepEqual(written('tool_use'), texts);
         const gathered = gatherChunks(head);
         for (const each of chunks) gathered.add(each);
-        const whole = itemsOf(messages.reply(gathered.completion(), hello).content).map(objectOf);
+        const whole = itemsOf(messages.reply(gathered.completion(), hello, 9).content).map(
+          objectOf,
+        );
         assert.deepEqual(
           whole.map(({ type }) => type),
           blocks.map(({ type }) => type),

@@ -9,6 +9,8 @@ export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'faile
 /** How a reply ended. */
 export interface ReplyEnd {
   status: ResponseStatus;
+  /** Unix seconds; null unless it is completed. */
+  completed_at: number | null;
   incomplete_details: Json | null;
   error: object | null;
   usage: Json | null;
@@ -16,6 +18,7 @@ export interface ReplyEnd {
 
 export const unended: ReplyEnd = {
   status: 'in_progress',
+  completed_at: null,
   incomplete_details: null,
   error: null,
   usage: null,
@@ -23,19 +26,22 @@ export const unended: ReplyEnd = {
 
 /** Fields of the call that its reply repeats, with their values if they were not given. */
 const echoed: Readonly<Json> = {
+  frequency_penalty: 0,
   instructions: null,
   max_output_tokens: null,
   max_tool_calls: null,
   metadata: {},
   parallel_tool_calls: true,
+  presence_penalty: 0,
   prompt_cache_key: null,
   safety_identifier: null,
-  temperature: null,
+  temperature: 1,
   tool_choice: 'auto',
   tools: [],
   top_logprobs: 0,
-  top_p: null,
+  top_p: 1,
   truncation: 'disabled',
+  user: null,
 };
 
 /** Fields that are the same from the beginning of a reply to its end. */
@@ -59,10 +65,10 @@ export function responseOf({ request_id, created, model }: ReplyHead, body: Json
     created_at: created,
     model,
     ...Object.fromEntries(given),
-    ...(typeof body.user === 'string' && { user: body.user }),
     background: false,
     previous_response_id: null,
     reasoning: { effort: null, summary: null, ...objectOf(body.reasoning) },
+    service_tier: 'default',
     store: false,
     text: { format: { type: 'text' }, ...withoutNulls(objectOf(body.text)) },
   };
@@ -83,14 +89,16 @@ const failure = {
 };
 
 /** The end of a completion. `usage` is the charged one. */
-export function endOf(completion: Json): ReplyEnd {
+export function endOf(completion: Json, endedSeconds: number): ReplyEnd {
   const { finish_reason: reason } = objectOf(itemsOf(completion.choices)[0]);
   const isCut = typeof reason === 'string' && Object.hasOwn(incomplete, reason);
   const cut = isCut ? incomplete[reason] : undefined;
   const isFailed = reason === 'error';
+  // Without a reason, the reply broke off.
+  const isWhole = !isFailed && !cut && typeof reason === 'string';
   return {
-    // Without a reason, the reply broke off.
-    status: isFailed ? 'failed' : cut || typeof reason !== 'string' ? 'incomplete' : 'completed',
+    status: isFailed ? 'failed' : isWhole ? 'completed' : 'incomplete',
+    completed_at: isWhole ? endedSeconds : null,
     incomplete_details: cut ? { reason: cut } : null,
     error: isFailed ? failure : null,
     usage: usageOf(completion),
@@ -100,7 +108,7 @@ export function endOf(completion: Json): ReplyEnd {
 /** The end of a reply that broke off. `completion` is null if nothing was charged. */
 export function brokenEnd(error: ShownError, completion: Json | null): ReplyEnd {
   const usage = completion && usageOf(completion);
-  return { status: 'failed', incomplete_details: null, error, usage };
+  return { status: 'failed', completed_at: null, incomplete_details: null, error, usage };
 }
 
 function usageOf(completion: Json): Json {

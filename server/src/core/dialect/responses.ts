@@ -12,11 +12,11 @@ export const responses: Dialect = {
   chatBody: responsesChatBody,
   ignored: responsesIgnored,
   pathOf: responsesPath,
-  reply(completion, body) {
+  reply(completion, body, endedSeconds) {
     const head = headOf(completion);
     const output = openOutput(head.request_id, body.tools);
     for (const chunk of chunksFromCompletion(completion, false)) output.add(chunk);
-    const end = endOf(completion);
+    const end = endOf(completion, endedSeconds);
     output.end(end.status === 'completed');
     return { ...responseOf(head, body), output: output.shown(), ...end };
   },
@@ -38,8 +38,8 @@ export const responses: Dialect = {
     return {
       begin: () => ['created', 'in_progress'].map((name) => responseEvent(name, unended)),
       add: (chunk) => output.add(chunk).map(numbered),
-      end(completion) {
-        const end = endOf(completion);
+      end(completion, endedSeconds) {
+        const end = endOf(completion, endedSeconds);
         const items = output.end(end.status === 'completed').map(numbered);
         return [...items, responseEvent(end.status, end)];
       },

@@ -136,7 +136,7 @@ async function answerCall(
       reply.header('idempotent-replayed', 'true');
       return prepared.chat.stream
         ? await replay(shown, kept, prepared, deps)
-        : answer(shown, kept, '0');
+        : answer(shown, kept.completion, { charged: '0', ended: kept.ended });
     }
   } finally {
     leave?.();
@@ -215,12 +215,19 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
   return () => raw.removeListener('close', callback);
 }
 
-/** `charged`: what this very call costs; a repeat costs nothing. */
-function answer({ reply, dialect, body }: Shown, completion: Json, charged?: string): string {
+/**
+ * `charged`: what this very call costs; a repeat costs nothing. `ended`: when the reply was
+ * complete.
+ */
+function answer(
+  { reply, dialect, body }: Shown,
+  completion: Json,
+  { charged, ended = new Date() }: { charged?: string; ended?: Date } = {},
+): string {
   const cost = charged ?? fieldOf(completion.usage, 'cost_usd_micro');
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
   reply.type('application/json; charset=utf-8');
-  return JSON.stringify(dialect.reply(completion, body));
+  return JSON.stringify(dialect.reply(completion, body, secondsOf(ended)));
 }
 
 async function send(
@@ -245,7 +252,7 @@ async function send(
     }
     const settled = stream.settled();
     if (settled && !settled.released)
-      await sendAll(events, told.end(settled.completion), deps.cutoff);
+      await sendAll(events, told.end(settled.completion, secondsOf(new Date())), deps.cutoff);
   } catch (error) {
     // A caller who has left gets no error; leaving usually caused it.
     if (events.closed.aborted) return reply;
@@ -320,11 +327,16 @@ function open(reply: FastifyReply, deps: HttpDeps): EventStream {
   return events;
 }
 
+interface KeptReply {
+  completion: Json;
+  ended: Date;
+}
+
 /**
  * The kept reply of an earlier call with the same Idempotency-Key; waits a while for that call to
  * end. Null if it failed and left no reply.
  */
-async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
+async function keptCompletion(requestId: string, deps: HttpDeps): Promise<KeptReply | null> {
   const row = await deps.operations.status(requestId);
   if (row && !isFinal(row.status)) {
     await new Promise<void>((resolve) => {
@@ -347,13 +359,17 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
       headers: { 'retry-after': '1' },
     });
   }
-  return now.output;
+  return { completion: now.output, ended: now.completed_at! };
+}
+
+function secondsOf(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
 }
 
 /** Streams the chunks of a kept reply, and an error if that reply broke off. */
 async function replay(
   { req, reply, dialect, body }: Shown,
-  kept: Json,
+  { completion: kept, ended }: KeptReply,
   { chat: asked }: PreparedChat,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
@@ -365,7 +381,9 @@ async function replay(
     if (!(await sendAll(events, told.add(chunk)))) return reply;
   await sendAll(
     events,
-    isUnfinished(kept) ? told.fail(errorBody(firstBrokeOff(), req.id).error, kept) : told.end(kept),
+    isUnfinished(kept)
+      ? told.fail(errorBody(firstBrokeOff(), req.id).error, kept)
+      : told.end(kept, secondsOf(ended)),
   );
   events.end();
   return reply;

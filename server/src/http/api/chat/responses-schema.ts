@@ -135,6 +135,7 @@ export const ResponseObject = named(
       id: text('`resp_` and the id of the request.'),
       object: choice(['response']),
       created_at: integer('Unix seconds.'),
+      completed_at: nullable(integer('Unix seconds; null unless the status is `completed`.')),
       model: text('The catalog id.'),
       status,
       output: list(OutputItem),
