@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { usualName } from '../../../client/src/cli/jobs/file-name.ts';
-import { valueOf } from '../../../client/src/cli/jobs/input.ts';
+import { demandWhole, valueOf } from '../../../client/src/cli/jobs/input.ts';
 import { nearest, priceText, quoted } from '../../../client/src/cli/models.ts';
 import { pictureText, protocolOf } from '../../../client/src/cli/terminal/picture.ts';
 import { buildProgram } from '../../../client/src/cli/program.ts';
@@ -41,6 +41,16 @@ describe('an input as text', () => {
       assert.deepEqual(valueOf(schema as never, text), value);
     });
   }
+});
+
+test('an integer that would be rounded is refused by the name of its field', () => {
+  for (const text of ['9007199254740993', '-18446744073709551615', '[{"id":9007199254740993}]'])
+    assert.throws(
+      () => demandWhole(valueOf(undefined, text), 'seed'),
+      /seed has an integer beyond/,
+    );
+  for (const text of ['9007199254740991', '1.5', '"9007199254740993"', 'words', '[1]'])
+    assert.deepEqual(demandWhole(valueOf(undefined, text), 'seed'), valueOf(undefined, text));
 });
 
 test('the price of a text model names those of its cache, where it has them', () => {

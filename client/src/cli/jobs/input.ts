@@ -87,12 +87,13 @@ function partsOf(pair: string): [name: string, text: string] {
 
 async function readJson(file: string): Promise<Fields> {
   const text = file === '-' ? await stdinText() : fileText(file);
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
+    value = JSON.parse(text);
   } catch {
     // Reported below.
   }
+  if (isObject(value)) return demandWhole(value, `The input ${placeOf(file)}`);
   throw usage(`The input ${placeOf(file)} is not a JSON object.`);
 }
 
@@ -103,7 +104,7 @@ function placeOf(file: string): string {
 /** `@path` is an upload in a media field; elsewhere it stands for the text of the file. */
 async function givenValue(name: string, text: string, schema: Schema): Promise<unknown> {
   const field = schema.properties?.[name];
-  if (!text.startsWith('@')) return valueOf(field, text);
+  if (!text.startsWith('@')) return demandWhole(valueOf(field, text), name);
   const path = text.slice(1);
   if (path === '') throw usage(`${name}=@ names no file.`, textHint(schema));
   if (!isMediaField(name)) {
@@ -112,6 +113,18 @@ async function givenValue(name: string, text: string, schema: Schema): Promise<u
   }
   if (path !== '-') return localFile(path);
   throw usage(`${name} cannot be read from stdin.`, `Upload it first: ${name}=$(fare upload -)`);
+}
+
+/** JavaScript would round such an integer on its way, and the model would get another seed. */
+export function demandWhole<T>(value: T, place: string): T {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw usage(
+      `${place} has an integer beyond ${Number.MAX_SAFE_INTEGER}, which this command would round.`,
+      'Send it with another program, such as curl, or take a smaller one.',
+    );
+  if (typeof value === 'object' && value !== null)
+    for (const inner of Object.values(value)) demandWhole(inner, place);
+  return value;
 }
 
 /** The service finds media by the names of their fields. */
