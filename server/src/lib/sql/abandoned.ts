@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { breakOff } from './silence.ts';
 
@@ -31,7 +32,10 @@ export async function unlessAbandoned<T>(
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Abandoned ? signal.reason : error;
+    if (!(error instanceof Abandoned)) throw error;
+    // Until the server has noticed, the work may go on, so its place stays taken.
+    await pause(checkMs, undefined, { ref: false });
+    throw signal.reason;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abandon);
