@@ -127,7 +127,6 @@ describe('the parameters of an address', () => {
   for (const [given, param] of [
     [{ limit: '0' }, 'limit'],
     [{ limit: '1e1' }, 'limit'],
-    [{ limit: ['1', '2'] }, 'limit'],
     [{ cursor: 'x' }, 'cursor'],
     [{ state: '' }, 'state'],
   ] as const) {
@@ -135,4 +134,17 @@ describe('the parameters of an address', () => {
       assert.equal(refusal(() => readQuery(query, given))[0], param);
     });
   }
+
+  for (const given of [{ limit: ['1', '2'] }, { limit: ['1', '1'] }, { state: ['open', ''] }])
+    test(`are refused by name if they are repeated: ${JSON.stringify(given)}`, () => {
+      const [param] = Object.keys(given);
+      assert.deepEqual(
+        refusal(() => readQuery(query, given)),
+        [param, `${param} must be given once.`],
+      );
+    });
+
+  test('may be repeated if nothing reads them', () => {
+    assert.deepEqual(readQuery(query, { other: ['1', '2'] }), { limit: 25 });
+  });
 });

@@ -51,6 +51,8 @@ export function readQuery<S extends TObject>(
   for (const name of names) {
     const value = given[name];
     if (!Object.hasOwn(properties, name) || value === undefined) continue;
+    // The values of a parameter that is given more than once.
+    if (Array.isArray(value)) throw badField(name, 'given once');
     // PostgreSQL cannot store NUL.
     if (typeof value === 'string' && value.includes('\0'))
       throw badField(name, 'a string without NUL');
