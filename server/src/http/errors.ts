@@ -72,7 +72,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   // A `Refused` without a reason is for the operator at the command line, not for callers.
   if (thrown instanceof Refused && thrown.why)
-    return new ApiError(thrown.why.reason === 'email_invalid' ? 'invalid_input' : 'bad_request', {
+    return new ApiError(thrown.code, {
       message: thrown.message,
       ...(typeof thrown.why.field === 'string' && { param: thrown.why.field }),
       details: thrown.why,

@@ -5,10 +5,17 @@ import type { Why } from '../core/reasons.ts';
  * web pages call also give the reason as data.
  */
 export class Refused extends Error {
+  /** The error of a call that is refused for this. */
+  readonly code: 'bad_request' | 'invalid_input';
   readonly why: Why | undefined;
 
-  constructor(message: string, { cause, ...why }: Why & ErrorOptions = {}) {
+  constructor(
+    message: string,
+    { cause, ...why }: Why & ErrorOptions = {},
+    code: Refused['code'] = 'bad_request',
+  ) {
     super(message, { cause });
+    this.code = code;
     this.why = why.reason && why;
   }
 }

@@ -14,10 +14,11 @@ import { Refused } from '../refused.ts';
 export function emailOf(given: string): string {
   const email = canonicalEmail(given);
   if (email === null)
-    throw new Refused(`This is not a usable e-mail address. ${emailRule}`, {
-      reason: 'email_invalid',
-      field: 'email',
-    });
+    throw new Refused(
+      `This is not a usable e-mail address. ${emailRule}`,
+      { reason: 'email_invalid', field: 'email' },
+      'invalid_input',
+    );
   return email;
 }
 
