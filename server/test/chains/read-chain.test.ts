@@ -229,7 +229,7 @@ describe('an endpoint', () => {
     assert.ok(endpoint.limits.blocks > 50, `${endpoint.limits.blocks} blocks`);
   });
 
-  test('that is away keeps its size, and is asked three times at most', async () => {
+  test('that is away keeps its size, and is asked only twice', async () => {
     const world = paid();
     for (const code of [null, 401, 403, 429, 500, 503, -32005, -32603]) {
       const refusal = new RpcError('eth_getLogs', code, 'unavailable');
