@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
+const ticksPerSecond = 100;
+
 /** CPU seconds of a process and all its descendants since their start. */
 export function cpuSeconds(pid: number): number {
-  const ticksPerSecond = 100;
   const children = new Map<number, number[]>();
   const own = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -24,4 +25,11 @@ export function cpuSeconds(pid: number): number {
   const sum = (id: number): number =>
     (own.get(id) ?? 0) + (children.get(id) ?? []).reduce((total, child) => total + sum(child), 0);
   return sum(pid);
+}
+
+/** CPU seconds of all programs of the machine since its start. */
+export function machineSeconds(): number {
+  const [, user, nice, system, , , irq, softirq] = readFileSync('/proc/stat', 'utf8').split(/ +/);
+  const ticks = [user, nice, system, irq, softirq].reduce((sum, each) => sum + Number(each), 0);
+  return ticks / ticksPerSecond;
 }

@@ -88,7 +88,8 @@ const user = (content: unknown) => ({
   max_tokens: 10,
   messages: [{ role: 'user', content }],
 });
-const parts = Array.from({ length: 30_000 }, () => ({ type: 'text', text: 'a' }));
+const parts = (length: number) => Array.from({ length }, () => ({ type: 'text', text: 'a' }));
+const countTokens = '/v1/messages/count_tokens';
 
 /** How many callers make each kind of call at the same time. */
 async function begin(): Promise<void> {
@@ -100,7 +101,9 @@ async function begin(): Promise<void> {
     [4, get('/v1/requests?metadata.env=prod&status=FAILED')],
     [8, get('/v1/requests?model_id=bench/hardly/used')],
     [4, get('/v1/usage?by=day,model,key,metadata.customer')],
-    [4, post('/v1/messages/count_tokens', user(parts))],
+    [4, post(countTokens, user(parts(30_000)))],
+    [4, post(countTokens, user(parts(10_000)))],
+    [4, post(countTokens, user('Say "yes"!\n'.repeat(250_000)))],
     [4, post('/v1/chat/completions', user('word '.repeat(150_000)))],
     [4, post('/v1/chat/completions', user([{ type: 'text', text: 'What?' }, ...seen]))],
   ];

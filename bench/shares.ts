@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { setTimeout as pause } from 'node:timers/promises';
 import { headers, submitRequest } from './calls.ts';
-import { cpuSeconds } from './cpu.ts';
+import { cpuSeconds, machineSeconds } from './cpu.ts';
 import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
@@ -64,7 +64,7 @@ async function measureOne(
     const noise = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
     worker.postMessage({ working: false });
     await pause(12_000);
-    const rate = await rateFor(busy.cpu, alone.cpu, { bench, service, key: harmless });
+    const rate = await rateFor(busy.cpu - alone.cpu, { bench, service, key: harmless });
     const loaded = await measure(`beside ${rate} statuses a second`, () =>
       statusLoad(service, harmless, rate, seconds + 4),
     );
@@ -102,15 +102,16 @@ async function phase(
   const options = { port: service.port, connections: 4, seconds, warmupSeconds: 3 };
   let rss = 0;
   const sampling = setInterval(() => (rss = Math.max(rss, service.rssMb())), 100);
-  const spent = () => cpuSeconds(service.pid) + cpuSeconds(bench.databasePid);
-  const [before, began] = [spent(), performance.now()];
+  const spent = cpuOf(bench, service);
+  const machine = perSecond(machineSeconds);
+  const own = perSecond(ownSeconds);
   const [submits, polls] = await Promise.all([
     load({ ...options, perSecond: quietRate.submit, request: () => submit }),
     load({ ...options, perSecond: quietRate.status, request: () => status }),
     beside(),
   ]);
   clearInterval(sampling);
-  const cpu = ((spent() - before) / (performance.now() - began)) * 1000;
+  const cpu = spent();
   const counted = (is: RegExp) =>
     [submits, polls].reduce(
       (sum, { statuses }) =>
@@ -127,6 +128,7 @@ async function phase(
     '5xx': counted(/^5/) + submits.errors + polls.errors,
     '429': counted(/^429$/),
     'CPU s/s': round(cpu),
+    'CPU of others': round(machine() - cpu - own()),
     'RSS max MB': rss,
   };
   const p99 = (result: LoadResult) => within(result.latencies, 0.99);
@@ -145,19 +147,38 @@ async function statusOf({ port }: Process, key: string): Promise<Buffer> {
   return httpRequest('GET', `/v1/requests/${id}/status`, headers(key));
 }
 
-/** Status calls that keep the service and its database this busy. */
-async function rateFor(
-  busy: number,
-  alone: number,
-  { bench, service, key }: { bench: Bench; service: Process; key: string },
-): Promise<number> {
-  const trial = 1_000;
+interface Busy {
+  bench: Bench;
+  service: Process;
+  key: string;
+}
+
+/** Status calls a second that take as much CPU time, or as many as the service can answer. */
+async function rateFor(wanted: number, { bench, service, key }: Busy): Promise<number> {
+  const seconds = 3;
+  for (let rate = 1_000; ;) {
+    const spent = cpuOf(bench, service);
+    const answered = await statusLoad(service, key, rate, seconds);
+    const share = spent() / wanted;
+    if (share > 0.95 || answered.rate < rate * 0.9) return rate;
+    rate = Math.round(rate * Math.min(2, Math.max(1.1, 1 / share)));
+  }
+}
+
+/** CPU seconds a second of the service and its database since this call. */
+function cpuOf(bench: Bench, service: Process): () => number {
   const spent = () => cpuSeconds(service.pid) + cpuSeconds(bench.databasePid);
+  return perSecond(spent);
+}
+
+function ownSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+function perSecond(spent: () => number): () => number {
   const [before, began] = [spent(), performance.now()];
-  const { requests } = await statusLoad(service, key, trial, 4);
-  const seconds = (performance.now() - began) / 1000;
-  const each = (spent() - before) / Math.max(requests, trial * seconds * 0.5);
-  return Math.max(100, Math.round((busy - alone) / each / 100) * 100);
+  return () => ((spent() - before) / (performance.now() - began)) * 1000;
 }
 
 async function statusLoad(
@@ -169,7 +190,7 @@ async function statusLoad(
   const status = await statusOf(service, key);
   const { port } = service;
   const request = () => status;
-  return load({ port, connections: 32, seconds, warmupSeconds: 0, perSecond, request });
+  return load({ port, connections: 128, seconds, warmupSeconds: 0, perSecond, request });
 }
 
 /** Uses the checkout's own code, because its database has the checkout's schema. */
