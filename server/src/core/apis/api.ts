@@ -1,0 +1,67 @@
+import type { Json } from '../../lib/json.ts';
+import type { ReplyEvent } from '../chat/reply.ts';
+
+/** Reads one reply of an upstream. It trusts nothing: whatever the JSON is, it does not throw. */
+export interface ReplyReader {
+  /** What a piece of a streamed reply adds. `name`: the name of its server-sent event. */
+  read(piece: Json, name: string | undefined): ReplyEvent[];
+  /** The events of a reply in one piece; null if it has no output. */
+  whole(reply: Json): ReplyEvent[] | null;
+  /** What is still to say at the end of the bytes, such as input that was never closed. */
+  end(): ReplyEvent[];
+  /** Whether the reply has come to its end. If not, the bytes broke off. */
+  hasEnded(): boolean;
+  /** Whether nothing more will follow, so that the rest need not be read. */
+  isOver(): boolean;
+}
+
+/** What a reader has to know of the call. */
+export interface Asked {
+  /** For the ids of tool calls that came without one. */
+  request_id: string;
+  /** Names of the tools whose input is a text. */
+  custom: ReadonlySet<string>;
+  /** The caller's name of a tool whose name was shortened for the upstream. */
+  ownName: (sent: string) => string;
+  stops: readonly string[];
+}
+
+/** Writes one reply in the caller's API, whole or as server-sent events. */
+export interface ReplyWriter {
+  begin(): SentEvent[];
+  add(event: ReplyEvent): SentEvent[];
+  /** A sign of life while the model is silent. */
+  alive(): SentEvent[];
+  /** `usage`: the charged one, with the names of chat completions and `cost_usd_micro`. */
+  end(usage: Json): SentEvent[];
+  /** The reply broke off. `usage` is null if nothing was charged. */
+  fail(error: ShownError, usage: Json | null): SentEvent[];
+  /** The whole reply of the events that were added. */
+  whole(usage: Json): Json;
+}
+
+/** A server-sent event. */
+export interface SentEvent {
+  event?: string;
+  data: string;
+}
+
+/** An error as callers see it. */
+export interface ShownError {
+  code: string;
+  message: string;
+  type: string;
+  param: string | null;
+  request_id: string;
+  details?: Record<string, unknown> | undefined;
+}
+
+/** What a writer repeats of the call. */
+export interface Answering {
+  /** The request's id, and the creation time in unix seconds. */
+  request_id: string;
+  created: number;
+  model: string;
+  /** The caller's body. */
+  body: Json;
+}

@@ -1,0 +1,144 @@
+import type { Json } from '../../lib/json.ts';
+
+/**
+ * A chat call, whatever API it came by. It can express more than each of the APIs, so nothing is
+ * lost between a caller's API and an upstream's.
+ */
+export interface Conversation {
+  /** In the order in which they were said. The results of tools are turns of the user. */
+  turns: Turn[];
+  tools: Tool[];
+  choice: ToolChoice;
+  /** Whether the model may call several tools at once; null: not said. */
+  parallel: boolean | null;
+  format: ReplyFormat | null;
+  settings: Settings;
+  /** The call uses `functions` and `function_call`, so its reply does, too. */
+  legacy: boolean;
+  /** What only one API says, by its own names: the checked fields of the caller's body. */
+  extras: Extras;
+}
+
+export interface Turn {
+  by: 'system' | 'developer' | 'user' | 'assistant';
+  name: string | null;
+  blocks: Block[];
+  /** The caller's path of the turn, such as `messages[1]` or `input[3]`. */
+  at: string;
+  extras: Extras;
+}
+
+export type Block = TextBlock | MediaBlock | ThoughtBlock | CallBlock | ResultBlock;
+
+interface AnyBlock {
+  /** The caller's path of the block, such as `messages[1].content[0]`. */
+  at: string;
+  /** The prompt up to the end of this block is to be cached. */
+  mark?: true;
+  extras?: Extras;
+}
+
+export interface TextBlock extends AnyBlock {
+  type: 'text' | 'refusal';
+  text: string;
+}
+
+export interface MediaBlock extends AnyBlock {
+  type: 'image' | 'audio' | 'file';
+  media: Media;
+  /** How closely an image is looked at. */
+  detail?: 'auto' | 'low' | 'high';
+  /** The title and context of a document. */
+  title?: string;
+}
+
+/** A thought of an earlier reply, as `ThoughtPiece` has it. */
+export interface ThoughtBlock extends AnyBlock {
+  type: 'thought';
+  form: 'text' | 'summary' | 'hidden';
+  text: string;
+  signature: string | null;
+  id: string | null;
+  format: string | null;
+}
+
+export interface CallBlock extends AnyBlock {
+  type: 'call';
+  id: string;
+  name: string;
+  /** JSON, or any text if the call is `custom`. As the model wrote it, so it may be broken. */
+  input: string;
+  custom: boolean;
+}
+
+export interface ResultBlock extends AnyBlock {
+  type: 'result';
+  /** The id of the call. */
+  call: string;
+  blocks: (TextBlock | MediaBlock)[];
+  failed: boolean;
+}
+
+/**
+ * `base64`: the bytes, or what stands for them until the body is sent. `url`: an http(s) address.
+ * `file_id`: a stored file.
+ */
+export interface Media {
+  /** The media type as told by the bytes, else by the caller; null: unknown. */
+  type: string | null;
+  from: 'base64' | 'url' | 'file_id';
+  value: string;
+  file_name: string | null;
+  /** The caller's path of the value, such as `messages[0].content[1].image_url.url`. */
+  at: string;
+}
+
+export interface Tool {
+  name: string;
+  description: string | null;
+  /** JSON schema of the input; null: none was given. */
+  parameters: Json | null;
+  strict: boolean | null;
+  /** The input is a text, perhaps of this grammar. */
+  custom: { grammar: { syntax: string; definition: string } | null } | null;
+  mark?: true;
+  extras?: Extras;
+  at: string;
+}
+
+/** `only`: the names among which the model may choose; null: all. */
+export interface ToolChoice {
+  mode: 'auto' | 'none' | 'any' | 'tool' | null;
+  /** For `tool`. */
+  tool: string | null;
+  only: readonly string[] | null;
+}
+
+export type ReplyFormat =
+  | { type: 'json' }
+  | {
+      type: 'schema';
+      name: string;
+      description: string | null;
+      schema: Json;
+      strict: boolean | null;
+    };
+
+/** What several APIs say with one meaning; null: not said. */
+export interface Settings {
+  temperature: number | null;
+  top_p: number | null;
+  top_k: number | null;
+  stop: readonly string[];
+  /** As in the other APIs; `none` turns thinking off. */
+  effort: string | null;
+  /** Tokens for thinking, where a caller says them instead of an effort. */
+  thinking_tokens: number | null;
+  verbosity: string | null;
+  /** How many alternatives of each token are told; null: no log probabilities. */
+  logprobs: number | null;
+  user: string | null;
+}
+
+export type ApiName = 'completions' | 'messages' | 'responses';
+export type Extras = Partial<Record<ApiName, Json>>;
