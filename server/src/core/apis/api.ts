@@ -28,7 +28,8 @@ export interface Asked {
 
 /** Writes one reply in the caller's API, whole or as server-sent events. */
 export interface ReplyWriter {
-  begin(): SentEvent[];
+  /** `usage`: what is known of the prompt so far, in the names of chat completions. */
+  begin(usage: Json): SentEvent[];
   add(event: ReplyEvent): SentEvent[];
   /** A sign of life while the model is silent. */
   alive(): SentEvent[];
@@ -61,7 +62,11 @@ export interface Answering {
   /** The request's id, and the creation time in unix seconds. */
   request_id: string;
   created: number;
+  /** The time now, in unix seconds. */
+  now: () => number;
   model: string;
   /** The caller's body. */
   body: Json;
+  /** Only a reply that is not streamed is kept for `whole`. */
+  stream: boolean;
 }

@@ -11,7 +11,11 @@ interface Counts extends Usage {
 
 /** Reads the charged usage of a completion. Missing counts are 0. */
 export function countsOf(completion: Json): Counts {
-  const usage = objectOf(completion.usage);
+  return countsIn(objectOf(completion.usage));
+}
+
+/** Reads a charged usage with the names of chat completions. Missing counts are 0. */
+export function countsIn(usage: Json): Counts {
   const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
   const details = objectOf(usage.prompt_tokens_details);
   const prompt_tokens = countOf(usage.prompt_tokens);

@@ -13,6 +13,8 @@ export interface TextPiece {
   text: string;
   /** The log probabilities of the piece's tokens, in OpenAI's form. */
   logprobs: Json[] | null;
+  /** OpenAI's name of the part of the turn that the text is, such as `commentary`. */
+  phase?: string;
 }
 
 /** A piece of the reasoning. It has a text or a signature. */

@@ -1,0 +1,172 @@
+import { objectOf, type Json } from '../../../lib/json.ts';
+import type { FinishReason, ReplyEvent, TextPiece, ThoughtPiece } from '../../chat/reply.ts';
+import type { Answering, ReplyWriter, SentEvent } from '../api.ts';
+import { detailOf, growThoughts } from '../thoughts.ts';
+
+/** Writes a reply in OpenAI's chat completions. */
+export function completionsWriter(answering: Answering): ReplyWriter {
+  const { request_id, created, model, body, stream } = answering;
+  const head = { id: `chatcmpl-${request_id}`, created, model };
+  const isLegacy = isLegacyCall(body);
+  const wantsUsage = objectOf(body.stream_options).include_usage === true;
+  const pending = wantsUsage ? { usage: null } : {};
+  const delta = deltaWriter(isLegacy);
+  const whole = openMessage(isLegacy);
+  let hasBegun = false;
+
+  function chunk(piece: Json, choice: Json): SentEvent {
+    const role = hasBegun ? {} : { role: 'assistant' };
+    hasBegun = true;
+    const own = { index: 0, delta: { ...role, ...piece }, logprobs: null, finish_reason: null };
+    return sent({ ...shown(head, 'chat.completion.chunk', [{ ...own, ...choice }]), ...pending });
+  }
+
+  const usageChunk = (usage: Json | null): SentEvent[] =>
+    wantsUsage && usage ? [sent({ ...shown(head, 'chat.completion.chunk', []), usage })] : [];
+
+  return {
+    begin: () => [],
+    add(event) {
+      if (!stream) whole.add(event);
+      if (!stream || event.type === 'usage') return [];
+      return [chunk(delta(event), choiceOf(event, isLegacy))];
+    },
+    alive: () => [],
+    end: (usage) => [...usageChunk(usage), done],
+    // The HTTP status has already been sent, so the error becomes the last chunk.
+    fail: (error, usage) => [...usageChunk(usage), sent({ error }), done],
+    whole: (usage) => ({ ...shown(head, 'chat.completion', [whole.choice()]), usage }),
+  };
+}
+
+const done = { data: '[DONE]' };
+const sent = (value: Json): SentEvent => ({ data: JSON.stringify(value) });
+
+function shown({ id, created, model }: Json, object: string, choices: Json[]): Json {
+  return { id, object, created, model, choices };
+}
+
+/** Whether the call offers its tools as `functions`, so that its reply calls them in that form. */
+export function isLegacyCall({ functions }: Json): boolean {
+  return Array.isArray(functions) && functions.length > 0;
+}
+
+/** Returns a function that writes the next event as a `delta`. */
+function deltaWriter(isLegacy: boolean): (event: ReplyEvent) => Json {
+  const custom = new Set<number>();
+  return (event) => {
+    if (event.type === 'text') return { content: event.text };
+    if (event.type === 'refusal') return { refusal: event.text };
+    if (event.type === 'thought') return thoughtDelta(event);
+    if (event.type !== 'call' && event.type !== 'input') return {};
+    const { call: index } = event;
+    if (event.type === 'call') {
+      if (event.custom) custom.add(index);
+      const call = callOf(event, '');
+      return isLegacy ? { function_call: call.function } : { tool_calls: [{ index, ...call }] };
+    }
+    if (isLegacy) return { function_call: { arguments: event.text } };
+    const own = custom.has(index)
+      ? { custom: { input: event.text } }
+      : { function: { arguments: event.text } };
+    return { tool_calls: [{ index, ...own }] };
+  };
+}
+
+interface Call {
+  id: string;
+  name: string;
+  custom: boolean;
+}
+
+function callOf({ id, name, custom }: Call, input: string): Json {
+  return custom
+    ? { id, type: 'custom', custom: { name, input } }
+    : { id, type: 'function', function: { name, arguments: input } };
+}
+
+/** Servers and clients use either name for the text of the reasoning. */
+function thoughtDelta(piece: ThoughtPiece): Json {
+  return {
+    ...(piece.form !== 'hidden' && plainOf(piece.text)),
+    ...(piece.index !== null && { reasoning_details: [detailOf(piece, piece.index)] }),
+  };
+}
+
+function plainOf(text: string): Json {
+  return text === '' ? {} : { reasoning: text, reasoning_content: text };
+}
+
+const reasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tools: 'tool_calls',
+  filter: 'content_filter',
+};
+
+/** Fields of the choice beside its delta. */
+function choiceOf(event: ReplyEvent, isLegacy: boolean): Json {
+  if (event.type === 'end') return endOf(event.reason, event.stop, isLegacy);
+  const isText = event.type === 'text' || event.type === 'refusal';
+  return isText && event.logprobs !== null ? { logprobs: logprobsOf(event) } : {};
+}
+
+function endOf(reason: FinishReason, stop: string | null, isLegacy: boolean): Json {
+  const finish_reason = isLegacy && reason === 'tools' ? 'function_call' : reasons[reason];
+  return { finish_reason, ...(stop !== null && { stop_reason: stop }) };
+}
+
+function logprobsOf({ type, logprobs }: TextPiece): Json {
+  return type === 'text'
+    ? { content: logprobs, refusal: null }
+    : { content: null, refusal: logprobs };
+}
+
+/** The message that the events add up to. */
+function openMessage(isLegacy: boolean) {
+  const said: Record<TextPiece['type'], { texts: string[]; logprobs: Json[] | null }> = {
+    text: { texts: [], logprobs: null },
+    refusal: { texts: [], logprobs: null },
+  };
+  const thoughts: ThoughtPiece[] = [];
+  const calls: (Call & { inputs: string[] })[] = [];
+  let end: Json = { finish_reason: null };
+
+  function add(event: ReplyEvent): void {
+    if (event.type === 'text' || event.type === 'refusal') {
+      const own = said[event.type];
+      own.texts.push(event.text);
+      for (const each of event.logprobs ?? []) (own.logprobs ??= []).push(each);
+    } else if (event.type === 'thought') growThoughts(thoughts, event);
+    else if (event.type === 'call') calls.push({ ...event, inputs: [] });
+    else if (event.type === 'input') calls[event.call]?.inputs.push(event.text);
+    else if (event.type === 'end') end = endOf(event.reason, event.stop, isLegacy);
+  }
+
+  function choice(): Json {
+    const [content, refusal] = [said.text.texts.join(''), said.refusal.texts.join('')];
+    const called = calls.map((call) => callOf(call, call.inputs.join('')));
+    const plain = thoughts.filter(({ form }) => form !== 'hidden').map(({ text }) => text);
+    const details = thoughts.flatMap((each) =>
+      each.index === null ? [] : [detailOf(each, each.index)],
+    );
+    const saysOtherwise = called.length > 0 || refusal !== '';
+    const message = {
+      role: 'assistant',
+      content: content || (saysOtherwise ? null : ''),
+      refusal: refusal || null,
+      ...plainOf(plain.join('')),
+      ...(details.length > 0 && { reasoning_details: details }),
+      ...(called.length > 0 &&
+        (isLegacy ? { function_call: called[0]!.function } : { tool_calls: called })),
+    };
+    const told = said.text.logprobs ?? said.refusal.logprobs;
+    const logprobs = told && {
+      content: said.text.logprobs,
+      refusal: said.refusal.logprobs,
+    };
+    return { index: 0, message, logprobs, ...end };
+  }
+
+  return { add, choice };
+}

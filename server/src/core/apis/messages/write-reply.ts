@@ -1,0 +1,126 @@
+import { objectOf, type Json } from '../../../lib/json.ts';
+import { countsIn } from '../../chat/counts.ts';
+import type { FinishReason } from '../../chat/reply.ts';
+import { toolInput } from '../../chat/tool-input.ts';
+import { errors, type ErrorCode } from '../../errors.ts';
+import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
+import { openBlocks } from './blocks.ts';
+
+/** Writes a reply in Anthropic's Messages. */
+export function messagesWriter({ request_id, model, stream }: Answering): ReplyWriter {
+  const blocks = openBlocks();
+  const content = openContent();
+  let hasRefused = false;
+  let stopped: Json = { stop_reason: null, stop_sequence: null };
+
+  function write(events: Json[]): SentEvent[] {
+    if (stream) return events.map(sent);
+    events.forEach(content.add);
+    return [];
+  }
+
+  const message = (usage: Json): Json => ({
+    id: `msg_${request_id}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: content.blocks(),
+    ...stopped,
+    usage: usageOf(usage),
+  });
+  const last = (usage: Json): SentEvent =>
+    sent({ type: 'message_delta', delta: stopped, usage: usageOf(usage) });
+
+  return {
+    begin: (usage) => [sent({ type: 'message_start', message: message(usage) })],
+    add(event) {
+      hasRefused ||= event.type === 'refusal';
+      if (event.type === 'end') stopped = stopOf(event.reason, event.stop, hasRefused);
+      return write(blocks.add(event));
+    },
+    alive: () => [sent({ type: 'ping' })],
+    end: (usage) => [...write(blocks.end(true)), last(usage), sent({ type: 'message_stop' })],
+    fail: (error, usage) => [
+      ...write(blocks.end(true)),
+      ...(usage ? [last(usage)] : []),
+      sent(messagesError(error, errors[error.code as ErrorCode].status)),
+    ],
+    whole(usage) {
+      write(blocks.end(true));
+      return message(usage);
+    },
+  };
+}
+
+function sent(event: Json): SentEvent {
+  return { event: String(event.type), data: JSON.stringify(event) };
+}
+
+const reasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tools: 'tool_use',
+  filter: 'refusal',
+};
+
+function stopOf(reason: FinishReason, stop: string | null, hasRefused: boolean): Json {
+  if (hasRefused) return { stop_reason: 'refusal', stop_sequence: null };
+  if (reason === 'stop' && stop !== null)
+    return { stop_reason: 'stop_sequence', stop_sequence: stop };
+  return { stop_reason: reasons[reason], stop_sequence: null };
+}
+
+const errorTypes: Record<number, string> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+};
+
+/** Anthropic's form of an error, with our code and details. */
+export function messagesError({ request_id, ...error }: ShownError, status: number): Json {
+  const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { ...error, type }, request_id };
+}
+
+/** The content that the events of blocks add up to. */
+function openContent() {
+  const content: Json[] = [];
+  const inputs = new Map<Json, string>();
+  return {
+    add({ type, content_block, delta }: Json): void {
+      if (type === 'content_block_start') content.push({ ...objectOf(content_block) });
+      const block = content.at(-1);
+      if (type !== 'content_block_delta' || !block) return;
+      const { text, thinking, signature, partial_json } = objectOf(delta);
+      if (text !== undefined) block.text = `${block.text}${text}`;
+      if (thinking !== undefined) block.thinking = `${block.thinking}${thinking}`;
+      if (signature !== undefined) block.signature = `${block.signature}${signature}`;
+      if (partial_json !== undefined)
+        inputs.set(block, `${inputs.get(block) ?? ''}${partial_json}`);
+    },
+    blocks(): Json[] {
+      for (const [block, input] of inputs) block.input = toolInput(input);
+      return content;
+    },
+  };
+}
+
+/** `input_tokens` leaves out tokens that were read from a cache or written to it. */
+function usageOf(usage: Json): Json {
+  const counts = countsIn(usage);
+  const { cached_tokens, cache_write_tokens, reasoning_tokens, cost_usd_micro } = counts;
+  return {
+    input_tokens: counts.prompt_tokens - cached_tokens - cache_write_tokens,
+    cache_creation_input_tokens: cache_write_tokens,
+    cache_read_input_tokens: cached_tokens,
+    output_tokens: counts.completion_tokens,
+    ...(reasoning_tokens !== null && {
+      output_tokens_details: { thinking_tokens: reasoning_tokens },
+    }),
+    ...(cost_usd_micro !== undefined && { cost_usd_micro }),
+  };
+}

@@ -1,0 +1,70 @@
+import type { ReplyEvent } from '../chat/reply.ts';
+
+/**
+ * Writes the pieces of a reply as blocks or items, one after the other. The pieces of parallel tool
+ * calls may be mixed, and a call may go on until the end of the reply. So the first call stays open
+ * until the end, and what follows it waits.
+ */
+export interface Ordered<E> {
+  add(event: ReplyEvent): E[];
+  /**
+   * Writes what has waited. `isWhole`: false if the reply is incomplete; this concerns only its
+   * last entry.
+   */
+  end(isWhole: boolean): E[];
+}
+
+/** A block or item of a reply, and its events. */
+export interface Entry<E> {
+  /** Whether the next piece belongs to this entry. */
+  takes(event: ReplyEvent): boolean;
+  begin(): E[];
+  /** Adds a piece. The first call gets the piece for which the entry was begun. */
+  add(event: ReplyEvent): E[];
+  end(isWhole: boolean): E[];
+}
+
+/** `entryOf`: returns the entry that begins with this piece; null if none does. */
+export function inOrder<E>(entryOf: (event: ReplyEvent, index: number) => Entry<E> | null): Ordered<E> {
+  let open: Entry<E> | null = null;
+  let entries = 0;
+  let firstCall: number | null = null;
+  /** Pieces that wait, grouped by tool call. */
+  let held: ReplyEvent[][] = [];
+  const heldCalls = new Map<number, ReplyEvent[]>();
+
+  function write(event: ReplyEvent): E[] {
+    if (open?.takes(event)) return open.add(event);
+    const next = entryOf(event, entries);
+    if (next === null) return [];
+    const ended = open?.end(true) ?? [];
+    open = next;
+    entries++;
+    return [...ended, ...next.begin(), ...next.add(event)];
+  }
+
+  function hold(event: ReplyEvent): void {
+    const call = event.type === 'input' ? heldCalls.get(event.call) : undefined;
+    if (call) return void call.push(event);
+    const group = [event];
+    held.push(group);
+    if (event.type === 'call') heldCalls.set(event.call, group);
+  }
+
+  return {
+    add(event) {
+      const isNow = firstCall === null || (event.type === 'input' && event.call === firstCall);
+      if (event.type === 'call') firstCall ??= event.call;
+      if (isNow) return write(event);
+      hold(event);
+      return [];
+    },
+    end(isWhole) {
+      const events = held.flat().flatMap(write);
+      held = [];
+      const last = open?.end(isWhole) ?? [];
+      open = null;
+      return [...events, ...last];
+    },
+  };
+}
