@@ -1,5 +1,50 @@
 import type { Json } from '../../lib/json.ts';
+import type { Conversation } from '../chat/conversation.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
+import type { Metadata } from '../request/metadata.ts';
+
+/** A caller's call. */
+export interface ReadCall {
+  model: string;
+  stream: boolean;
+  /** The most tokens of the reply; null: not said. */
+  max_tokens: number | null;
+  conversation: Conversation;
+  /** Stored with the request. */
+  metadata: Metadata | null;
+  /** The caller's names of given fields that reach no upstream. */
+  ignored: string[];
+}
+
+/** A call as an upstream gets it. */
+export interface WrittenCall {
+  body: Json;
+  /** The caller's names of what this API or this upstream cannot say. */
+  ignored: string[];
+  /** The caller's names of tools whose names were shortened, by the short name. */
+  names: ReadonlyMap<string, string>;
+}
+
+export interface Calling {
+  /** The upstream's name of the model. */
+  model: string;
+  max_tokens: number;
+  stream: boolean;
+}
+
+/** What an upstream's models take; from its definition. */
+export interface Manners {
+  /** Names of `extras` and settings that only some servers know. */
+  passes: ReadonlySet<string>;
+  /** Whether marks for the cache are sent. */
+  marks: boolean;
+  /** Whether the role `developer` is known; else such a turn is one of `system`. */
+  developer: boolean;
+  /** The fields of a message that are known, beside those of every server. */
+  message_fields: ReadonlySet<string>;
+  /** Most characters of a tool's name. */
+  tool_name_max: number;
+}
 
 /** Reads one reply of an upstream. It trusts nothing: whatever the JSON is, it does not throw. */
 export interface ReplyReader {

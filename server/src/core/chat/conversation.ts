@@ -5,7 +5,9 @@ import type { Json } from '../../lib/json.ts';
  * lost between a caller's API and an upstream's.
  */
 export interface Conversation {
-  /** In the order in which they were said. The results of tools are turns of the user. */
+  /** The caller's API, whose names errors and `x-ignored-fields` use. */
+  api: ApiName;
+  /** In the order in which they were said. The results of tools are in turns of the user. */
   turns: Turn[];
   tools: Tool[];
   choice: ToolChoice;
@@ -13,10 +15,11 @@ export interface Conversation {
   parallel: boolean | null;
   format: ReplyFormat | null;
   settings: Settings;
-  /** The call uses `functions` and `function_call`, so its reply does, too. */
-  legacy: boolean;
-  /** What only one API says, by its own names: the checked fields of the caller's body. */
-  extras: Extras;
+  /**
+   * Checked fields of the body that have one name in all APIs that know them. What an upstream does
+   * not know is left out and named.
+   */
+  extras: Json;
 }
 
 export interface Turn {
@@ -25,31 +28,41 @@ export interface Turn {
   blocks: Block[];
   /** The caller's path of the turn, such as `messages[1]` or `input[3]`. */
   at: string;
-  extras: Extras;
+  /** The content was written as a list of parts, and is sent as one where the API has both forms. */
+  listed?: true;
+  /** Completions: the id of an earlier reply's audio. */
+  audio_id?: string;
 }
 
-export type Block = TextBlock | MediaBlock | ThoughtBlock | CallBlock | ResultBlock;
+export type Block = TextBlock | RefusalBlock | MediaBlock | ThoughtBlock | CallBlock | ResultBlock;
 
 interface AnyBlock {
   /** The caller's path of the block, such as `messages[1].content[0]`. */
   at: string;
   /** The prompt up to the end of this block is to be cached. */
   mark?: true;
-  extras?: Extras;
+}
+
+export interface RefusalBlock extends AnyBlock {
+  type: 'refusal';
+  text: string;
+  phase?: string;
 }
 
 export interface TextBlock extends AnyBlock {
-  type: 'text' | 'refusal';
+  type: 'text';
   text: string;
+  /** As in `TextPiece`. */
+  phase?: string;
 }
 
 export interface MediaBlock extends AnyBlock {
   type: 'image' | 'audio' | 'file';
   media: Media;
-  /** How closely an image is looked at. */
-  detail?: 'auto' | 'low' | 'high';
-  /** The title and context of a document. */
-  title?: string;
+  /** How closely an image is looked at: `auto`, `low` or `high`. */
+  detail?: string;
+  /** The name of a sound's format, such as `mp3`. */
+  format?: string;
 }
 
 /** A thought of an earlier reply, as `ThoughtPiece` has it. */
@@ -80,15 +93,16 @@ export interface ResultBlock extends AnyBlock {
 }
 
 /**
- * `base64`: the bytes, or what stands for them until the body is sent. `url`: an http(s) address.
- * `file_id`: a stored file.
+ * `base64` or `text`: the bytes as base64 or as text, or what stands for them until the body is
+ * sent. `url`: an http(s) address. `file_id`: a stored file.
  */
 export interface Media {
   /** The media type as told by the bytes, else by the caller; null: unknown. */
   type: string | null;
-  from: 'base64' | 'url' | 'file_id';
+  from: 'base64' | 'text' | 'url' | 'file_id';
   value: string;
-  file_name: string | null;
+  /** Null: none was given. */
+  name: string | null;
   /** The caller's path of the value, such as `messages[0].content[1].image_url.url`. */
   at: string;
 }
@@ -102,8 +116,6 @@ export interface Tool {
   /** The input is a text, perhaps of this grammar. */
   custom: { grammar: { syntax: string; definition: string } | null } | null;
   mark?: true;
-  extras?: Extras;
-  at: string;
 }
 
 /** `only`: the names among which the model may choose; null: all. */
@@ -130,15 +142,14 @@ export interface Settings {
   top_p: number | null;
   top_k: number | null;
   stop: readonly string[];
-  /** As in the other APIs; `none` turns thinking off. */
+  /** `none` turns thinking off. */
   effort: string | null;
-  /** Tokens for thinking, where a caller says them instead of an effort. */
-  thinking_tokens: number | null;
+  /** How thinking is turned on or off, where a caller says more than an effort. */
+  thinking: { type: string; budget_tokens: number | null } | null;
   verbosity: string | null;
-  /** How many alternatives of each token are told; null: no log probabilities. */
-  logprobs: number | null;
+  logprobs: boolean | null;
+  top_logprobs: number | null;
   user: string | null;
 }
 
 export type ApiName = 'completions' | 'messages' | 'responses';
-export type Extras = Partial<Record<ApiName, Json>>;

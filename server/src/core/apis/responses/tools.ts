@@ -1,13 +1,15 @@
-import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import { rebuilt, type KnownFields } from '../../chat/known-fields.ts';
+import type { Tool, ToolChoice } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
+import { hasKey } from '../../../lib/records.ts';
+import { shortName } from '../tool-names.ts';
 
 /**
- * Translates tools of OpenAI's Responses into tools of a chat completion. A tool in a namespace,
- * such as a tool of an MCP server in Codex, gets the namespace in its name.
+ * Reads the tools of a call of OpenAI's Responses. A tool in a namespace, such as a tool of an MCP
+ * server in Codex, gets the namespace in its name.
  */
 
 const functionShape: KnownFields = {
@@ -27,7 +29,7 @@ const customShape: KnownFields = {
 const nameMax = 64;
 
 /** @throws ApiError `bad_request` */
-export function readTools(tools: unknown): Json[] {
+export function readTools(tools: unknown): Tool[] {
   const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
     const at = `tools[${i}]`;
     const { type, name, tools: inner } = objectOf(tool);
@@ -40,8 +42,7 @@ export function readTools(tools: unknown): Json[] {
 }
 
 interface ReadTool {
-  /** For the chat body. */
-  tool: Json;
+  tool: Tool;
   name: string;
   at: string;
   namespace: string | null;
@@ -67,48 +68,55 @@ function readTool(tool: unknown, at: string, namespace: string | null): ReadTool
   const { type } = tool;
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
   const shape = type === 'function' ? functionShape : customShape;
-  const { format, ...own } = objectOf(rebuilt(tool, shape, at, badField));
+  const own = objectOf(rebuilt(tool, shape, at, badField));
   if (!isFilled(own.name)) throw badField(`${at}.name`, 'the name of the tool');
   const name = flatName(namespace, own.name);
-  const shown = { ...own, name, ...(isObject(format) && { format: nested(format) }) };
-  return { tool: { type, [type]: shown }, name, at, namespace };
-}
-
-function nested({ type, ...grammar }: Json): Json {
-  return type === 'grammar' ? { type, grammar } : { type };
+  const { syntax = '', definition } = objectOf(own.format);
+  const grammar = isFilled(definition) ? { syntax: String(syntax), definition } : null;
+  const read: Tool = {
+    name,
+    description: isFilled(own.description) ? own.description : null,
+    parameters: isObject(own.parameters) ? own.parameters : null,
+    strict: typeof own.strict === 'boolean' ? own.strict : null,
+    custom: type === 'custom' ? { grammar } : null,
+  };
+  return { tool: read, name, at, namespace };
 }
 
 /** @throws ApiError `bad_request` */
-export function readToolChoice(choice: unknown): unknown {
-  if (!isGiven(choice)) return undefined;
-  const modes = oneOf('none', 'auto', 'required');
-  if (typeof choice === 'string') {
-    if (!modes.test(choice)) throw badField('tool_choice', modes.is);
-    return choice;
-  }
+export function readToolChoice(choice: unknown): ToolChoice {
+  const none = { mode: null, tool: null, only: null };
+  if (!isGiven(choice)) return none;
+  if (typeof choice === 'string') return { ...none, mode: readMode(choice, 'tool_choice') };
   if (!isObject(choice)) throw badField('tool_choice', 'a string or an object');
-  if (choice.type !== 'allowed_tools') return readChosen(choice, 'tool_choice');
-  const mode = oneOf('auto', 'required');
-  if (!mode.test(choice.mode)) throw badField('tool_choice.mode', mode.is);
-  const tools = inList(choice.tools, 'tool_choice.tools').map((tool, i) =>
+  if (choice.type !== 'allowed_tools')
+    return { ...none, mode: 'tool', tool: readChosen(choice, 'tool_choice') };
+  if (choice.mode === 'none') throw badField('tool_choice.mode', oneOf('auto', 'required').is);
+  const mode = readMode(choice.mode, 'tool_choice.mode');
+  const only = inList(choice.tools, 'tool_choice.tools').map((tool, i) =>
     readChosen(objectOf(tool), `tool_choice.tools[${i}]`),
   );
-  return { type: choice.type, allowed_tools: { mode: choice.mode, tools } };
+  return { ...none, mode, only };
 }
 
-function readChosen({ type, name, namespace }: Json, at: string): Json {
+const modes = { none: 'none', auto: 'auto', required: 'any' } as const;
+
+function readMode(mode: unknown, at: string): ToolChoice['mode'] {
+  if (!hasKey(modes, mode)) throw badField(at, oneOf(...Object.keys(modes)).is);
+  return modes[mode];
+}
+
+function readChosen({ type, name, namespace }: Json, at: string): string {
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
   if (!isFilled(name)) throw badField(`${at}.name`, 'the name of a tool');
-  return { type, [type]: { name: flatName(namespace, name) } };
+  return flatName(namespace, name);
 }
 
-/** The name that a tool has in the chat body. */
+/** The name that a tool has in the conversation. */
 export function flatName(namespace: unknown, name: string): string {
   if (!isFilled(namespace)) return name;
   const whole = `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`;
-  if (whole.length <= nameMax) return whole;
-  const short = hash('sha256', whole, 'hex').slice(0, 8);
-  return `${whole.slice(0, nameMax - 9)}_${short}`;
+  return shortName(whole, nameMax);
 }
 
 interface NamedTool {
@@ -116,7 +124,7 @@ interface NamedTool {
   namespace?: string;
 }
 
-/** The name and the namespace of each tool in a namespace, by its name in the chat body. */
+/** The name and the namespace of each tool in a namespace, by its name in the conversation. */
 export function ownNames(tools: unknown): Map<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   for (const { type, name: namespace, tools: inner } of itemsOf(tools).map(objectOf)) {

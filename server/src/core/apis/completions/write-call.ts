@@ -1,0 +1,301 @@
+import { hash } from 'node:crypto';
+import type { Json } from '../../../lib/json.ts';
+import type {
+  Block,
+  CallBlock,
+  Conversation,
+  Media,
+  MediaBlock,
+  RefusalBlock,
+  ResultBlock,
+  TextBlock,
+  ThoughtBlock,
+  Tool,
+  ToolChoice,
+  Turn,
+} from '../../chat/conversation.ts';
+import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
+import type { Calling, Manners, WrittenCall } from '../api.ts';
+import { effortOf } from '../effort.ts';
+import { callersName } from '../names.ts';
+import { detailOf } from '../thoughts.ts';
+import { toolNames, type ToolNames } from '../tool-names.ts';
+
+/** How servers of OpenAI's chat completions differ. */
+export interface CompletionsManners extends Manners {
+  /** The server's name for the limit of completion tokens. */
+  token_limit: 'max_tokens' | 'max_completion_tokens';
+  /** Ask for the usage of each stream; some servers report it only if asked. */
+  include_usage: boolean;
+}
+
+interface Writing {
+  conversation: Conversation;
+  manners: CompletionsManners;
+  names: ToolNames;
+  ignored: Set<string>;
+}
+
+/** Writes a call in OpenAI's chat completions. */
+export function writeCompletionsCall(
+  conversation: Conversation,
+  { model, max_tokens, stream }: Calling,
+  manners: CompletionsManners,
+): WrittenCall {
+  const names = toolNames(conversation.tools, manners.tool_name_max);
+  const writing = { conversation, manners, names, ignored: new Set<string>() };
+  const body = withoutAbsent({
+    ...extrasOf(writing),
+    ...settingsOf(writing),
+    ...toolsOf(writing),
+    response_format: formatOf(conversation),
+    model,
+    messages: messagesOf(writing),
+    [manners.token_limit]: max_tokens,
+    ...(stream && { stream: true }),
+    ...(stream && manners.include_usage && { stream_options: { include_usage: true } }),
+  });
+  return { body, ignored: [...writing.ignored], names: names.shortened };
+}
+
+function ignore({ conversation, ignored }: Writing, what: string): void {
+  ignored.add(callersName(conversation.api, what));
+}
+
+function extrasOf(writing: Writing): Json {
+  const { conversation, manners } = writing;
+  const sent: Json = {};
+  for (const [name, value] of Object.entries(conversation.extras)) {
+    if (Object.hasOwn(optionalFields, name) && !manners.passes.has(name)) ignore(writing, name);
+    else sent[name] = value;
+  }
+  return sent;
+}
+
+function settingsOf(writing: Writing): Json {
+  const { conversation, manners } = writing;
+  const { settings, api } = conversation;
+  const { temperature, top_p, stop, verbosity, logprobs, top_logprobs, user } = settings;
+  const optional = (name: 'top_k' | 'thinking', value: unknown) => {
+    if (value === null) return {};
+    if (manners.passes.has(name)) return { [name]: value };
+    ignore(writing, name);
+    return {};
+  };
+  // In Messages, thinking stands for an effort.
+  const thinking = api === 'completions' ? settings.thinking : null;
+  return {
+    temperature,
+    top_p,
+    ...optional('top_k', settings.top_k),
+    ...optional('thinking', thinking && withoutAbsent({ ...thinking })),
+    stop: stop.length > 0 ? stop : null,
+    reasoning_effort: effortOf(conversation),
+    verbosity,
+    logprobs,
+    top_logprobs,
+    user: userOf(user, conversation),
+  };
+}
+
+/** OpenAI accepts 64 characters; Claude Code sends more. */
+function userOf(user: string | null, { api }: Conversation): string | null {
+  return user !== null && user.length > 64 && api === 'messages' ? hash('sha256', user, 'hex') : user;
+}
+
+function formatOf({ format }: Conversation): Json | null {
+  if (format === null) return null;
+  if (format.type === 'json') return { type: 'json_object' };
+  const { type: _, ...json_schema } = format;
+  return { type: 'json_schema', json_schema: withoutAbsent(json_schema) };
+}
+
+function toolsOf(writing: Writing): Json {
+  const { tools, choice, parallel } = writing.conversation;
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map((tool) => toolOf(tool, writing)),
+    tool_choice: choiceOf(choice, writing),
+    parallel_tool_calls: parallel,
+  };
+}
+
+function toolOf(tool: Tool, writing: Writing): Json {
+  const { description, parameters, strict, custom } = tool;
+  const named = { name: writing.names.sent(tool.name), description };
+  const mark = markOf(tool, writing);
+  if (custom === null)
+    return {
+      type: 'function',
+      function: withoutAbsent({ ...named, parameters, strict }),
+      ...mark,
+    };
+  const format = custom.grammar && { type: 'grammar', grammar: custom.grammar };
+  return { type: 'custom', custom: withoutAbsent({ ...named, format }), ...mark };
+}
+
+const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
+
+function choiceOf({ mode, tool, only }: ToolChoice, { conversation, names }: Writing): unknown {
+  const custom = new Set(conversation.tools.flatMap(({ custom, name }) => (custom ? [name] : [])));
+  const chosen = (own: string) => {
+    const type = custom.has(own) ? 'custom' : 'function';
+    return { type, [type]: { name: names.sent(own) } };
+  };
+  if (tool !== null) return chosen(tool);
+  const word = mode && modes[mode];
+  if (only === null) return word;
+  const allowed_tools = { mode: word ?? 'auto', tools: only.map(chosen) };
+  return { type: 'allowed_tools', allowed_tools };
+}
+
+/**
+ * Results become messages of the role `tool`. They take only text, so the media of results follow
+ * in a message of the user, each behind the id of its call.
+ */
+function messagesOf(writing: Writing): Json[] {
+  const messages: Json[] = [];
+  let media: Json[] = [];
+  const flush = () => {
+    if (media.length > 0) messages.push({ role: 'user', content: media });
+    media = [];
+  };
+  for (const turn of writing.conversation.turns) {
+    const results = turn.blocks.filter((block) => block.type === 'result');
+    if (results.length === 0) flush();
+    for (const result of results) {
+      messages.push(resultOf(result, turn, writing));
+      for (const part of mediaOf(result, writing)) media.push(part);
+    }
+    const rest = turn.blocks.filter((block) => block.type !== 'result');
+    if (results.length > 0 && rest.length === 0) continue;
+    if (media.length === 0) messages.push(messageOf(turn, rest, writing));
+    else {
+      for (const block of rest) if (isShown(block)) media.push(partOf(block, writing));
+      flush();
+    }
+  }
+  flush();
+  return messages;
+}
+
+type Shown = TextBlock | RefusalBlock | MediaBlock;
+const isShown = (block: Block): block is Shown =>
+  !['thought', 'call', 'result'].includes(block.type);
+
+function resultOf(result: ResultBlock, { listed }: Turn, writing: Writing): Json {
+  const texts = result.blocks.filter((block) => block.type === 'text');
+  const said = (result.failed ? 'Error: ' : '') + texts.map(({ text }) => text).join('\n');
+  const mark = markOf(result, writing);
+  const isList = cacheMark in mark || (listed === true && texts.length > 1 && !result.failed);
+  const parts = cacheMark in mark ? [said] : texts.map(({ text }) => text);
+  return {
+    role: 'tool',
+    tool_call_id: result.call,
+    content: isList ? parts.map((text) => ({ type: 'text', text, ...mark })) : said,
+  };
+}
+
+function mediaOf({ blocks, call }: ResultBlock, writing: Writing): Json[] {
+  const media = blocks.filter((block) => block.type !== 'text');
+  if (media.length === 0) return [];
+  const label = { type: 'text', text: `Of the result of the tool call ${call}:` };
+  return [label, ...media.map((block) => partOf(block, writing))];
+}
+
+function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
+  const { manners } = writing;
+  const { by, name, audio_id } = turn;
+  const role = by === 'developer' && !manners.developer ? 'system' : by;
+  const calls = blocks.filter((block) => block.type === 'call');
+  const thoughts = blocks.filter((block) => block.type === 'thought');
+  const refusals = turn.listed ? [] : blocks.filter((block) => block.type === 'refusal');
+  const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
+  const optional = (field: string, what: string, value: unknown) => {
+    if (value === null || value === undefined) return {};
+    if (manners.message_fields.has(field)) return { [field]: value };
+    ignore(writing, what);
+    return {};
+  };
+  const refusal = refusals.map(({ text }) => text).join('');
+  return {
+    role,
+    content: contentOf(shown, turn, calls.length > 0 || refusal !== '', writing),
+    ...optional('name', 'name', name),
+    ...optional('refusal', 'refusal', refusal || null),
+    ...optional('audio', 'audio', audio_id && { id: audio_id }),
+    ...thoughtsOf(thoughts, writing),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => callOf(call, writing)) }),
+  };
+}
+
+/** A text where there are only texts, because many servers take nothing else. */
+function contentOf(
+  blocks: Shown[],
+  { by, listed }: Turn,
+  saysOtherwise: boolean,
+  writing: Writing,
+): unknown {
+  if (blocks.length === 0) return saysOtherwise ? null : '';
+  const parts = blocks.map((block) => partOf(block, writing));
+  const isMarked = parts.some((part) => cacheMark in part);
+  const wasMarked = blocks.some(({ mark }) => mark);
+  const isPlain = blocks.every(({ type }) => type === 'text');
+  if (!isPlain || isMarked) return parts;
+  const isList = by === 'user' ? blocks.length > 1 || listed : listed && !wasMarked;
+  return isList ? parts : parts.map(({ text }) => text).join('\n\n');
+}
+
+function partOf(block: Shown, writing: Writing): Json {
+  const mark = markOf(block, writing);
+  if (block.type === 'text' || block.type === 'refusal')
+    return { type: block.type, [block.type]: block.text, ...mark };
+  const { media, detail, format } = block;
+  if (block.type === 'image')
+    return { type: 'image_url', image_url: { url: addressOf(media), ...(detail && { detail }) }, ...mark };
+  if (block.type === 'audio')
+    return { type: 'input_audio', input_audio: { data: media.value, format }, ...mark };
+  const filename = media.name && { filename: media.name };
+  return { type: 'file', file: { file_data: addressOf(media), ...filename }, ...mark };
+}
+
+function addressOf({ from, type, value }: Media): string {
+  return from === 'base64' && type !== null ? `data:${type};base64,${value}` : value;
+}
+
+function markOf({ mark }: { mark?: true }, writing: Writing): Json {
+  if (!mark) return {};
+  if (writing.manners.marks) return { [cacheMark]: { type: 'ephemeral' } };
+  ignore(writing, cacheMark);
+  return {};
+}
+
+/** Servers get the reasoning in the fields that they know; it counts there once. */
+function thoughtsOf(thoughts: ThoughtBlock[], writing: Writing): Json {
+  if (thoughts.length === 0) return {};
+  const { message_fields: fields } = writing.manners;
+  const isDetailed = ({ signature, id, format }: ThoughtBlock) => (signature ?? id ?? format) !== null;
+  const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
+  const plain = thoughts.filter((each) => !details.includes(each) && each.form !== 'hidden');
+  const text = plain.map((each) => each.text).join('');
+  const name = ['reasoning_content', 'reasoning'].find((each) => fields.has(each));
+  if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)
+    ignore(writing, 'thought');
+  return {
+    ...(name !== undefined && text !== '' && { [name]: text }),
+    ...(details.length > 0 && { reasoning_details: details.map(detailOf) }),
+  };
+}
+
+function callOf({ id, name: own, input, custom }: CallBlock, { names }: Writing): Json {
+  const name = names.sent(own);
+  return custom
+    ? { id, type: 'custom', custom: { name, input } }
+    : { id, type: 'function', function: { name, arguments: input } };
+}
+
+function withoutAbsent(fields: Json): Json {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
+  );
+}

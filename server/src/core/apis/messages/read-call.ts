@@ -1,0 +1,178 @@
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { badField, badRequest } from '../../bad-request.ts';
+import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
+import { readFlag, readModel, readTokenLimit } from '../fields.ts';
+import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
+import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
+import { ApiError } from '../../errors.ts';
+import type { ReadCall } from '../api.ts';
+import { readTurns } from './read-turns.ts';
+
+/** Reads a call of Anthropic's Messages. */
+
+const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
+const thinkingType = oneOf('enabled', 'disabled', 'adaptive', 'between_tools');
+const format: Shape = { fields: { type: text, schema: object } };
+
+/** The fields that are checked here. Null counts as omitted. */
+const shapes: Readonly<Record<string, Shape>> = {
+  tools: {
+    list: {
+      fields: {
+        type: text,
+        name: text,
+        description: text,
+        input_schema: object,
+        strict: boolean,
+        [cacheMark]: cacheMarkShape,
+      },
+    },
+  },
+  tool_choice: {
+    fields: {
+      type: oneOf('auto', 'any', 'tool', 'none'),
+      name: text,
+      disable_parallel_tool_use: boolean,
+    },
+  },
+  temperature: number,
+  top_p: number,
+  top_k: integer,
+  stop_sequences: { list: text },
+  metadata: { fields: { user_id: text } },
+  thinking: {
+    fields: {
+      type: thinkingType,
+      budget_tokens: integer,
+    },
+  },
+  output_config: { fields: { effort: oneOf(...efforts), format } },
+  output_format: format,
+};
+
+const read: ReadonlySet<string> = new Set([
+  ...Object.keys(shapes),
+  'model',
+  'max_tokens',
+  'stream',
+  'system',
+  'messages',
+]);
+
+/** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
+export function readMessagesCall(body: Json): ReadCall {
+  if (!isGiven(body.max_tokens)) throw badField('max_tokens', 'an integer of at least 1');
+  return { ...readPrompt(body), max_tokens: readTokenLimit(body.max_tokens, 'max_tokens') };
+}
+
+/** As `readMessagesCall`, without `max_tokens`: for counting the tokens of the prompt. */
+export function readPrompt(body: Json): ReadCall {
+  refuseHosted(body);
+  const model = readModel(body.model);
+  const call: Json = {};
+  for (const [field, shape] of Object.entries(shapes))
+    if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
+  const choice = objectOf(call.tool_choice);
+  const conversation: Conversation = {
+    api: 'messages',
+    turns: readTurns(body),
+    tools: itemsOf(call.tools).map(objectOf).map(toolOf),
+    choice: choiceOf(choice),
+    parallel: choice.disable_parallel_tool_use === true ? false : null,
+    format: formatOf(call),
+    settings: settingsOf(call),
+    extras: {},
+  };
+  const stream = readFlag(body.stream, 'stream');
+  const ignored = unknownFields(body, read, shapes);
+  return { model, stream, max_tokens: null, conversation, metadata: null, ignored };
+}
+
+function settingsOf(call: Json): Conversation['settings'] {
+  const of = <T>(value: unknown): T | null => (value as T | undefined) ?? null;
+  const { type, budget_tokens: budget } = objectOf(call.thinking);
+  if (isObject(call.thinking) && type === undefined) throw badField('thinking.type', thinkingType.is);
+  if (type === 'enabled' && budget === undefined)
+    throw badField('thinking.budget_tokens', 'an integer');
+  return {
+    temperature: of(call.temperature),
+    top_p: of(call.top_p),
+    top_k: of(call.top_k),
+    stop: itemsOf(call.stop_sequences).map(String),
+    effort: of(objectOf(call.output_config).effort),
+    thinking: isFilled(type) ? { type, budget_tokens: of(budget) } : null,
+    verbosity: null,
+    logprobs: null,
+    top_logprobs: null,
+    user: of(objectOf(call.metadata).user_id),
+  };
+}
+
+function refuseHosted({ mcp_servers, container, thread }: Json): void {
+  if (isGiven(thread)) throw noThread();
+  const is = 'left out, because this service runs no tools for a model';
+  if (isGiven(container)) throw badField('container', is);
+  if (isGiven(mcp_servers) && !isEmpty(mcp_servers)) throw badField('mcp_servers', is);
+}
+
+/** This `error_code` makes Anthropic's client send the whole conversation instead. */
+function noThread(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'thread must be left out, because this service keeps no conversations.',
+    param: 'thread',
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function toolOf(tool: Json, i: number): Tool {
+  const { type = 'custom', name, description, input_schema: parameters, strict } = tool;
+  const at = `tools[${i}]`;
+  if (type !== 'custom')
+    throw badRequest(
+      `${at}.type`,
+      `${at}.type is ${String(type).slice(0, 60)}, a tool that Anthropic defines. Only tools that you define yourself work here, with name, description and input_schema.`,
+    );
+  if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the tool');
+  if (!isObject(parameters)) throw badField(`${at}.input_schema`, 'a JSON schema');
+  return {
+    name,
+    description: isFilled(description) ? description : null,
+    parameters,
+    strict: typeof strict === 'boolean' ? strict : null,
+    custom: null,
+    ...(isGiven(tool[cacheMark]) && { mark: true }),
+  };
+}
+
+function choiceOf({ type, name }: Json): ToolChoice {
+  if (type === 'tool' && !isFilled(name)) throw badField('tool_choice.name', 'the name of a tool');
+  const mode = (type as ToolChoice['mode'] | undefined) ?? null;
+  return { mode, tool: type === 'tool' ? String(name) : null, only: null };
+}
+
+function formatOf({ output_config, output_format: older }: Json): ReplyFormat | null {
+  const newer = objectOf(output_config).format;
+  const at = newer === undefined ? 'output_format' : 'output_config.format';
+  const given = newer ?? older;
+  if (!isObject(given)) return null;
+  const { type, schema } = given;
+  if (type !== 'json_schema') throw badField(`${at}.type`, 'json_schema');
+  if (!isObject(schema)) throw badField(`${at}.schema`, 'a JSON schema');
+  return { type: 'schema', name: 'reply', description: null, schema, strict: isClosed(schema) };
+}
+
+/** OpenAI follows a schema strictly only if its objects have neither optional nor other fields. */
+function isClosed(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isClosed);
+  if (!isObject(schema)) return true;
+  const { type, properties, required, additionalProperties } = schema;
+  const isOpen = (type === 'object' || isObject(properties)) && additionalProperties !== false;
+  const names = new Set(itemsOf(required));
+  const isOptional = Object.keys(objectOf(properties)).some((name) => !names.has(name));
+  return !isOpen && !isOptional && Object.values(schema).every(isClosed);
+}

@@ -1,0 +1,186 @@
+import { isObject, type Json } from '../../../lib/json.ts';
+import { boolean, isFilled, isGiven, object, text } from '../../check.ts';
+import { badMessages } from '../../chat/chat-messages.ts';
+import type { Block, Media, MediaBlock, TextBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
+import { rebuilt, type Shape } from '../../chat/known-fields.ts';
+import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
+import { mediaOf, statedMedia } from '../media.ts';
+import { unpacked } from './signature.ts';
+
+/** Reads the system prompt and the messages of a Messages call. */
+
+const source: Shape = {
+  fields: { type: text, media_type: text, data: text, url: text, file_id: text },
+};
+const mark = { [cacheMark]: cacheMarkShape };
+
+/** The blocks that can be translated, with the fields that are read. */
+const blockShapes = {
+  text: { fields: { text, ...mark } },
+  image: { fields: { source, ...mark } },
+  document: { fields: { source, title: text, context: text, ...mark } },
+  thinking: { fields: { thinking: text, signature: text } },
+  redacted_thinking: { fields: { data: text } },
+  tool_use: { fields: { id: text, name: text, input: object, ...mark } },
+  tool_result: { fields: { tool_use_id: text, is_error: boolean, ...mark } },
+} satisfies Record<string, Shape>;
+
+type BlockType = keyof typeof blockShapes;
+
+const needed: Partial<Record<BlockType, readonly string[]>> = {
+  text: ['text'],
+  image: ['source'],
+  document: ['source'],
+  redacted_thinking: ['data'],
+  tool_use: ['id', 'name'],
+  tool_result: ['tool_use_id'],
+};
+
+const shown: BlockType[] = ['text', 'image', 'document'];
+const ofRole = {
+  user: [...shown, 'tool_result'],
+  assistant: ['text', 'thinking', 'redacted_thinking', 'tool_use'],
+  system: ['text'],
+} satisfies Record<string, BlockType[]>;
+type Role = keyof typeof ofRole;
+
+/** @throws ApiError `bad_messages`, which names the caller's field. */
+export function readTurns({ system, messages }: Json): Turn[] {
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw badMessages('messages', 'must be a list with at least one message');
+  return [
+    ...(isGiven(system) ? turnOf('system', system, 'system', 'system') : []),
+    ...messages.flatMap((message: unknown, i) => readMessage(message, `messages[${i}]`)),
+  ];
+}
+
+function readMessage(message: unknown, at: string): Turn[] {
+  if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
+  const { role, content } = message;
+  if (typeof role !== 'string' || !Object.hasOwn(ofRole, role))
+    throw badMessages(`${at}.role`, 'must be user, assistant or system');
+  return turnOf(role as Role, content, `${at}.content`, at);
+}
+
+function turnOf(by: Role, content: unknown, path: string, at: string): Turn[] {
+  const blocks = readBlocks(content, path, ofRole[by]).filter(says);
+  if (by === 'user' && blocks.length === 0)
+    throw badMessages(path, 'must hold at least one block');
+  if (by === 'system' && blocks.length === 0) return [];
+  return [{ by, name: null, blocks, at }];
+}
+
+/** An empty text or thought says nothing, and services refuse it. */
+function says(block: Block): boolean {
+  if (block.type === 'text') return block.text !== '';
+  return block.type !== 'thought' || block.text !== '' || block.signature !== null;
+}
+
+function readBlocks(content: unknown, at: string, allowed: BlockType[]): Block[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of blocks');
+  return content.flatMap((block: unknown, i) => readBlock(block, `${at}[${i}]`, allowed));
+}
+
+function readBlock(block: unknown, at: string, allowed: BlockType[]): Block[] {
+  if (!isObject(block)) throw badMessages(at, 'must be an object with a type');
+  const type = allowed.find((each) => each === block.type);
+  if (type === undefined) {
+    const said = typeof block.type === 'string' ? `is ${block.type.slice(0, 60)}; it ` : '';
+    throw badMessages(`${at}.type`, `${said}must be one of ${allowed.join(', ')}`);
+  }
+  const own = rebuilt(block, blockShapes[type], at, mustBe) as Json;
+  const missing = needed[type]?.find((field) => own[field] === undefined);
+  if (missing !== undefined) throw badMessages(`${at}.${missing}`, 'is missing');
+  const blocks = blocksOf(type, own, block.content, at);
+  // A block may become several. Its cache mark goes to the last one.
+  const last = blocks.at(-1);
+  if (cacheMark in own && last) last.mark = true;
+  return blocks;
+}
+
+const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
+
+/** `own`: the checked fields of the block. `content`: of a `tool_result`, as received. */
+function blocksOf(type: BlockType, own: Json, content: unknown, at: string): Block[] {
+  switch (type) {
+    case 'text':
+      return [{ type, text: String(own.text), at }];
+    case 'image':
+      return [{ type, media: sourceOf(own, at, /^image\/[\w.+-]+$/, 'an image'), at }];
+    case 'document':
+      return documentOf(own, at);
+    case 'thinking':
+      return [thoughtOf('text', String(own.thinking ?? ''), own.signature, `${at}.signature`)];
+    case 'redacted_thinking':
+      return [thoughtOf('hidden', '', own.data, `${at}.data`)];
+    case 'tool_use': {
+      const { id, name, input = {} } = own;
+      const call = { id: String(id), name: String(name), input: JSON.stringify(input) };
+      return [{ type: 'call', ...call, custom: false, at }];
+    }
+    case 'tool_result': {
+      const said = isGiven(content) ? readBlocks(content, `${at}.content`, shown) : [];
+      const blocks = said.filter(says) as (TextBlock | MediaBlock)[];
+      const failed = own.is_error === true;
+      const marked = blocks.some((block) => block.mark) && { mark: true as const };
+      return [{ type: 'result', call: String(own.tool_use_id), blocks, failed, at, ...marked }];
+    }
+  }
+}
+
+/** Only signed or hidden reasoning can be given back to its model as its own. */
+function thoughtOf(
+  form: 'text' | 'hidden',
+  said: string,
+  signature: unknown,
+  at: string,
+): ThoughtBlock {
+  const none = { signature: null, id: null, format: null };
+  if (!isFilled(signature)) return { type: 'thought', form, text: said, ...none, at };
+  const { proof, ...origin } = unpacked(signature, at);
+  return form === 'hidden'
+    ? { type: 'thought', form, text: proof, signature: null, ...origin, at }
+    : { type: 'thought', form, text: said, signature: proof, ...origin, at };
+}
+
+/** For each type of source, the field that holds its value. */
+const sourceFields: Readonly<Record<string, string>> = {
+  base64: 'data',
+  url: 'url',
+  file: 'file_id',
+};
+
+function sourceOf(own: Json, at: string, types: RegExp, what: string): Media {
+  const given = own.source as Json;
+  const type = String(given.type);
+  const field = Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined;
+  if (field === undefined) throw badMessages(`${at}.source.type`, 'must be base64, url or file');
+  const said = demand(given, field, at);
+  const path = `${at}.source.${field}`;
+  if (type !== 'base64') return mediaOf(said, path);
+  const media_type = demand(given, 'media_type', at);
+  if (!types.test(media_type))
+    throw badMessages(`${at}.source.media_type`, `must be the type of ${what}`);
+  return statedMedia(media_type, said, path);
+}
+
+function demand(given: Json, field: string, at: string): string {
+  const value = given[field];
+  if (!isFilled(value)) throw badMessages(`${at}.source.${field}`, 'is missing');
+  return value;
+}
+
+/** A document of text becomes a text that begins with its title and context. */
+function documentOf(own: Json, at: string): Block[] {
+  const { title, context } = own;
+  const given = own.source as Json;
+  if (given.type === 'text') {
+    const said = [title, context, demand(given, 'data', at)].filter(isFilled).join('\n\n');
+    return [{ type: 'text', text: said, at }];
+  }
+  const media = sourceOf(own, at, /^application\/pdf$/, 'a PDF: application/pdf');
+  const name = isFilled(title) ? title : given.type === 'file' ? null : 'document.pdf';
+  const about: Block[] = isFilled(context) ? [{ type: 'text', text: context, at }] : [];
+  return [...about, { type: 'file', media: { ...media, name }, at }];
+}

@@ -1,0 +1,165 @@
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { badField, badRequest } from '../../bad-request.ts';
+import { integer, isFilled, isGiven, number, object, oneOf, text, type Check } from '../../check.ts';
+import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
+import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { metadataCheck, readMetadata } from '../../request/metadata.ts';
+import type { ReadCall } from '../api.ts';
+import { readFlag, readModel, readTokenLimit } from '../fields.ts';
+import { readInput } from './read-input.ts';
+import { readToolChoice, readTools } from './tools.ts';
+
+/** Reads a call of OpenAI's Responses. */
+
+/**
+ * The limit of calls that set none, as agents do. It is high, because a reply that is cut off stops
+ * an agent. OpenAI uses the model's own limit, for which much more would have to be reserved.
+ */
+const maxTokensDefault = 32_768;
+
+/** Fields that only a service that stores conversations can offer. */
+const stored = ['previous_response_id', 'conversation', 'prompt'];
+
+const shortText: Check = {
+  is: 'a string of at most 512 characters',
+  test: (value) => typeof value === 'string' && value.length <= 512,
+};
+
+/** The fields that are checked here. Null counts as omitted. */
+const shapes: Readonly<Record<string, Shape>> = {
+  temperature: number,
+  top_p: number,
+  top_logprobs: integer,
+  user: text,
+  instructions: text,
+  reasoning: { fields: { effort: text, summary: text } },
+  text: {
+    fields: {
+      verbosity: text,
+      format: {
+        fields: {
+          type: oneOf('text', 'json_object', 'json_schema'),
+          name: text,
+          description: text,
+          schema: object,
+          strict: { is: 'true or false', test: (value) => typeof value === 'boolean' },
+        },
+      },
+    },
+  },
+  include: { list: text },
+  parallel_tool_calls: { is: 'true or false', test: (value) => typeof value === 'boolean' },
+  // The reply repeats these, so they are short.
+  max_tool_calls: integer,
+  metadata: metadataCheck,
+  prompt_cache_key: shortText,
+  safety_identifier: shortText,
+  truncation: oneOf('auto', 'disabled'),
+};
+
+const read: ReadonlySet<string> = new Set([
+  ...stored,
+  ...Object.keys(shapes),
+  'model',
+  'stream',
+  'input',
+  'max_output_tokens',
+  'tools',
+  'tool_choice',
+  'background',
+  'store',
+  'stream_options',
+]);
+
+/** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
+export function readResponsesCall(body: Json): ReadCall {
+  refuseStored(body);
+  const model = readModel(body.model);
+  const call: Json = {};
+  for (const [field, shape] of Object.entries(shapes))
+    if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
+  const tools = readTools(body.tools);
+  const { turns, ignored } = readInput(body);
+  const conversation: Conversation = {
+    api: 'responses',
+    turns,
+    tools,
+    choice: readToolChoice(body.tool_choice),
+    parallel: (call.parallel_tool_calls as boolean | undefined) ?? null,
+    format: formatOf(objectOf(objectOf(call.text).format)),
+    settings: settingsOf(call),
+    extras: extrasOf(call),
+  };
+  return {
+    model,
+    stream: readFlag(body.stream, 'stream'),
+    max_tokens: readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
+    conversation,
+    metadata: readMetadata(call.metadata, 'metadata'),
+    ignored: [...ignoredIn(body), ...ignored],
+  };
+}
+
+/** Names of fields without effect. A reply is never stored, and a prompt is never shortened. */
+function ignoredIn(body: Json): string[] {
+  const vain = [
+    ...(body.store === true ? ['store'] : []),
+    ...(body.truncation === 'auto' ? ['truncation'] : []),
+  ];
+  return [...vain, ...unknownFields(body, read, shapes)];
+}
+
+function extrasOf({ prompt_cache_key, safety_identifier }: Json): Json {
+  const given = Object.entries({ prompt_cache_key, safety_identifier });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+function settingsOf(call: Json): Conversation['settings'] {
+  const of = <T>(value: unknown): T | null => (value as T | undefined) ?? null;
+  return {
+    temperature: of(call.temperature),
+    top_p: of(call.top_p),
+    top_k: null,
+    stop: [],
+    effort: of(objectOf(call.reasoning).effort),
+    thinking: null,
+    verbosity: of(objectOf(call.text).verbosity),
+    logprobs: wantsLogprobs(call.include, call.top_logprobs),
+    top_logprobs: of(call.top_logprobs),
+    user: of(call.user),
+  };
+}
+
+function refuseStored(body: Json): void {
+  const field = stored.find((each) => isGiven(body[each]));
+  if (field !== undefined)
+    throw badRequest(
+      field,
+      `${field} needs a stored conversation, and this service stores none. Send the whole conversation in input.`,
+    );
+  if (isGiven(body.background) && body.background !== false)
+    throw badRequest(
+      'background',
+      'background must be false: replies are not stored. Send the whole conversation in input, and wait for the reply or stream it.',
+    );
+}
+
+function formatOf({ type, name, description, schema, strict }: Json): ReplyFormat | null {
+  if (type === 'json_object') return { type: 'json' };
+  if (type !== 'json_schema') return null;
+  if (!isFilled(name)) throw badField('text.format.name', 'the name of the schema');
+  if (!isObject(schema)) throw badField('text.format.schema', 'a JSON schema');
+  return {
+    type: 'schema',
+    name,
+    description: isFilled(description) ? description : null,
+    schema,
+    strict: typeof strict === 'boolean' ? strict : null,
+  };
+}
+
+/** Chat completions give log probabilities only if they are switched on. */
+function wantsLogprobs(include: unknown, top: unknown): true | null {
+  const isNamed = itemsOf(include).includes('message.output_text.logprobs');
+  return isNamed || (isCount(top) && top > 0) ? true : null;
+}

@@ -1,0 +1,233 @@
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { badMessages } from '../../chat/chat-messages.ts';
+import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
+import { LeftOut } from '../../chat/known-fields.ts';
+import { isFilled, isGiven, type Check } from '../../check.ts';
+import { mediaOf, mediaOrBytes } from '../media.ts';
+import { unpack } from '../packed.ts';
+import { responsesFormat, type Thought } from '../thoughts.ts';
+import { unpackedThoughts } from './reasoning.ts';
+import { flatName } from './tools.ts';
+
+/** Reads `input` of OpenAI's Responses, a text or a list of items. */
+
+/** Maximum number of thoughts: more than a long conversation has. */
+const thoughtsMax = 4_096;
+
+interface Reading {
+  turns: Turn[];
+  thoughts: number;
+  left: LeftOut;
+}
+
+type ReadItem = (item: Json, at: string, reading: Reading) => void;
+
+/** The kinds of items, each with the fields that are read or that only a stored item needs. */
+const kinds: Readonly<Record<string, { read: ReadItem; fields: readonly string[] }>> = {
+  message: { read: addMessage, fields: ['role', 'content', 'phase'] },
+  reasoning: { read: addReasoning, fields: ['summary', 'content', 'encrypted_content'] },
+  function_call: {
+    read: (item, at, reading) => addCall(item, at, reading, 'arguments'),
+    fields: ['call_id', 'name', 'namespace', 'arguments'],
+  },
+  custom_tool_call: {
+    read: (item, at, reading) => addCall(item, at, reading, 'input'),
+    fields: ['call_id', 'name', 'namespace', 'input'],
+  },
+  function_call_output: { read: addOutput, fields: ['call_id', 'output'] },
+  custom_tool_call_output: { read: addOutput, fields: ['call_id', 'output'] },
+};
+
+const ofEveryItem = ['type', 'id', 'status'];
+
+/**
+ * Consecutive items of the assistant become one turn, and so do consecutive system messages,
+ * because the templates of many models take only one. `ignored`: names of unknown fields of items.
+ *
+ * @throws ApiError `bad_messages`, which names the item or its field
+ */
+export function readInput({ input, instructions }: Json): { turns: Turn[]; ignored: string[] } {
+  const reading: Reading = { turns: [], thoughts: 0, left: new LeftOut() };
+  if (isFilled(instructions))
+    addBlocks(reading, 'system', [{ type: 'text', text: instructions, at: 'instructions' }], 'instructions');
+  if (typeof input === 'string')
+    addBlocks(reading, 'user', [{ type: 'text', text: input, at: 'input' }], 'input');
+  else {
+    if (!Array.isArray(input)) throw badMessages('input', 'must be a string or a list of items');
+    if (input.length === 0) throw badMessages('input', 'must hold at least one item');
+    input.forEach((item: unknown, i) => addItem(item, `input[${i}]`, reading));
+  }
+  return { turns: reading.turns.filter(says), ignored: [...reading.left.names] };
+}
+
+/** False for a turn with reasoning alone, whose reply was interrupted. */
+function says({ by, blocks }: Turn): boolean {
+  return by !== 'assistant' || blocks.some(({ type }) => type !== 'thought');
+}
+
+function addItem(item: unknown, at: string, reading: Reading): void {
+  if (!isObject(item)) throw badMessages(at, 'must be an object');
+  const { type = 'message' } = item;
+  const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
+  if (type === 'item_reference')
+    throw badMessages(
+      `${at}.type`,
+      'is item_reference, and this service stores no items. Send the item itself, as clients do if store is false',
+    );
+  if (kind === undefined)
+    throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
+  const { read, fields } = kind;
+  reading.left.add(at, item, (name) => fields.includes(name) || ofEveryItem.includes(name));
+  read(item, at, reading);
+}
+
+const joining: readonly Turn['by'][] = ['system', 'developer', 'assistant'];
+
+function addBlocks({ turns }: Reading, by: Turn['by'], blocks: Block[], at: string): void {
+  const last = turns.at(-1);
+  if (last?.by === by && joining.includes(by)) for (const block of blocks) last.blocks.push(block);
+  else turns.push({ by, name: null, blocks, at });
+}
+
+function addMessage(item: Json, at: string, reading: Reading): void {
+  const { role, content, phase } = item;
+  if (role === 'assistant')
+    return addBlocks(reading, role, answerOf(content, `${at}.content`, phase), at);
+  if (role !== 'user' && role !== 'system' && role !== 'developer')
+    throw badMessages(`${at}.role`, 'must be one of user, system, developer, assistant');
+  addBlocks(reading, role, saidIn(content, `${at}.content`), at);
+}
+
+/** The texts of a message that has nothing else are one text. */
+function saidIn(content: unknown, at: string): Block[] {
+  const blocks =
+    typeof content === 'string' ? [{ type: 'text' as const, text: content, at }] : partsIn(content, at);
+  const texts = blocks.filter((block) => block.type === 'text');
+  if (texts.length < blocks.length) return blocks;
+  return [{ type: 'text', text: texts.map(({ text }) => text).join('\n'), at }];
+}
+
+/** The parts of one message of the assistant. Its texts are one text. */
+function answerOf(content: unknown, at: string, phase: unknown): Block[] {
+  const more = isFilled(phase) && { phase };
+  if (typeof content === 'string')
+    return content === '' ? [] : [{ type: 'text', text: content, at, ...more }];
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
+  const said = { text: '', refusal: '' };
+  content.forEach((part: unknown, k) => {
+    const own = objectOf(part);
+    const place = `${at}[${k}]`;
+    if (own.type === 'refusal') said.refusal += text(own, 'refusal', place);
+    else if (own.type === 'output_text' || own.type === 'input_text')
+      said.text += text(own, 'text', place);
+    else throw badMessages(`${place}.type`, 'must be one of output_text, refusal');
+  });
+  return (['text', 'refusal'] as const)
+    .filter((type) => said[type] !== '')
+    .map((type): Block => ({ type, text: said[type], at, ...more }));
+}
+
+function addReasoning(item: Json, at: string, reading: Reading): void {
+  const thoughts = thoughtsOf(item, at);
+  reading.thoughts += thoughts.length;
+  if (reading.thoughts > thoughtsMax)
+    throw badMessages(at, `has reasoning of more than ${thoughtsMax} pieces in one call`);
+  const blocks = thoughts.map((thought): Block => ({ type: 'thought', ...thought, at }));
+  addBlocks(reading, 'assistant', blocks, at);
+}
+
+/** What this service packed, or the item's own texts and data. */
+function thoughtsOf(item: Json, at: string): Thought[] {
+  const { encrypted_content: data } = item;
+  const place = `${at}.encrypted_content`;
+  if (isGiven(data) && typeof data !== 'string') throw badMessages(place, 'must be a string');
+  const own = isFilled(data) ? unpack(data, place) : null;
+  if (own) return unpackedThoughts(own, place);
+  const origin = {
+    signature: null,
+    id: isFilled(item.id) ? item.id : null,
+    format: responsesFormat,
+  };
+  return [
+    ...textsIn(item.summary, `${at}.summary`).map((said) => ({ form: 'summary', text: said })),
+    ...textsIn(item.content, `${at}.content`).map((said) => ({ form: 'text', text: said })),
+    ...(isFilled(data) ? [{ form: 'hidden', text: data }] : []),
+  ].map((each) => ({ ...each, ...origin }) as Thought);
+}
+
+function textsIn(list: unknown, at: string): string[] {
+  if (isGiven(list) && !Array.isArray(list)) throw badMessages(at, 'must be a list');
+  return itemsOf(list).map((part, i) => {
+    const { text: said } = objectOf(part);
+    if (typeof said !== 'string') throw badMessages(`${at}[${i}].text`, 'must be a string');
+    return said;
+  });
+}
+
+function addCall(item: Json, at: string, reading: Reading, field: 'arguments' | 'input'): void {
+  const name = flatName(item.namespace, filled(item, 'name', at));
+  const input = text(item, field, at);
+  const id = filled(item, 'call_id', at);
+  const call: Block = { type: 'call', id, name, input, custom: field === 'input', at };
+  addBlocks(reading, 'assistant', [call], at);
+}
+
+function addOutput(item: Json, at: string, reading: Reading): void {
+  const call = filled(item, 'call_id', at);
+  const { output } = item;
+  const blocks =
+    typeof output === 'string'
+      ? [{ type: 'text' as const, text: output, at }]
+      : partsIn(output, `${at}.output`);
+  addBlocks(reading, 'user', [{ type: 'result', call, blocks, failed: false, at }], at);
+}
+
+function partsIn(content: unknown, at: string): (TextBlock | MediaBlock)[] {
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
+  if (content.length === 0) throw badMessages(at, 'must hold at least one part');
+  return content.map((part, k) => partOf(objectOf(part), `${at}[${k}]`));
+}
+
+function partOf(part: Json, at: string): TextBlock | MediaBlock {
+  const { type } = part;
+  if (type === 'input_text' || type === 'output_text')
+    return { type: 'text', text: text(part, 'text', at), at };
+  if (type === 'input_image') return imageOf(part, at);
+  if (type === 'input_file') return fileOf(part, at);
+  throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
+}
+
+const details: readonly unknown[] = ['auto', 'low', 'high'];
+
+function imageOf(image: Json, at: string): MediaBlock {
+  const { detail } = image;
+  const field = ['image_url', 'file_id'].find((each) => isFilled(image[each]));
+  if (field === undefined) throw badMessages(at, 'must have image_url or file_id');
+  if (isGiven(detail) && !details.includes(detail))
+    throw badMessages(`${at}.detail`, 'must be auto, low or high');
+  const media = mediaOf(String(image[field]), `${at}.${field}`);
+  return { type: 'image', media, at, ...(isFilled(detail) && { detail }) };
+}
+
+function fileOf(file: Json, at: string): MediaBlock {
+  const field = ['file_id', 'file_data', 'file_url'].find((each) => isFilled(file[each]));
+  if (field === undefined) throw badMessages(at, 'must have file_id, file_data or file_url');
+  const name = isFilled(file.filename) ? file.filename : null;
+  return { type: 'file', media: mediaOrBytes(String(file[field]), `${at}.${field}`, name), at };
+}
+
+const filledText: Check = { is: 'a string that is not empty', test: isFilled };
+const anyText: Check = { is: 'a string', test: (value) => typeof value === 'string' };
+
+function filled(item: Json, field: string, at: string): string {
+  return checked(item, field, at, filledText);
+}
+
+function text(item: Json, field: string, at: string): string {
+  return checked(item, field, at, anyText);
+}
+
+function checked(item: Json, field: string, at: string, { is, test }: Check): string {
+  if (!test(item[field])) throw badMessages(`${at}.${field}`, `must be ${is}`);
+  return String(item[field]);
+}

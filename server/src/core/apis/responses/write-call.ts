@@ -1,0 +1,235 @@
+import type { Json } from '../../../lib/json.ts';
+import { badMessages } from '../../chat/chat-messages.ts';
+import type {
+  Block,
+  Conversation,
+  MediaBlock,
+  Tool,
+  ToolChoice,
+  Turn,
+} from '../../chat/conversation.ts';
+import { isFilled } from '../../check.ts';
+import type { Calling, Manners, WrittenCall } from '../api.ts';
+import { effortOf } from '../effort.ts';
+import { callersName } from '../names.ts';
+import { responsesFormat, type Thought } from '../thoughts.ts';
+import { toolNames, type ToolNames } from '../tool-names.ts';
+
+interface Writing {
+  conversation: Conversation;
+  manners: Manners;
+  names: ToolNames;
+  /** Ids of custom calls. A result names only the id of its call, not its kind. */
+  custom: Set<string>;
+  ignored: Set<string>;
+}
+
+/**
+ * Writes a call of OpenAI's Responses that stores nothing.
+ *
+ * @throws ApiError `bad_messages` for audio
+ */
+export function writeResponsesCall(
+  conversation: Conversation,
+  { model, max_tokens, stream }: Calling,
+  manners: Manners,
+): WrittenCall {
+  const names = toolNames(conversation.tools, manners.tool_name_max);
+  const ignored = new Set<string>();
+  const writing: Writing = { conversation, manners, names, ignored, custom: new Set() };
+  const { temperature, top_p, top_logprobs, user, logprobs } = conversation.settings;
+  const effort = effortOf(conversation);
+  const input = conversation.turns.flatMap((turn) => itemsOf(turn, writing));
+  const isThinking = isFilled(effort) && effort !== 'none';
+  const include = [
+    // Models that do not reason refuse this value.
+    ...(isThinking || input.some(({ type }) => type === 'reasoning')
+      ? ['reasoning.encrypted_content']
+      : []),
+    ...(logprobs === true ? ['message.output_text.logprobs'] : []),
+  ];
+  const body = withoutAbsent({
+    model,
+    temperature,
+    top_p,
+    top_logprobs,
+    user,
+    ...extrasOf(writing),
+    input,
+    max_output_tokens: max_tokens,
+    store: false,
+    reasoning: effort !== null ? { effort } : null,
+    include: include.length > 0 ? include : null,
+    text: textOf(conversation),
+    ...toolsOf(writing),
+    stream: stream || null,
+  });
+  return { body, ignored: [...ignored], names: names.shortened };
+}
+
+function ignore({ conversation, ignored }: Writing, what: string): void {
+  ignored.add(callersName(conversation.api, what));
+}
+
+const known = ['prompt_cache_key', 'safety_identifier'];
+
+function extrasOf(writing: Writing): Json {
+  const { conversation, manners } = writing;
+  const { extras, settings } = conversation;
+  const isSent = (name: string) => known.includes(name) && manners.passes.has(name);
+  for (const name of Object.keys(extras)) if (!isSent(name)) ignore(writing, name);
+  if (settings.stop.length > 0) ignore(writing, 'stop');
+  if (settings.top_k !== null) ignore(writing, 'top_k');
+  if (settings.thinking !== null && conversation.api === 'completions') ignore(writing, 'thinking');
+  return Object.fromEntries(Object.entries(extras).filter(([name]) => isSent(name)));
+}
+
+function textOf({ format, settings: { verbosity } }: Conversation): Json | null {
+  const said =
+    format?.type === 'schema'
+      ? withoutAbsent({ ...format, type: 'json_schema' })
+      : format && { type: 'json_object' };
+  const text = withoutAbsent({ verbosity, format: said });
+  return Object.keys(text).length > 0 ? text : null;
+}
+
+function toolsOf(writing: Writing): Json {
+  const { tools, choice, parallel } = writing.conversation;
+  const parallel_tool_calls = parallel;
+  if (tools.length === 0) return { parallel_tool_calls };
+  return {
+    parallel_tool_calls,
+    tools: tools.map((tool) => toolOf(tool, writing)),
+    tool_choice: choiceOf(choice, writing),
+  };
+}
+
+const anyObject: Json = { type: 'object', properties: {} };
+
+function toolOf({ name: own, description, parameters, strict, custom, mark }: Tool, writing: Writing) {
+  if (mark) ignore(writing, 'cache_control');
+  const name = writing.names.sent(own);
+  if (custom !== null) {
+    const format = custom.grammar && { type: 'grammar', ...custom.grammar };
+    return withoutAbsent({ type: 'custom', name, description, format });
+  }
+  const given = { parameters: parameters ?? anyObject, strict: strict ?? false };
+  return withoutAbsent({ type: 'function', name, description, ...given });
+}
+
+const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
+
+function choiceOf({ mode, tool, only }: ToolChoice, { conversation, names }: Writing): unknown {
+  const custom = new Set(conversation.tools.flatMap((each) => (each.custom ? [each.name] : [])));
+  const chosen = (own: string) => ({
+    type: custom.has(own) ? 'custom' : 'function',
+    name: names.sent(own),
+  });
+  if (tool !== null) return chosen(tool);
+  const word = mode && modes[mode];
+  if (only === null) return word;
+  return { type: 'allowed_tools', mode: word ?? 'auto', tools: only.map(chosen) };
+}
+
+/** What the assistant says becomes items in the order in which it was said. */
+function itemsOf(turn: Turn, writing: Writing): Json[] {
+  if (turn.name !== null) ignore(writing, 'name');
+  if (turn.audio_id !== undefined) ignore(writing, 'audio');
+  const items: Json[] = [];
+  let content: Json[] = [];
+  let phase: string | undefined;
+  const flush = () => {
+    const own = { role: turn.by, content, ...(phase !== undefined && { phase }) };
+    if (content.length > 0) items.push(turn.by === 'assistant' ? { type: 'message', ...own } : own);
+    content = [];
+  };
+  for (const block of turn.blocks) {
+    if (block.mark) ignore(writing, 'cache_control');
+    const part = partOf(block, turn.by);
+    const own = 'phase' in block ? block.phase : undefined;
+    if (part === null || own !== phase) flush();
+    phase = own;
+    if (part !== null) content.push(part);
+    else items.push(...itemOf(block, writing));
+  }
+  flush();
+  return withSummaries(items);
+}
+
+/** A part of a message's content; null for a block that is an item of its own. */
+function partOf(block: Block, by: Turn['by']): Json | null {
+  if (block.type === 'text')
+    return { type: by === 'assistant' ? 'output_text' : 'input_text', text: block.text };
+  if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
+  if (block.type === 'thought' || block.type === 'call' || block.type === 'result') return null;
+  return mediaOf(block);
+}
+
+function itemOf(block: Block, writing: Writing): Json[] {
+  switch (block.type) {
+    case 'call': {
+      const { id: call_id, input, custom } = block;
+      const name = writing.names.sent(block.name);
+      if (!custom) return [{ type: 'function_call', call_id, name, arguments: input }];
+      writing.custom.add(call_id);
+      return [{ type: 'custom_tool_call', call_id, name, input }];
+    }
+    case 'result': {
+      const { call: call_id, blocks, failed } = block;
+      const type = writing.custom.has(call_id) ? 'custom_tool_call_output' : 'function_call_output';
+      const isPlain = blocks.every((each) => each.type === 'text');
+      const parts = blocks.map((each) =>
+        each.type === 'text' ? { type: 'input_text', text: each.text } : mediaOf(each),
+      );
+      const said = blocks.map((each) => (each.type === 'text' ? each.text : '')).join('\n');
+      const mark = failed ? 'Error: ' : '';
+      if (isPlain) return [{ type, call_id, output: mark + said }];
+      const label = failed ? [{ type: 'input_text', text: mark.trim() }] : [];
+      return [{ type, call_id, output: [...label, ...parts] }];
+    }
+    case 'thought':
+      return thoughtOf(block, writing);
+    default:
+      return [];
+  }
+}
+
+/** Responses can read reasoning only in its hidden form, because nothing was stored. */
+function thoughtOf({ form, text, id, format }: Thought, writing: Writing): Json[] {
+  if (format !== responsesFormat) {
+    ignore(writing, 'thought');
+    return [];
+  }
+  if (form === 'summary') return [{ type: 'summary', id, text }];
+  if (form !== 'hidden') return [];
+  return [
+    { type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text },
+  ];
+}
+
+/** Summaries become a part of the reasoning with the same id. */
+function withSummaries(items: Json[]): Json[] {
+  const summaries = items.filter(({ type }) => type === 'summary');
+  return items
+    .filter(({ type }) => type !== 'summary')
+    .map((item) => {
+      if (item.type !== 'reasoning') return item;
+      const own = summaries.filter(({ id }) => id === (item.id ?? null));
+      return { ...item, summary: own.map(({ text }) => ({ type: 'summary_text', text })) };
+    });
+}
+
+function mediaOf({ type, media, at, detail = 'auto' }: MediaBlock): Json {
+  const { from, value, name } = media;
+  const url = from === 'base64' && media.type !== null ? `data:${media.type};base64,${value}` : value;
+  if (type === 'image') return { type: 'input_image', image_url: url, detail };
+  if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
+  if (from === 'url') return { type: 'input_file', file_url: value };
+  return { type: 'input_file', file_data: url, ...(name !== null && { filename: name }) };
+}
+
+function withoutAbsent(fields: Json): Json {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
