@@ -46,25 +46,39 @@ export interface Manners {
   tool_name_max: number;
 }
 
-/** Reads one reply of an upstream. It trusts nothing: whatever the JSON is, it does not throw. */
+/**
+ * Reads one reply of an upstream, which may send anything. The events are always in their form, and
+ * they are the same for any reply in pieces or at once.
+ */
 export interface ReplyReader {
-  /** What a piece of a streamed reply adds. `name`: the name of its server-sent event. */
-  read(piece: Json, name: string | undefined): ReplyEvent[];
-  /** The events of a reply in one piece; null if it has no output. */
-  whole(reply: Json): ReplyEvent[] | null;
-  /** What is still to say at the end of the bytes, such as input that was never closed. */
-  end(): ReplyEvent[];
-  /** Whether the reply has come to its end. If not, the bytes broke off. */
-  hasEnded(): boolean;
-  /** Whether nothing more will follow, so that the rest need not be read. */
+  /**
+   * Reads a piece of a streamed reply, or a whole reply. `name`: the name of its server-sent event.
+   * Pieces that the API does not have add nothing.
+   *
+   * @throws ReplyBroken if the piece says that the reply failed; its other parts are said before
+   */
+  read(piece: Json, name?: string): void;
+  /** Nothing more will follow, so the rest need not be read. */
   isOver(): boolean;
+  /**
+   * Says what is left at the end of the bytes, with the end of the reply. `isMarked`: a `[DONE]`
+   * told the end.
+   *
+   * @throws ReplyBroken if the reply has not come to its end
+   */
+  end(isMarked: boolean): void;
 }
 
-/** What a reader has to know of the call. */
+/** Begins to read a reply. `say` gets its events, in order and at once. */
+export type OpenReader = (asked: Asked, say: Say) => ReplyReader;
+
+export type Say = (event: ReplyEvent) => void;
+
+/** Facts of the call that its reader needs. */
 export interface Asked {
   /** For the ids of tool calls that came without one. */
   request_id: string;
-  /** Names of the tools whose input is a text. */
+  /** The caller's names of the tools whose input is a text. */
   custom: ReadonlySet<string>;
   /** The caller's name of a tool whose name was shortened for the upstream. */
   ownName: (sent: string) => string;
@@ -102,7 +116,7 @@ export interface ShownError {
   details?: Record<string, unknown> | undefined;
 }
 
-/** What a writer repeats of the call. */
+/** Facts of the call that its writer repeats. */
 export interface Answering {
   /** The request's id, and the creation time in unix seconds. */
   request_id: string;

@@ -293,7 +293,7 @@ describe('usageOf', () => {
     ['an empty object', {}, null],
     ['no completion', { prompt_tokens: 9 }, null],
     ['a null completion', { prompt_tokens: 9, completion_tokens: null }, null],
-    ...[-1, -0.5, 1.5, '4', true, [4], {}, NaN, Infinity, 100_000_001, 1e300].flatMap(
+    ...[-1, -0.5, 1.5, 'four', true, [4], {}, NaN, Infinity, 100_000_001, 1e300].flatMap(
       (value): [string, unknown, unknown][] => [
         [
           `completion ${JSON.stringify(value)}`,
@@ -331,7 +331,12 @@ describe('usageOf', () => {
       60,
       40,
     ],
-    ['no counts', { prompt_tokens_details: { cached_tokens: -1, cache_write_tokens: '9' } }, 0, 0],
+    [
+      'no counts',
+      { prompt_tokens_details: { cached_tokens: -1, cache_write_tokens: 'nine' } },
+      0,
+      0,
+    ],
   ];
   for (const [name, report, cached_tokens, cache_write_tokens] of cached) {
     test(`reads the use of a cache: ${name}`, () => {

@@ -21,7 +21,7 @@ describe('reasoning', () => {
     ['above the completion, without a total', reasoned(500), 500],
     ['above the completion, in no sum', { total_tokens: 1_050, ...reasoned(500) }, 500],
     ['unknown, with a total below the sum', { total_tokens: 900 }, 50],
-    ['unknown, with a total that is none', { total_tokens: '1550' }, 50],
+    ['unknown, with a total that is none', { total_tokens: 'some' }, 50],
     [
       'unknown, and the rest of the total may be cached',
       { total_tokens: 1_550, cache_read_input_tokens: 500 },

@@ -23,14 +23,157 @@ export interface PromptUsage extends Required<CacheUse> {
 }
 
 /**
+ * Names of each count at various services, in snake case; other services write them in camel case.
+ * If a report has several, the largest counts, because some servers fill the usual field with 0.
+ */
+const names = {
+  prompt: [
+    'prompt_tokens',
+    'input_tokens',
+    'prompt_token_count',
+    'input_token_count',
+    'prompt_eval_count',
+  ],
+  completion: [
+    'completion_tokens',
+    'output_tokens',
+    'candidates_token_count',
+    'output_token_count',
+    'eval_count',
+  ],
+  total: ['total_tokens', 'total_token_count'],
+  cached: [
+    'cached_tokens',
+    'cache_read_input_tokens',
+    'cache_read_tokens',
+    'cached_input_tokens',
+    'prompt_cache_hit_tokens',
+    'cached_content_token_count',
+    'cache_read',
+  ],
+  written: [
+    'cache_write_tokens',
+    'cache_creation_input_tokens',
+    'cache_creation_tokens',
+    'cached_creation_tokens',
+    'cache_write_input_tokens',
+    'cache_creation',
+  ],
+  reasoning: ['reasoning_tokens', 'thinking_tokens', 'reasoning'],
+  /** Gemini counts its thoughts beside the completion. */
+  thoughts: ['thoughts_token_count'],
+};
+
+const promptDetails = ['prompt_tokens_details', 'input_tokens_details', 'input_token_details'];
+const completionDetails = [
+  'completion_tokens_details',
+  'output_tokens_details',
+  'output_token_details',
+];
+
+/** Fields that `usageOfReport` writes under the names of chat completions. */
+const moved = new Set(
+  [names.prompt, names.completion, names.total, names.thoughts]
+    .flat()
+    .concat(promptDetails, completionDetails),
+);
+
+/** The counts of a report. Undefined: not given. Null: given, but unusable. */
+type Report = Record<keyof typeof names, number | null | undefined> & {
+  /** The prompt may leave out the cached tokens, as in Anthropic's own usage. */
+  isOwnForm: boolean;
+  /** Cached tokens by Anthropic's names. */
+  own: CacheCounts;
+};
+
+function reportOf(usage: Json): Report {
+  const top = Object.fromEntries(
+    Object.entries(usage).map(([name, value]) => [snake(name), value]),
+  );
+  const prompt = [top, ...promptDetails.map((name) => objectOf(top[name]))];
+  const completion = [top, ...completionDetails.map((name) => objectOf(top[name]))];
+  return {
+    prompt: told([top], names.prompt),
+    completion: told([top], names.completion),
+    total: told([top], names.total),
+    cached: told(prompt, names.cached),
+    written: told(prompt, names.written),
+    reasoning: told(completion, names.reasoning),
+    thoughts: told([top], names.thoughts),
+    isOwnForm: !isTokenCount(top.prompt_tokens) && isTokenCount(top.input_tokens),
+    own: {
+      cached: told([top], ['cache_read_input_tokens']) ?? 0,
+      written: told([top], ['cache_creation_input_tokens', 'cache_write_input_tokens']) ?? 0,
+    },
+  };
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function told(places: Json[], list: readonly string[]): number | null | undefined {
+  const given = places.flatMap((place) => list.map((name) => place[name] ?? undefined));
+  const counts = given.map(numberIn).filter(isTokenCount);
+  if (counts.length > 0) return Math.max(...counts);
+  return given.every((value) => value === undefined) ? undefined : null;
+}
+
+function numberIn(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+}
+
+/** Whether an object looks like the report of a usage. */
+export function isReport(value: unknown): value is Json {
+  if (!isObject(value)) return false;
+  return Object.keys(value).some((name) => reported.has(snake(name)));
+}
+
+const reported = new Set(['cost', ...names.prompt, ...names.completion, ...names.thoughts]);
+
+/**
+ * A report with the names of chat completions, in which the prompt includes all cached tokens and
+ * the completion all reasoning. `readUsage` and `promptUsageOf` give the same for it. Other details
+ * stay. Null if it has neither a usable count nor a cost.
+ */
+export function usageOfReport(report: Json): Json | null {
+  const usage = readUsage(report);
+  const prompt = usage ?? promptUsageOf(report);
+  const others = Object.entries(report).filter(([name]) => !moved.has(snake(name)));
+  if (prompt === null) return 'cost' in report ? Object.fromEntries(others) : null;
+  const { cached, written, reasoning } = reportOf(report);
+  const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;
+  const ofPrompt = {
+    ...detailsIn(report, promptDetails),
+    ...(isTokenCount(cached) && { cached_tokens }),
+    ...(isTokenCount(written) && { cache_write_tokens }),
+  };
+  const reasoned = isTokenCount(reasoning) && { reasoning_tokens: reasoning };
+  const ofCompletion = { ...detailsIn(report, completionDetails), ...reasoned };
+  return {
+    ...Object.fromEntries(others),
+    ...(prompt_tokens !== null && { prompt_tokens }),
+    ...(usage && { completion_tokens: usage.completion_tokens }),
+    ...(usage &&
+      prompt_tokens !== null && { total_tokens: prompt_tokens + usage.completion_tokens }),
+    ...(Object.keys(ofPrompt).length > 0 && { prompt_tokens_details: ofPrompt }),
+    ...(Object.keys(ofCompletion).length > 0 && { completion_tokens_details: ofCompletion }),
+  };
+}
+
+function detailsIn(report: Json, list: readonly string[]): Json {
+  return Object.assign({}, ...list.map((name) => objectOf(report[name]))) as Json;
+}
+
+/**
  * The usage in a report; zero is a valid count. Null if the prompt or the completion has an
  * unusable count. A missing `prompt_tokens` is allowed.
  */
 export function readUsage(usage: Json): Usage | null {
-  const prompt = promptOf(usage);
-  const { completion_tokens: completion } = usage;
-  if (prompt === null || !isTokenCount(completion)) return null;
-  return { ...prompt, completion_tokens: withReasoning(completion, usage) };
+  const report = reportOf(usage);
+  const prompt = promptOf(report);
+  const completion_tokens = completionOf(report);
+  return prompt === null || completion_tokens === null ? null : { ...prompt, completion_tokens };
 }
 
 /**
@@ -38,17 +181,20 @@ export function readUsage(usage: Json): Usage | null {
  * null, because some servers report zero until they have counted.
  */
 export function promptUsageOf(usage: Json): PromptUsage | null {
-  const { completion_tokens: completion = null } = usage;
-  if (completion !== null && !isTokenCount(completion)) return null;
-  const prompt = promptOf(usage);
+  const report = reportOf(usage);
+  if (report.completion === null) return null;
+  const prompt = promptOf(report);
   return prompt?.prompt_tokens ? { ...prompt, prompt_tokens: prompt.prompt_tokens } : null;
 }
 
-function promptOf(usage: Json): Omit<Usage, 'completion_tokens'> | null {
-  const { prompt_tokens: told = null } = usage;
-  if (told !== null && !isTokenCount(told)) return null;
-  const beside = told === null ? null : cacheBeside(told, usage);
-  const { cached, written } = beside ?? cacheCounts(usage);
+function promptOf(report: Report): Omit<Usage, 'completion_tokens'> | null {
+  if (report.prompt === null) return null;
+  const told = report.prompt ?? null;
+  const beside = told === null ? null : cacheBeside(told, report);
+  const { cached, written } = beside ?? {
+    cached: report.cached ?? 0,
+    written: report.written ?? 0,
+  };
   const prompt_tokens = beside === null ? told : told! + cached + written;
   if (prompt_tokens !== null && !isTokenCount(prompt_tokens)) return null;
   const cached_tokens = Math.min(prompt_tokens ?? Infinity, cached);
@@ -58,16 +204,17 @@ function promptOf(usage: Json): Omit<Usage, 'completion_tokens'> | null {
 
 /**
  * The completion with its reasoning. Some upstreams do not count reasoning as completion: xAI
- * reports it separately, Gemini shows it only in the total.
+ * reports it separately, Gemini's older form shows it only in the total.
  */
-function withReasoning(completion: number, usage: Json): number {
-  const { prompt_tokens: prompt, total_tokens: total } = usage;
-  const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
+function completionOf(report: Report): number | null {
+  const { prompt, completion, total, reasoning, thoughts, cached, written } = report;
+  if (isTokenCount(thoughts)) return completion === null ? null : (completion ?? 0) + thoughts;
+  if (!isTokenCount(completion)) return null;
   const beside = isTokenCount(total) && isTokenCount(prompt) ? total - prompt - completion : 0;
   if (!isTokenCount(reasoning)) {
     // With a cache, the rest of the total may be a part of the prompt.
-    const { cached, written } = cacheCounts(usage);
-    return completion + (cached + written > 0 ? 0 : Math.max(0, beside));
+    const hasCache = (cached ?? 0) + (written ?? 0) > 0;
+    return completion + (hasCache ? 0 : Math.max(0, beside));
   }
   return beside === reasoning ? completion + reasoning : Math.max(completion, reasoning);
 }
@@ -79,30 +226,11 @@ interface CacheCounts {
 }
 
 /**
- * The cache counts to add to `prompt_tokens`; null: it includes them. Anthropic's own usage leaves
- * them out, and a count that is larger than `prompt_tokens` shows this.
+ * The cache counts to add to the prompt; null: it includes them. Anthropic's own usage leaves them
+ * out. Servers that pass it on under other names do so, too, if a count is larger than the prompt.
  */
-function cacheBeside(prompt_tokens: number, usage: Json): CacheCounts | null {
-  const { cache_read_input_tokens: read, cache_creation_input_tokens: creation } = usage;
-  const [cached, written] = [countOf(read), countOf(creation)];
-  return Math.max(cached, written) > prompt_tokens ? { cached, written } : null;
-}
-
-/**
- * The cache counts. OpenAI and OpenRouter report them in `prompt_tokens_details`, DeepSeek and
- * servers that pass on Anthropic's own usage in fields beside the tokens.
- */
-function cacheCounts(usage: Json): CacheCounts {
-  const details = objectOf(usage.prompt_tokens_details);
-  const { cache_read_input_tokens: read, prompt_cache_hit_tokens: hit } = usage;
-  return {
-    cached: countOf(details.cached_tokens, read, hit),
-    written: countOf(details.cache_write_tokens, usage.cache_creation_input_tokens),
-  };
-}
-
-function countOf(...reports: unknown[]): number {
-  return reports.find(isTokenCount) ?? 0;
+function cacheBeside(prompt: number, { isOwnForm, own }: Report): CacheCounts | null {
+  return isOwnForm || Math.max(own.cached, own.written) > prompt ? own : null;
 }
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;

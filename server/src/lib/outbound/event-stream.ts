@@ -40,7 +40,7 @@ export async function* readEvents(
 }
 
 /** Splits pieces of text into lines, and looks at each character once. */
-function lineReader() {
+export function lineReader() {
   let open = '';
   let isAfterReturn = false;
   return {

@@ -1,0 +1,97 @@
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { isFilled } from '../../check.ts';
+import type { FinishReason } from '../../chat/reply.ts';
+import { usageOfReport } from '../../chat/usage.ts';
+import type { OpenReader } from '../api.ts';
+import { endedEarly, errorIn, failed } from '../reading/broken.ts';
+import { replyCalls } from '../reading/calls.ts';
+import { finishOf } from '../reading/finish.ts';
+import { textReader } from '../reading/texts.ts';
+import { replyThoughts } from '../reading/thoughts.ts';
+import { countIn } from '../reading/values.ts';
+import { callPieces } from './read-calls.ts';
+import { readContent } from './read-content.ts';
+import { reportIn } from './read-usage.ts';
+
+/** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
+export const completionsReader: OpenReader = (asked, say) => {
+  const calls = replyCalls(asked, say);
+  const pieces = callPieces(calls);
+  const thoughts = replyThoughts(say);
+  const texts = { text: textReader('text', say), refusal: textReader('refusal', say) };
+  let hasChoice = false;
+  let hasDelta = false;
+  /** A whole reply has come. */
+  let isWhole = false;
+  /** The last piece was nothing but a usage, as the last one of a stream often is. */
+  let isCounted = false;
+  let finish: FinishReason | null = null;
+  let stop: string | null = null;
+
+  function readMessage({ message, isPiece }: SentMessage, logprobs: Json): void {
+    const form = isPiece ? 'piece' : hasDelta ? 'whole' : 'either';
+    readContent(message, form, { texts, thoughts, logprobs });
+    pieces.add(message, !isPiece);
+    hasDelta ||= isPiece;
+  }
+
+  function readEnd(choice: Json): void {
+    const reason = finishOf(choice.finish_reason);
+    if (reason === null) return;
+    if (reason === 'broken') throw failed(choice.error, { finish_reason: choice.finish_reason });
+    finish = reason;
+    const told = [choice.stop_reason, choice.matched_stop].find(isFilled);
+    stop = told !== undefined && asked.stops.includes(told) ? told : null;
+  }
+
+  return {
+    read(piece) {
+      const choice = choiceIn(piece);
+      const sent = messageIn(choice ?? {});
+      const report = reportIn(piece, choice ?? {}, sent.message);
+      const usage = report && usageOfReport(report);
+      // A usage in the middle of a reply does not cover the text beside it.
+      const isLast = !sent.isPiece || finishOf(choice?.finish_reason) !== null;
+      if (usage && !isLast) say({ type: 'usage', usage });
+      if (choice) readMessage(sent, objectOf(choice.logprobs));
+      if (usage && isLast) say({ type: 'usage', usage });
+      const error = errorIn({ error: choice?.error }) ?? errorIn(objectOf(piece.x_groq));
+      if (error) throw failed(error);
+      isCounted = choice === undefined && (isCounted || (hasChoice && usage !== null));
+      if (!choice) return;
+      hasChoice = true;
+      isWhole ||= !sent.isPiece && piece.object !== 'chat.completion.chunk';
+      readEnd(choice);
+    },
+    isOver: () => false,
+    end(isMarked) {
+      const hasEnded = finish !== null || isWhole || isCounted;
+      if (!hasEnded && !(isMarked && hasChoice)) throw endedEarly();
+      calls.end();
+      // Some servers say `stop` after tool calls, and `tool_calls` without any.
+      const isUsual = finish === null || finish === 'stop' || finish === 'tools';
+      const usual = calls.hasBegun() ? 'tools' : 'stop';
+      say({ type: 'end', reason: isUsual ? usual : finish!, stop });
+    },
+  };
+};
+
+/** Only one choice is ever requested; a choice without an index counts as the first. */
+function choiceIn({ choices, message, done, done_reason }: Json): Json | undefined {
+  const own = itemsOf(choices).find((each) => isObject(each) && !(countIn(each.index) ?? 0));
+  if (own !== undefined || !isObject(message)) return own as Json | undefined;
+  // Ollama's own form, in which each line has the next piece of the message.
+  return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
+}
+
+interface SentMessage {
+  message: Json;
+  /** Not a whole message, but the next piece of one. */
+  isPiece: boolean;
+}
+
+function messageIn({ delta, message, text }: Json): SentMessage {
+  const isEmpty = !isObject(delta) || Object.keys(delta).length === 0;
+  if (isEmpty && isObject(message)) return { message, isPiece: false };
+  return { message: isObject(delta) ? delta : { content: delta ?? text }, isPiece: true };
+}

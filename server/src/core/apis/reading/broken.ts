@@ -1,0 +1,55 @@
+import { isObject, type Json } from '../../../lib/json.ts';
+import { isFilled } from '../../check.ts';
+
+/**
+ * A reply did not come to its end, or is none. `error` is what the upstream said about it, in the
+ * upstream's own form, or null. It may contain our key and the caller's input.
+ */
+export class ReplyBroken extends Error {
+  readonly error: Json | null;
+  constructor(message: string, error: Json | null = null) {
+    super(message);
+    this.name = 'ReplyBroken';
+    this.error = error;
+  }
+}
+
+/** The reply failed, as the upstream says. */
+export function failed(error: unknown, otherwise: Json = {}): ReplyBroken {
+  const said = errorOf(error) ?? otherwise;
+  return new ReplyBroken('the model ended the reply with an error', said);
+}
+
+/** The reply ended too early, without an error. */
+export function endedEarly(): ReplyBroken {
+  return new ReplyBroken('its answer ended before the reply was complete');
+}
+
+/** Fields with words about an error, in bodies that are nothing but the error. */
+const words = ['message', 'msg', 'error_msg', 'detail', 'errors', 'title'];
+
+/** The error that a piece of a reply has in any of the usual forms; null if it has none. */
+export function errorIn(piece: Json): Json | null {
+  const error = errorOf(piece.error);
+  if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
+  if (piece.object === 'error' || piece.type === 'error') return piece;
+  const isReply = Array.isArray(piece.choices) && piece.choices.length > 0;
+  return !isReply && words.some((word) => isWords(piece[word])) ? piece : null;
+}
+
+/** The value of a field `error`. Empty values are no error. */
+function errorOf(error: unknown): Json | null {
+  if (isFilled(error)) return { message: error };
+  if (Array.isArray(error)) return errorOf(error[0]);
+  if (!isObject(error) || Object.keys(error).length === 0) return null;
+  return isFilled(error.message) ? error : (errorOf(error.error) ?? error);
+}
+
+function besides({ code, type, param, status }: Json): Json {
+  const given = Object.entries({ code, type, param, status });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+function isWords(value: unknown): boolean {
+  return isFilled(value) || (Array.isArray(value) && value.length > 0);
+}

@@ -1,0 +1,100 @@
+import { createParser } from 'eventsource-parser';
+import { lineReader } from './event-stream.ts';
+import { FetchError } from './fetch-error.ts';
+
+/** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
+type TakePiece = (value: unknown, text: string, name: string | undefined) => void;
+
+export interface JsonPieces {
+  add(bytes: Uint8Array): void;
+  /** The last line and event may lack their ends. */
+  end(): void;
+}
+
+/** A comment, or a field of server-sent events. */
+const eventLine = /^(?:data|event|id|retry)?(?::|$)/;
+/** The beginning of a JSON value, or of a page in its place. */
+const otherLine = /^\s*[[{<]/;
+
+/**
+ * Reads a body of JSON whose form only its bytes show: server-sent events, one value in each line,
+ * one value in many lines, or a mixture, such as a plain error in a stream of events. Lines of
+ * another form are skipped.
+ *
+ * @throws FetchError `too_large` from `add` and `end` if a piece is longer than `maxChars`
+ */
+export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
+  const decoder = new TextDecoder();
+  const parser = createParser({
+    onEvent: ({ data, event }) => {
+      const text = data.trim();
+      if (text !== '') take(parsed(text), text, event);
+    },
+  });
+  const lines = lineReader();
+  /** Lines of a value that is not complete yet; null: none has begun. */
+  let value: string[] | null = null;
+  /** Length of the complete lines of the value or event. */
+  let held = 0;
+
+  function limit(chars: number): void {
+    if (held + chars <= maxChars) return;
+    const message = `an event is longer than ${maxChars} characters`;
+    throw new FetchError('too_large', message, { sent: true });
+  }
+
+  function endValue(): void {
+    if (value === null) return;
+    const text = value.join('\n').trim();
+    value = null;
+    held = 0;
+    take(parsed(text), text, undefined);
+  }
+
+  function readOther(line: string): void {
+    // Ends the event before it, whose empty line is missing.
+    parser.feed('\n');
+    const text = line.trim();
+    const whole = parsed(text);
+    if (whole !== undefined || text.startsWith('<')) return take(whole, text, undefined);
+    value = [line];
+    held = line.length;
+  }
+
+  function readLine(line: string): void {
+    limit(line.length);
+    if (value !== null && (line === '' || !eventLine.test(line))) {
+      held += line.length + 1;
+      value.push(line);
+      return;
+    }
+    endValue();
+    if (otherLine.test(line)) return readOther(line);
+    if (line === '') held = 0;
+    else if (!line.startsWith(':')) held += line.length;
+    // The parser gets whole lines, because it scans an unfinished line again with each piece.
+    parser.feed(`${line}\n`);
+  }
+
+  function read(text: string): void {
+    for (const line of lines.add(text)) readLine(line);
+    limit(lines.openChars());
+  }
+
+  return {
+    add: (bytes) => read(decoder.decode(bytes, { stream: true })),
+    end() {
+      read(`${decoder.decode()}\n`);
+      endValue();
+      parser.feed('\n');
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
