@@ -1,4 +1,5 @@
 import type { Json } from '../../lib/json.ts';
+import { isOfThought } from '../apis/thoughts.ts';
 import {
   callsMax,
   type CallBegin,
@@ -43,7 +44,7 @@ export function gatherReply(): GatheredReply {
     if (last && goesOn(last, event)) return join(last, event);
     // A faulty upstream could change between text and reasoning without end.
     const any = sayings < callsMax ? undefined : pieces.findLast((each) => isAlike(each, event));
-    if (any) return join(any as Saying, event);
+    if (any) return join(any, event);
     sayings++;
     const logprobs = 'logprobs' in event && event.logprobs && { logprobs: [...event.logprobs] };
     pieces.push({ ...event, ...logprobs });
@@ -95,16 +96,15 @@ function writtenIn(piece: Piece): string {
   return piece.type === 'thought' && piece.form === 'hidden' ? '' : piece.text;
 }
 
-/** Whether both are of one kind, to which text can be added. */
-function isAlike(last: Piece, next: Saying): boolean {
-  if (last.type !== 'thought' || next.type !== 'thought')
-    return last.type === next.type && (last as TextPiece).phase === (next as TextPiece).phase;
-  return last.form === next.form && last.form !== 'hidden' && last.signature === null;
-}
-
 /** Whether a piece belongs to the same text or thought as the one before it. */
 function goesOn(last: Piece, next: Saying): last is Saying {
-  return isAlike(last, next) && (last as ThoughtPiece).index === (next as ThoughtPiece).index;
+  if (next.type === 'thought') return last.type === 'thought' && isOfThought(last, next);
+  return last.type === next.type && last.phase === next.phase;
+}
+
+/** Whether text can be added to a piece, although it is of another thought. */
+function isAlike(last: Piece, next: Saying): last is Saying {
+  return goesOn(last, next.type === 'thought' ? { ...next, index: null, format: null } : next);
 }
 
 function join(last: Saying, next: Saying): void {
@@ -113,6 +113,7 @@ function join(last: Saying, next: Saying): void {
     last.signature ??= next.signature;
     last.id ??= next.id;
     last.format ??= next.format;
+    last.index ??= next.index;
   } else if (last.type !== 'thought' && next.type !== 'thought' && next.logprobs) {
     last.logprobs ??= [];
     for (const each of next.logprobs) last.logprobs.push(each);

@@ -72,11 +72,7 @@ const completionDetails = [
 ];
 
 /** Fields that `usageOfReport` writes under the names of chat completions. */
-const moved = new Set(
-  [names.prompt, names.completion, names.total, names.thoughts]
-    .flat()
-    .concat(promptDetails, completionDetails),
-);
+const moved = new Set(Object.values(names).flat().concat(promptDetails, completionDetails));
 
 /** The counts of a report. Undefined: not given. Null: given, but unusable. */
 type Report = Record<keyof typeof names, number | null | undefined> & {
@@ -230,7 +226,8 @@ interface CacheCounts {
  * out. Servers that pass it on under other names do so, too, if a count is larger than the prompt.
  */
 function cacheBeside(prompt: number, { isOwnForm, own }: Report): CacheCounts | null {
-  return isOwnForm || Math.max(own.cached, own.written) > prompt ? own : null;
+  const most = Math.max(own.cached, own.written);
+  return most > prompt || (isOwnForm && most > 0) ? own : null;
 }
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;

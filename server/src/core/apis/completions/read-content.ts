@@ -1,8 +1,9 @@
-import { isCount, isObject, itemsOf, type Json } from '../../../lib/json.ts';
+import { isObject, itemsOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { TextForm, TextReader } from '../reading/texts.ts';
-import type { SentThought, Thoughts } from '../reading/thoughts.ts';
+import type { Thoughts } from '../reading/thoughts.ts';
 import { textOf } from '../reading/values.ts';
+import { thoughtIn } from '../thoughts.ts';
 
 interface Readers {
   texts: Record<'text' | 'refusal', TextReader>;
@@ -42,34 +43,14 @@ const plainNames = ['reasoning_content', 'reasoning', 'thinking'];
 
 /** Whether the message has reasoning. A text that has several names counts once. */
 function readThoughts(message: Json, thoughts: Thoughts): boolean {
-  const details = itemsOf(message.reasoning_details).filter(isObject).flatMap(readDetail);
+  const details = itemsOf(message.reasoning_details)
+    .map(thoughtIn)
+    .filter((each) => each !== null);
   // Servers that send details repeat their texts as plain reasoning.
-  const isDetailed = details.some(({ sent }) => sent.form !== 'hidden' && sent.text !== '');
+  const isDetailed = details.some(({ form, text }) => form !== 'hidden' && text !== '');
   const texts = isDetailed ? [] : plainNames.map((name) => textOf(message[name]));
   const plain = texts.find((text) => text !== '') ?? '';
   thoughts.plain(plain);
-  for (const { key, sent } of details) thoughts.piece(key, sent);
+  for (const { index, ...sent } of details) thoughts.piece(`${sent.form} ${index}`, sent);
   return isDetailed || plain !== '';
-}
-
-const forms = [
-  ['text', 'text'],
-  ['summary', 'summary'],
-  ['hidden', 'data'],
-] as const;
-
-/** A piece of reasoning in OpenRouter's form. */
-function readDetail(detail: Json, position: number): { key: string; sent: SentThought }[] {
-  const type = textOf(detail.type).replace('encrypted', 'hidden');
-  const known = forms.find(([form, field]) =>
-    type === '' ? detail[field] !== undefined : type === `reasoning.${form}`,
-  );
-  if (known === undefined) return [];
-  const [form, field] = known;
-  const [signature, id, format] = [detail.signature, detail.id, detail.format].map((value) =>
-    isFilled(value) ? value : null,
-  );
-  const key = `${form} ${isCount(detail.index) ? detail.index : position}`;
-  const text = textOf(detail[field]);
-  return [{ key, sent: { form, text, signature: signature!, id: id!, format: format! } }];
 }

@@ -539,11 +539,6 @@ const tables: Record<string, Row[]> = {
       ],
       ['summary thought I look.', 'hidden thought QUJD', 'stop'],
     ],
-    [
-      'has details without types',
-      [chunk({ reasoning_details: [{ text: 'a' }, { summary: 'b' }, { data: 'c' }, null] }), stop],
-      ['thought a', 'summary thought b', 'hidden thought c', 'stop'],
-    ],
   ],
   'a whole message': [
     [
@@ -785,7 +780,7 @@ describe('an event', () => {
 describe('usage', () => {
   const usage = { prompt_tokens: 1_000, completion_tokens: 10, total_tokens: 1_010 };
   const report = { ...usage, cached_tokens: 900 };
-  const cached = { ...report, prompt_tokens_details: { cached_tokens: 900 } };
+  const cached = { ...usage, prompt_tokens_details: { cached_tokens: 900 } };
   const rows: Record<string, [pieces: Json[], usage: unknown]> = {
     'in a chunk of its own': [[hi, stop, { choices: [], usage }], usage],
     'in the last choice': [[hi, chunk({}, 'stop', { usage: report })], cached],

@@ -5,7 +5,7 @@ import { usageOfReport } from '../../chat/usage.ts';
 import type { OpenReader } from '../api.ts';
 import { endedEarly, errorIn, failed } from '../reading/broken.ts';
 import { replyCalls } from '../reading/calls.ts';
-import { finishOf } from '../reading/finish.ts';
+import { finishOf, reasonOf } from '../reading/finish.ts';
 import { textReader } from '../reading/texts.ts';
 import { replyThoughts } from '../reading/thoughts.ts';
 import { countIn } from '../reading/values.ts';
@@ -68,10 +68,7 @@ export const completionsReader: OpenReader = (asked, say) => {
       const hasEnded = finish !== null || isWhole || isCounted;
       if (!hasEnded && !(isMarked && hasChoice)) throw endedEarly();
       calls.end();
-      // Some servers say `stop` after tool calls, and `tool_calls` without any.
-      const isUsual = finish === null || finish === 'stop' || finish === 'tools';
-      const usual = calls.hasBegun() ? 'tools' : 'stop';
-      say({ type: 'end', reason: isUsual ? usual : finish!, stop });
+      say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
     },
   };
 };

@@ -35,3 +35,12 @@ export function finishOf(reason: unknown): FinishReason | 'broken' | null {
   const meaning = meanings.get(word) ?? 'stop';
   return meaning === 'none' ? null : (meaning as FinishReason | 'broken');
 }
+
+/**
+ * The reason of an end, from the last one that was told. Some servers tell none, or `stop` after
+ * tool calls, or tool calls without any.
+ */
+export function reasonOf(told: FinishReason | null, hasCalled: boolean): FinishReason {
+  if (told === 'length' || told === 'filter') return told;
+  return hasCalled ? 'tools' : 'stop';
+}

@@ -1,5 +1,4 @@
 import { callsMax, type ThoughtPiece } from '../../chat/reply.ts';
-import { isOneFormat } from '../../chat/reasoning-details.ts';
 import type { Say } from '../api.ts';
 
 /** A piece of a thought as an upstream sends it. Values that it leaves out are absent. */
@@ -40,7 +39,7 @@ export function replyThoughts(say: Say): Thoughts {
     piece(key, { form, text, signature = null, id = null, format = null }) {
       if (text === '' && signature === null) return;
       const same = open.get(key);
-      const isSame = same !== undefined && isOneFormat(same.format, format);
+      const isSame = same !== undefined && (same.format ?? format) === (format ?? same.format);
       // As with tool calls, a faulty upstream could begin a new thought in every piece.
       if (!isSame && count >= callsMax) return form === 'hidden' ? undefined : plain(text);
       const thought = isSame ? same : { index: count++, format };

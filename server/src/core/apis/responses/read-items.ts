@@ -1,0 +1,246 @@
+import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { hasKey } from '../../../lib/records.ts';
+import { isFilled } from '../../check.ts';
+import { callsMax } from '../../chat/reply.ts';
+import type { Say } from '../api.ts';
+import type { Calls } from '../reading/calls.ts';
+import { textReader, type TextForm, type TextReader } from '../reading/texts.ts';
+import type { Thoughts } from '../reading/thoughts.ts';
+import { jsonTextOf, restOf, textOf } from '../reading/values.ts';
+import { responsesFormat } from '../thoughts.ts';
+
+export type ItemType = 'message' | 'reasoning' | 'call';
+
+/** Facts that tell an item from others. Servers omit, repeat and change each of them. */
+export interface ItemPlace {
+  type: ItemType;
+  /** Its index in the output. */
+  at: number | null;
+  id: string;
+  /** Of a tool call. */
+  call_id: string;
+}
+
+/** An item of the output whose pieces arrive. */
+export interface OpenItem {
+  place: ItemPlace;
+  begin(own: Json): void;
+  /** `kind` and `index`: of the part that the text belongs to. */
+  addText(kind: string, index: number | null, sent: SentText): void;
+  /** Takes the whole item, of which pieces may have come. */
+  addWhole(own: Json): void;
+}
+
+export interface SentText {
+  text: string;
+  form: TextForm;
+  logprobs: unknown;
+}
+
+interface Readers {
+  calls: Calls;
+  thoughts: Thoughts;
+  say: Say;
+}
+
+/** The items of a response. */
+export function replyItems(readers: Readers) {
+  const items: OpenItem[] = [];
+  const whole = new Set<OpenItem>();
+  /** The item of the last text. Its next text is found without a search. */
+  let recent: (ItemPlace & { item: OpenItem | undefined }) | null = null;
+
+  function open(place: ItemPlace): OpenItem | undefined {
+    recent = null;
+    if (items.length >= callsMax) return undefined;
+    const item = openItem({ ...place }, `${items.length}`, readers);
+    items.push(item);
+    return item;
+  }
+
+  function find(place: ItemPlace): OpenItem | undefined {
+    const { type, at, id } = place;
+    const alike = items.filter((each) => each.place.type === type && !hasOtherCall(each, place));
+    const isThere = (each: OpenItem) => at === null || (each.place.at ?? at) === at;
+    return (
+      alike.findLast((each) => isSameId(each, place) && isThere(each)) ??
+      // Some servers change the id from event to event.
+      alike.findLast((each) => at !== null && each.place.at === at) ??
+      alike.findLast((each) => at === null && id === '' && !whole.has(each))
+    );
+  }
+
+  return {
+    begin(own: Json, at: number | null): void {
+      const place = placeOf(own, at);
+      if (place === null) return;
+      const known = find(place);
+      const isSame = known && (place.type !== 'call' || isSameId(known, place));
+      (isSame ? known : open(place))?.begin(own);
+    },
+    addText(place: ItemPlace, kind: string, index: number | null, sent: SentText): void {
+      const { type, at, id } = place;
+      if (recent?.type !== type || recent.at !== at || recent.id !== id)
+        recent = { ...place, item: find(place) ?? open(place) };
+      recent.item?.addText(kind, index, sent);
+    },
+    addWhole(own: Json, at: number | null): void {
+      const place = placeOf(own, at);
+      const item = place && (find(place) ?? open(place));
+      if (!item) return;
+      item.addWhole(own);
+      whole.add(item);
+    },
+    /** Takes the whole output. Items without a known id are told from each other by their order. */
+    addAll(output: Json[]): void {
+      const rest = new Set(items);
+      const take = (isSame: (item: OpenItem) => boolean) => {
+        const item = [...rest].find(isSame);
+        if (item) rest.delete(item);
+        return item;
+      };
+      const list = output.map((own) => ({ own, place: placeOf(own, null) }));
+      const known = list.map(({ place }) => place && take((item) => isSameId(item, place)));
+      for (const [i, { own, place }] of list.entries()) {
+        if (place === null) continue;
+        const isNext = (item: OpenItem) =>
+          item.place.type === place.type && !hasOtherCall(item, place);
+        (known[i] ?? take(isNext) ?? open(place))?.addWhole(own);
+      }
+    },
+  };
+}
+
+function placeOf(own: Json, at: number | null): ItemPlace | null {
+  if (!hasKey(itemTypes, own.type)) return null;
+  return { type: itemTypes[own.type]!, at, id: textOf(own.id), call_id: textOf(own.call_id) };
+}
+
+const itemTypes: Readonly<Record<string, ItemType>> = {
+  message: 'message',
+  reasoning: 'reasoning',
+  function_call: 'call',
+  custom_tool_call: 'call',
+};
+
+function hasOtherCall({ place }: OpenItem, { call_id }: ItemPlace): boolean {
+  return place.call_id !== '' && call_id !== '' && place.call_id !== call_id;
+}
+
+function isSameId({ place }: OpenItem, { type, id, call_id }: ItemPlace): boolean {
+  if (place.type !== type) return false;
+  return (id !== '' && place.id === id) || (call_id !== '' && place.call_id === call_id);
+}
+
+function openItem(place: ItemPlace, key: string, readers: Readers): OpenItem {
+  if (place.type === 'call') return callItem(place, readers);
+  return place.type === 'message' ? messageItem(place, readers) : thoughtItem(place, key, readers);
+}
+
+function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
+  const call = calls.open();
+  const nothing = { id: '', name: '', isCustom: false, input: '' };
+  function identify(own: Json) {
+    place.id ||= textOf(own.id);
+    place.call_id ||= textOf(own.call_id);
+    const isCustom = own.type === 'custom_tool_call';
+    return { id: place.call_id || place.id, name: textOf(own.name), isCustom, input: '' };
+  }
+  return {
+    place,
+    begin: (own) => call?.add(identify(own)),
+    addText(_kind, _index, { text, form }) {
+      if (form === 'piece') call?.add({ ...nothing, input: text });
+      else call?.addWhole({ ...nothing, input: text });
+    },
+    addWhole(own) {
+      call?.addWhole({ ...identify(own), input: jsonTextOf(own.arguments) || textOf(own.input) });
+    },
+  };
+}
+
+function messageItem(place: ItemPlace, { say }: Readers): OpenItem {
+  let phase: string | undefined;
+  const parts = openParts((kind) => textReader(kind === 'refusal' ? kind : 'text', say, phase));
+  const begin = (own: Json) => {
+    if (isFilled(own.phase)) phase ??= own.phase;
+  };
+  return {
+    place,
+    begin,
+    addText: parts.add,
+    addWhole(own) {
+      begin(own);
+      const content = Array.isArray(own.content) ? own.content : [own.content];
+      parts.addWhole(content, (part) => (isFilled(part.refusal) ? 'refusal' : 'text'));
+    },
+  };
+}
+
+function thoughtItem(place: ItemPlace, key: string, { thoughts }: Readers): OpenItem {
+  let isSealed = false;
+  const facts = () => ({ id: place.id || null, format: responsesFormat });
+  const parts = openParts((kind, index) => {
+    const form = kind === 'summary' ? kind : 'text';
+    return thoughtReader((text) =>
+      thoughts.piece(`${key} ${kind} ${index}`, { form, text, ...facts() }),
+    );
+  });
+  return {
+    place,
+    begin: (own) => void (place.id ||= textOf(own.id)),
+    addText: parts.add,
+    addWhole(own) {
+      place.id ||= textOf(own.id);
+      parts.addWhole(itemsOf(own.summary), () => 'summary');
+      parts.addWhole(itemsOf(own.content), () => 'content');
+      const data = textOf(own.encrypted_content);
+      if (!isSealed) thoughts.piece(key, { form: 'hidden', text: data, ...facts() });
+      isSealed ||= data !== '';
+    },
+  };
+}
+
+function thoughtReader(say: (text: string) => void): TextReader {
+  let said = '';
+  return {
+    said: () => said,
+    add(text, form) {
+      const piece = form === 'piece' ? text : restOf(said, text);
+      said += piece;
+      say(piece);
+    },
+  };
+}
+
+/** The texts of an item's parts. */
+function openParts(open: (kind: string, index: number) => TextReader) {
+  const parts = new Map<string, TextReader>();
+  let last = 0;
+  /** The server does not say which part a text belongs to. */
+  let isLoose = false;
+
+  function partOf(kind: string, index: number): TextReader {
+    const key = `${kind} ${Math.min(index, callsMax)}`;
+    const part = parts.get(key) ?? open(kind, index);
+    parts.set(key, part);
+    return part;
+  }
+
+  return {
+    add(kind: string, index: number | null, { text, form, logprobs }: SentText): void {
+      isLoose ||= index === null;
+      last = index ?? last;
+      partOf(kind, last).add(text, form, logprobs);
+    },
+    addWhole(list: unknown[], kindOf: (part: Json) => string): void {
+      for (const [index, part] of list.entries()) {
+        if (isLoose && index > 0) return;
+        const own = objectOf(part);
+        const kind = kindOf(own);
+        const text = kind === 'refusal' ? textOf(own.refusal) : textOf(part);
+        partOf(kind, index).add(text, 'whole', own.logprobs);
+      }
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { hasKey } from '../../../lib/records.ts';
+import type { FinishReason } from '../../chat/reply.ts';
+import type { OpenReader } from '../api.ts';
+import { endedEarly, errorIn, failed } from '../reading/broken.ts';
+import { replyCalls } from '../reading/calls.ts';
+import { finishOf, reasonOf } from '../reading/finish.ts';
+import { replyThoughts } from '../reading/thoughts.ts';
+import { foreignUsage } from '../reading/usage.ts';
+import { countIn, jsonTextOf, textOf } from '../reading/values.ts';
+import { replyItems, type ItemType } from './read-items.ts';
+
+/** Reads a response of OpenAI's Responses, whole or as events. */
+export const responsesReader: OpenReader = (asked, say) => {
+  const calls = replyCalls(asked, say);
+  const items = replyItems({ calls, thoughts: replyThoughts(say), say });
+  let finish: FinishReason | null = null;
+  let isOver = false;
+
+  function readText({ type, kind, field }: TextEvent, isWhole: boolean, event: Json): void {
+    const value = isWhole ? (event[field] ?? objectOf(event.part)[field]) : event.delta;
+    const text = type === 'call' ? jsonTextOf(value) : textOf(value);
+    const place = { type, at: countIn(event.output_index), id: textOf(event.item_id), call_id: '' };
+    const index = countIn(kind === 'summary' ? event.summary_index : event.content_index);
+    const form = isWhole ? 'whole' : 'piece';
+    if (text !== '') items.addText(place, kind, index, { text, form, logprobs: event.logprobs });
+  }
+
+  /** `word`: the status that the event's type tells. */
+  function readEnd(response: Json, word: string): void {
+    items.addAll(itemsOf(response.output).map(objectOf));
+    const usage = foreignUsage(objectOf(response.usage));
+    if (usage) say({ type: 'usage', usage });
+    const told = textOf(response.status) || word;
+    const status = hasKey(statuses, told) ? statuses[told] : 'completed';
+    const error = errorIn({ error: response.error });
+    if (error || status === 'failed') throw failed(error, { status: told });
+    const cut = finishOf(objectOf(response.incomplete_details).reason);
+    if (cut === 'length' || cut === 'filter') finish = cut;
+    // A reply that was cut must not look whole.
+    else if (status === 'incomplete') finish = 'length';
+    isOver = status !== 'open';
+  }
+
+  return {
+    read(piece, name) {
+      const type = textOf(piece.type) || (name ?? '');
+      const [, what = '', how = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
+      const text = hasKey(textEvents, what) ? textEvents[what] : null;
+      if (text && (how === 'delta' || how === 'done')) return readText(text, how === 'done', piece);
+      const at = countIn(piece.output_index);
+      if (type === 'response.output_item.added') return items.begin(objectOf(piece.item), at);
+      if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
+      const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];
+      if (end) return readEnd(objectOf(piece.response), end);
+      if (Array.isArray(piece.output)) readEnd(piece, 'completed');
+    },
+    isOver: () => isOver,
+    end() {
+      if (!isOver) throw endedEarly();
+      calls.end();
+      say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop: null });
+    },
+  };
+};
+
+const statuses: Readonly<Record<string, 'open' | 'incomplete' | 'failed'>> = {
+  queued: 'open',
+  in_progress: 'open',
+  incomplete: 'incomplete',
+  failed: 'failed',
+  cancelled: 'failed',
+};
+
+/** An event with a text: the item and part that it belongs to, and its field with the whole text. */
+interface TextEvent {
+  type: ItemType;
+  kind: string;
+  field: string;
+}
+
+const textEvents: Readonly<Record<string, TextEvent>> = {
+  output_text: { type: 'message', kind: 'text', field: 'text' },
+  refusal: { type: 'message', kind: 'refusal', field: 'refusal' },
+  reasoning_text: { type: 'reasoning', kind: 'content', field: 'text' },
+  reasoning_summary_text: { type: 'reasoning', kind: 'summary', field: 'text' },
+  reasoning_summary_part: { type: 'reasoning', kind: 'summary', field: 'text' },
+  function_call_arguments: { type: 'call', kind: 'input', field: 'arguments' },
+  custom_tool_call_input: { type: 'call', kind: 'input', field: 'input' },
+};
