@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readUsage } from './usage.ts';
+import fc from 'fast-check';
+import { promptUsageOf, readUsage, usageOfReport } from './usage.ts';
 
 const [prompt_tokens, completion_tokens] = [1_000, 50];
 const told = { prompt_tokens, completion_tokens };
@@ -105,4 +106,161 @@ describe('a count above 100 million is none', () => {
       const { prompt_tokens: prompt, completion_tokens: output, cached_tokens: read } = usage ?? {};
       assert.deepEqual(usage && [prompt, output, read], counts);
     });
+});
+
+describe('a report in the names of another service', () => {
+  const counted = { prompt_tokens: 1_000, completion_tokens: 10, total_tokens: 1_010 };
+  const ofPrompt = (details: object) => ({ ...counted, prompt_tokens_details: details });
+  const cached = ofPrompt({ cached_tokens: 900 });
+  const written = ofPrompt({ cached_tokens: 0, cache_write_tokens: 900 });
+  const read = ofPrompt({ cached_tokens: 600, cache_write_tokens: 300 });
+  const basis = { prompt_tokens: 1_000, completion_tokens: 10 };
+  const rows: [what: string, report: object, usage: object | null][] = [
+    ['of OpenAI', { ...counted, prompt_tokens_details: { cached_tokens: 900 } }, cached],
+    ['of Moonshot', { ...counted, cached_tokens: 900 }, cached],
+    ['of DeepSeek', { ...counted, prompt_cache_hit_tokens: 900 }, cached],
+    [
+      'of DeepSeek, with a 0',
+      { ...cached, prompt_tokens_details: { cached_tokens: 0 }, prompt_cache_hit_tokens: 900 },
+      cached,
+    ],
+    [
+      'of LiteLLM',
+      { ...counted, prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 900 } },
+      {
+        ...written,
+        prompt_tokens_details: { ...written.prompt_tokens_details, cache_creation_tokens: 900 },
+      },
+    ],
+    [
+      'of LiteLLM, also beside the tokens',
+      { ...counted, cache_creation_input_tokens: 900, cache_read_input_tokens: 0 },
+      written,
+    ],
+    [
+      'of Responses',
+      { input_tokens: 1_000, output_tokens: 10, input_tokens_details: { cached_tokens: 900 } },
+      cached,
+    ],
+    [
+      'of Messages',
+      {
+        input_tokens: 100,
+        output_tokens: 10,
+        cache_read_input_tokens: 600,
+        cache_creation_input_tokens: 300,
+      },
+      read,
+    ],
+    [
+      'of Bedrock',
+      {
+        inputTokens: 100,
+        outputTokens: 10,
+        totalTokens: 1_010,
+        cacheReadInputTokens: 600,
+        cacheWriteInputTokens: 300,
+      },
+      read,
+    ],
+    [
+      'of Gemini',
+      {
+        promptTokenCount: 1_000,
+        candidatesTokenCount: 10,
+        totalTokenCount: 1_010,
+        cachedContentTokenCount: 900,
+      },
+      cached,
+    ],
+    [
+      'of Gemini, with thoughts',
+      {
+        promptTokenCount: 1_000,
+        candidatesTokenCount: 4,
+        thoughtsTokenCount: 6,
+        totalTokenCount: 1_010,
+      },
+      { ...counted, ...reasoned(6) },
+    ],
+    [
+      'of Gemini, with thoughts alone',
+      { prompt_token_count: 1_000, thoughts_token_count: 10 },
+      { ...counted, ...reasoned(10) },
+    ],
+    ['of Ollama', { prompt_eval_count: 1_000, eval_count: 10 }, counted],
+    [
+      'of a gateway, with all names',
+      {
+        prompt_tokens: 1_000,
+        completion_tokens: 10,
+        input_tokens: 0,
+        output_tokens: 0,
+        input_tokens_details: null,
+      },
+      counted,
+    ],
+    [
+      'with reasoning beside the tokens',
+      { ...basis, reasoning_tokens: 4 },
+      { ...counted, ...reasoned(4) },
+    ],
+    ['with counts as texts', { prompt_tokens: '1000', completion_tokens: '10' }, counted],
+    [
+      'with a cost and other details',
+      { ...basis, cost: 0.1, queue_time: 2 },
+      { ...counted, cost: 0.1, queue_time: 2 },
+    ],
+    ['with a cost alone', { cost: 0.1 }, { cost: 0.1 }],
+    [
+      'without a completion',
+      { prompt_tokens: 1_000, cached_tokens: 900 },
+      { prompt_tokens: 1_000, prompt_tokens_details: { cached_tokens: 900 } },
+    ],
+    ['without a prompt', { completion_tokens: 10, total_tokens: 1_010 }, { completion_tokens: 10 }],
+    [
+      'of zero',
+      { prompt_tokens: 0, completion_tokens: 0 },
+      { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    ],
+    ['without counts', { queue_time: 2 }, null],
+    ['with counts that are none', { prompt_tokens: -1, completion_tokens: 10 }, null],
+  ];
+  for (const [what, report, usage] of rows)
+    test(what, () => assert.deepEqual(usageOfReport({ ...report }), usage));
+
+  test('means the same as before', () => {
+    const names = [
+      'prompt_tokens',
+      'input_tokens',
+      'completion_tokens',
+      'outputTokens',
+      'total_tokens',
+      'cached_tokens',
+      'cache_read_input_tokens',
+      'cache_creation_input_tokens',
+      'thoughtsTokenCount',
+      'reasoning_tokens',
+    ];
+    const count = fc.oneof(fc.nat(20), fc.constantFrom(null, undefined, -1, 'x', '7', 100_000_000));
+    const details = fc.record(
+      { cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count },
+      { requiredKeys: [] },
+    );
+    const fields = Object.fromEntries(names.map((name) => [name, count]));
+    const report = fc.record(
+      { ...fields, prompt_tokens_details: details, completion_tokens_details: details },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(report, (told) => {
+        const usage = usageOfReport(told);
+        assert.deepEqual(usage && readUsage(usage), readUsage(told));
+        if (readUsage(told) === null)
+          assert.deepEqual(usage && promptUsageOf(usage), promptUsageOf(told));
+        if (usage) assert.deepEqual(usageOfReport(usage), usage);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });

@@ -87,6 +87,7 @@ function reportOf(usage: Json): Report {
     Object.entries(usage).map(([name, value]) => [snake(name), value]),
   );
   const prompt = [top, ...promptDetails.map((name) => objectOf(top[name]))];
+  const thoughts = told([top], names.thoughts);
   const completion = [top, ...completionDetails.map((name) => objectOf(top[name]))];
   return {
     prompt: told([top], names.prompt),
@@ -94,8 +95,8 @@ function reportOf(usage: Json): Report {
     total: told([top], names.total),
     cached: told(prompt, names.cached),
     written: told(prompt, names.written),
-    reasoning: told(completion, names.reasoning),
-    thoughts: told([top], names.thoughts),
+    reasoning: thoughts ?? told(completion, names.reasoning),
+    thoughts,
     isOwnForm: !isTokenCount(top.prompt_tokens) && isTokenCount(top.input_tokens),
     own: {
       cached: told([top], ['cache_read_input_tokens']) ?? 0,
@@ -169,7 +170,9 @@ export function readUsage(usage: Json): Usage | null {
   const report = reportOf(usage);
   const prompt = promptOf(report);
   const completion_tokens = completionOf(report);
-  return prompt === null || completion_tokens === null ? null : { ...prompt, completion_tokens };
+  return prompt === null || !isTokenCount(completion_tokens)
+    ? null
+    : { ...prompt, completion_tokens };
 }
 
 /**

@@ -3,62 +3,22 @@ import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { isTokenCount } from '../../chat/usage.ts';
 import type { OpenReader, Say } from '../api.ts';
 import { endedEarly, failed } from '../reading/broken.ts';
-import { replyCalls, type OpenCall } from '../reading/calls.ts';
+import { replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
 import { finishOf, reasonOf } from '../reading/finish.ts';
 import { replyThoughts } from '../reading/thoughts.ts';
 import { countIn, jsonTextOf, textOf } from '../reading/values.ts';
 import { foreignUsage } from '../reading/usage.ts';
 import { claudeFormat } from '../thoughts.ts';
 
-/** A block of the content. Its pieces are read by their fields, whatever the block's type is. */
-interface Block {
-  /** Of its thought. */
-  key: string;
-  call: OpenCall | null;
-  /** Servers that send whole blocks put the input into the block's beginning. */
-  input: string;
-}
-
 /** Reads a message of Anthropic's Messages, whole or as events. */
 export const messagesReader: OpenReader = (asked, say) => {
   const calls = replyCalls(asked, say);
-  const thoughts = replyThoughts(say);
-  const usage = usageCounter();
-  const blocks = new Map<number | null, Block>();
-  let last: Block | undefined;
-  let begun = 0;
+  const blocks = replyBlocks(calls, say);
+  const usage = usageCounter(say);
   let finish: FinishReason | null = null;
   let stop: string | null = null;
   let isWhole = false;
   let isOver = false;
-
-  function addBlock(index: number | null, own: Json): Block | undefined {
-    const replaced = blocks.get(index);
-    if (replaced) endBlock(replaced);
-    else if (blocks.size >= callsMax) return undefined;
-    const call = own.type === 'tool_use' ? calls.open() : null;
-    const block = { key: String(begun++), call, input: jsonTextOf(own.input) };
-    blocks.set(index, block);
-    call?.add({ id: textOf(own.id), name: textOf(own.name), isCustom: false, input: '' });
-    addPiece(block, own);
-    return block;
-  }
-
-  function addPiece({ key, call }: Block, piece: Json): void {
-    const text = textOf(piece.text);
-    if (text !== '') say({ type: 'text', text, logprobs: null });
-    const signature = textOf(piece.signature) || null;
-    const format = claudeFormat;
-    thoughts.piece(key, { form: 'text', text: textOf(piece.thinking), signature, format });
-    thoughts.piece(key, { form: 'hidden', text: textOf(piece.data), format });
-    const input = jsonTextOf(piece.partial_json);
-    if (input !== '') call?.add({ id: '', name: '', isCustom: false, input });
-  }
-
-  function endBlock({ call, input }: Block): void {
-    if (call?.input === '') call.add({ id: '', name: '', isCustom: false, input });
-    call?.end();
-  }
 
   function readStop(message: Json): void {
     const reason = finishOf(message.stop_reason);
@@ -71,12 +31,11 @@ export const messagesReader: OpenReader = (asked, say) => {
   function readWhole(message: Json): void {
     isWhole = true;
     const { content } = message;
-    const list = Array.isArray(content) ? content : [{ text: content }];
-    for (const [index, own] of list.entries()) {
-      const block = addBlock(index, isObject(own) ? own : { text: own });
-      if (block) endBlock(block);
+    for (const [index, own] of (Array.isArray(content) ? content : [content]).entries()) {
+      blocks.begin(index, isObject(own) ? own : { text: own });
+      blocks.end(index);
     }
-    usage.end(message.usage, say);
+    usage.end(message.usage);
     readStop(message);
   }
 
@@ -85,18 +44,15 @@ export const messagesReader: OpenReader = (asked, say) => {
       const index = countIn(piece.index);
       switch (textOf(piece.type) || name) {
         case 'message_start':
-          return usage.begin(objectOf(piece.message).usage, say);
+          return usage.begin(objectOf(piece.message).usage);
         case 'content_block_start':
-          return void (last = addBlock(index, objectOf(piece.content_block)));
+          return blocks.begin(index, objectOf(piece.content_block));
         case 'content_block_delta':
-          last = blocks.get(index) ?? last ?? addBlock(index, {});
-          return last && addPiece(last, objectOf(piece.delta));
-        case 'content_block_stop': {
-          const block = blocks.get(index) ?? last;
-          return block && endBlock(block);
-        }
+          return blocks.add(index, objectOf(piece.delta));
+        case 'content_block_stop':
+          return blocks.end(index);
         case 'message_delta':
-          usage.end(piece.usage, say);
+          usage.end(piece.usage);
           return readStop(isObject(piece.delta) ? piece.delta : piece);
         case 'message_stop':
           return void (isOver = true);
@@ -107,11 +63,72 @@ export const messagesReader: OpenReader = (asked, say) => {
     isOver: () => isOver,
     end() {
       if (finish === null && !isWhole && !isOver) throw endedEarly();
-      for (const block of blocks.values()) endBlock(block);
+      blocks.endAll();
       say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
     },
   };
 };
+
+interface Block {
+  /** The key of its thought. */
+  key: string;
+  call: OpenCall | null;
+  /** Servers that send whole blocks put the input into the block's beginning. */
+  input: string;
+}
+
+/** The blocks of the content. Pieces are read by their fields, whatever the block's type is. */
+function replyBlocks(calls: Calls, say: Say) {
+  const blocks = new Map<number | null, Block>();
+  const thoughts = replyThoughts(say);
+  let last: Block | undefined;
+  let begun = 0;
+
+  function begin(index: number | null, own: Json): void {
+    const replaced = blocks.get(index);
+    last = undefined;
+    if (replaced) endBlock(replaced);
+    else if (blocks.size >= callsMax) return;
+    const call = own.type === 'tool_use' ? calls.open() : null;
+    last = { key: String(begun++), call, input: jsonTextOf(own.input) };
+    blocks.set(index, last);
+    call?.add({ ...nothing, id: textOf(own.id), name: textOf(own.name) });
+    addTo(last, own);
+  }
+
+  function addTo({ key, call }: Block, piece: Json): void {
+    const text = textOf(piece.text);
+    if (text !== '') say({ type: 'text', text, logprobs: null });
+    const signature = textOf(piece.signature) || null;
+    const format = claudeFormat;
+    thoughts.piece(key, { form: 'text', text: textOf(piece.thinking), signature, format });
+    thoughts.piece(key, { form: 'hidden', text: textOf(piece.data), format });
+    call?.add({ ...nothing, input: jsonTextOf(piece.partial_json) });
+  }
+
+  return {
+    begin,
+    add(index: number | null, delta: Json): void {
+      last = blocks.get(index) ?? last;
+      if (last === undefined) begin(index, {});
+      if (last) addTo(last, delta);
+    },
+    end(index: number | null): void {
+      const block = blocks.get(index) ?? last;
+      if (block) endBlock(block);
+    },
+    endAll(): void {
+      for (const block of blocks.values()) endBlock(block);
+    },
+  };
+}
+
+const nothing = { id: '', name: '', isCustom: false, input: '' };
+
+function endBlock({ call, input }: Block): void {
+  if (call?.input === '') call.add({ ...nothing, input });
+  call?.end();
+}
 
 const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 
@@ -119,7 +136,7 @@ const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation
  * Collects the usage of a message. `message_start` has the counts of the prompt; with most
  * services `message_delta` has all counts. The output count in `message_start` is a placeholder.
  */
-function usageCounter() {
+function usageCounter(say: Say) {
   let prompt: Json = {};
   let rest: Json = {};
 
@@ -131,22 +148,22 @@ function usageCounter() {
     if (!isEmpty || Object.keys(prompt).length === 0) prompt = { ...prompt, ...counts };
   }
 
-  function tell(say: Say): void {
+  function tell(): void {
     const usage = foreignUsage({ ...rest, ...prompt });
     if (usage !== null) say({ type: 'usage', usage });
   }
 
   return {
-    begin(usage: unknown, say: Say): void {
+    begin(usage: unknown): void {
       if (!isObject(usage)) return;
       addPrompt(usage);
-      tell(say);
+      tell();
     },
-    end(usage: unknown, say: Say): void {
+    end(usage: unknown): void {
       if (!isObject(usage)) return;
       addPrompt(usage);
       rest = { ...rest, ...usage };
-      tell(say);
+      tell();
     },
   };
 }

@@ -17,7 +17,7 @@ export interface ItemPlace {
   /** Its index in the output. */
   at: number | null;
   id: string;
-  /** Of a tool call. */
+  /** The id of a tool call. */
   call_id: string;
 }
 

@@ -72,7 +72,7 @@ const statuses: Readonly<Record<string, 'open' | 'incomplete' | 'failed'>> = {
   cancelled: 'failed',
 };
 
-/** An event with a text: the item and part that it belongs to, and its field with the whole text. */
+/** A text of events: the item and part that it belongs to, and the field with the whole text. */
 interface TextEvent {
   type: ItemType;
   kind: string;
