@@ -118,6 +118,7 @@ describe('a report in the names of another service', () => {
   const rows: [what: string, report: object, usage: object | null][] = [
     ['of OpenAI', { ...counted, prompt_tokens_details: { cached_tokens: 900 } }, cached],
     ['of Moonshot', { ...counted, cached_tokens: 900 }, cached],
+    ['of Mistral', { ...counted, num_cached_tokens: 900, prompt_token_details: null }, cached],
     ['of DeepSeek', { ...counted, prompt_cache_hit_tokens: 900 }, cached],
     [
       'of DeepSeek, with a 0',

@@ -49,6 +49,7 @@ const names = {
     'cached_input_tokens',
     'prompt_cache_hit_tokens',
     'cached_content_token_count',
+    'num_cached_tokens',
     'cache_read',
   ],
   written: [
@@ -64,7 +65,12 @@ const names = {
   thoughts: ['thoughts_token_count'],
 };
 
-const promptDetails = ['prompt_tokens_details', 'input_tokens_details', 'input_token_details'];
+const promptDetails = [
+  'prompt_tokens_details',
+  'prompt_token_details',
+  'input_tokens_details',
+  'input_token_details',
+];
 const completionDetails = [
   'completion_tokens_details',
   'output_tokens_details',

@@ -1,6 +1,6 @@
 import { isObject, itemsOf, type Json } from '../../../lib/json.ts';
 import type { Calls, OpenCall, SentCall } from '../reading/calls.ts';
-import { countIn, jsonTextOf, textOf } from '../reading/values.ts';
+import { countIn, inputTextOf, jsonTextOf, textOf } from '../reading/values.ts';
 
 /**
  * Finds the tool call of each piece. Servers repeat or omit indexes, ids and names, so each alone
@@ -69,7 +69,7 @@ function sentCall(piece: Json): SentCall {
     id: textOf(piece.id),
     name: textOf(name),
     isCustom,
-    input: jsonTextOf(json) + (isCustom ? textOf(input) || jsonTextOf(input) : jsonTextOf(input)),
+    input: jsonTextOf(json) + (isCustom ? inputTextOf(input) : jsonTextOf(input)),
   };
 }
 

@@ -33,8 +33,7 @@ export function errorIn(piece: Json): Json | null {
   const error = errorOf(piece.error);
   if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
   if (piece.object === 'error' || piece.type === 'error') return piece;
-  const isReply = Array.isArray(piece.choices) && piece.choices.length > 0;
-  return !isReply && words.some((word) => isWords(piece[word])) ? piece : null;
+  return !Array.isArray(piece.choices) && words.some((word) => isWords(piece[word])) ? piece : null;
 }
 
 /** The value of a field `error`. Empty values are no error. */

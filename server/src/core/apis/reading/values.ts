@@ -17,6 +17,11 @@ export function jsonTextOf(value: unknown): string {
   return isEmpty || value === undefined ? '' : JSON.stringify(value);
 }
 
+/** The text that a custom tool gets; another value as its JSON. */
+export function inputTextOf(value: unknown): string {
+  return textOf(value) || jsonTextOf(value);
+}
+
 /** A whole number, perhaps as a text; null for any other value. */
 export function countIn(value: unknown): number | null {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;

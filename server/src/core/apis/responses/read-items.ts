@@ -6,7 +6,7 @@ import type { Say } from '../api.ts';
 import type { Calls } from '../reading/calls.ts';
 import { textReader, type TextForm, type TextReader } from '../reading/texts.ts';
 import type { Thoughts } from '../reading/thoughts.ts';
-import { jsonTextOf, restOf, textOf } from '../reading/values.ts';
+import { inputTextOf, jsonTextOf, restOf, textOf } from '../reading/values.ts';
 import { responsesFormat } from '../thoughts.ts';
 
 export type ItemType = 'message' | 'reasoning' | 'call';
@@ -154,7 +154,10 @@ function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
       else call?.addWhole({ ...nothing, input: text });
     },
     addWhole(own) {
-      call?.addWhole({ ...identify(own), input: jsonTextOf(own.arguments) || textOf(own.input) });
+      call?.addWhole({
+        ...identify(own),
+        input: jsonTextOf(own.arguments) || inputTextOf(own.input),
+      });
     },
   };
 }

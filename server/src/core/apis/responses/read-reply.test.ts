@@ -196,8 +196,8 @@ const tables: Record<string, Row[]> = {
     ],
     [
       'has pieces that are objects',
-      [added(0, look('a', '')), json({ p: 1 }), completed()],
-      [...called(0, 'a'), 'tools'],
+      [added(0, look('a', '')), json({ text: 'x' }), completed()],
+      [...called(0, 'a', '{"text":"x"}'), 'tools'],
     ],
     [
       'has no input',
@@ -222,6 +222,14 @@ const tables: Record<string, Row[]> = {
         completed(),
       ],
       ['custom call a sql', 'input 0 select', 'tools'],
+    ],
+    [
+      'is of a custom tool, and has an input that is an object',
+      [
+        done(0, { type: 'custom_tool_call', call_id: 'a', name: 'sql', input: { p: 1 } }),
+        completed(),
+      ],
+      ['custom call a sql', 'input 0 {"p":1}', 'tools'],
     ],
     [
       'is of a custom tool, where the server knows none',

@@ -7,7 +7,7 @@ import { replyCalls } from '../reading/calls.ts';
 import { finishOf, reasonOf } from '../reading/finish.ts';
 import { replyThoughts } from '../reading/thoughts.ts';
 import { foreignUsage } from '../reading/usage.ts';
-import { countIn, jsonTextOf, textOf } from '../reading/values.ts';
+import { countIn, inputTextOf, jsonTextOf, textOf } from '../reading/values.ts';
 import { replyItems, type ItemType } from './read-items.ts';
 
 /** Reads a response of OpenAI's Responses, whole or as events. */
@@ -19,7 +19,7 @@ export const responsesReader: OpenReader = (asked, say) => {
 
   function readText({ type, kind, field }: TextEvent, isWhole: boolean, event: Json): void {
     const value = isWhole ? (event[field] ?? objectOf(event.part)[field]) : event.delta;
-    const text = type === 'call' ? jsonTextOf(value) : textOf(value);
+    const text = field === 'arguments' ? jsonTextOf(value) : inputTextOf(value);
     const place = { type, at: countIn(event.output_index), id: textOf(event.item_id), call_id: '' };
     const index = countIn(kind === 'summary' ? event.summary_index : event.content_index);
     const form = isWhole ? 'whole' : 'piece';
