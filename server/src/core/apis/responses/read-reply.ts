@@ -17,9 +17,13 @@ export const responsesReader: OpenReader = (asked, say) => {
   let finish: FinishReason | null = null;
   let isOver = false;
 
-  function readText({ type, kind, field }: TextEvent, isWhole: boolean, event: Json): void {
+  function readText(
+    { type, kind, field, read = textOf }: TextEvent,
+    isWhole: boolean,
+    event: Json,
+  ): void {
     const value = isWhole ? (event[field] ?? objectOf(event.part)[field]) : event.delta;
-    const text = field === 'arguments' ? jsonTextOf(value) : inputTextOf(value);
+    const text = read(value);
     const place = { type, at: countIn(event.output_index), id: textOf(event.item_id), call_id: '' };
     const index = countIn(kind === 'summary' ? event.summary_index : event.content_index);
     const form = isWhole ? 'whole' : 'piece';
@@ -77,6 +81,8 @@ interface TextEvent {
   type: ItemType;
   kind: string;
   field: string;
+  /** The text in a value. */
+  read?: (value: unknown) => string;
 }
 
 const textEvents: Readonly<Record<string, TextEvent>> = {
@@ -85,6 +91,6 @@ const textEvents: Readonly<Record<string, TextEvent>> = {
   reasoning_text: { type: 'reasoning', kind: 'content', field: 'text' },
   reasoning_summary_text: { type: 'reasoning', kind: 'summary', field: 'text' },
   reasoning_summary_part: { type: 'reasoning', kind: 'summary', field: 'text' },
-  function_call_arguments: { type: 'call', kind: 'input', field: 'arguments' },
-  custom_tool_call_input: { type: 'call', kind: 'input', field: 'input' },
+  function_call_arguments: { type: 'call', kind: 'input', field: 'arguments', read: jsonTextOf },
+  custom_tool_call_input: { type: 'call', kind: 'input', field: 'input', read: inputTextOf },
 };
