@@ -11,6 +11,8 @@ export interface JsonPieces {
   end(): void;
 }
 
+/** How many characters a line counts for, because even an empty one takes memory. */
+const lineChars = 32;
 /** A comment, or a field of server-sent events. */
 const eventLine = /^(?:data|event|id|retry)?(?::|$)/;
 /** The beginning of a JSON value, or of a page in its place. */
@@ -64,9 +66,9 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
   function readLine(line: string): void {
     limit(line.length);
     if (value !== null && (line === '' || !eventLine.test(line))) {
-      held += line.length + 1;
+      held += line.length + lineChars;
       value.push(line);
-      return;
+      return limit(0);
     }
     endValue();
     if (otherLine.test(line)) return readOther(line);

@@ -220,6 +220,11 @@ const tables: Record<string, Row[]> = {
       two('a', own(1)),
     ],
     [
+      'is ours, and differs from an id that another call has',
+      [calls(look(1, { id: own(1) }), look(2, { id: '' })), ended],
+      two(own(1), `${own(1)}_`),
+    ],
+    [
       'is ours if it comes behind the name',
       [
         calls({ index: 0, ...look('') }),
@@ -630,6 +635,14 @@ const tables: Record<string, Row[]> = {
         { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] },
       ],
       ['text Hi ', 'stop'],
+    ],
+    [
+      'has another input than the pieces before it',
+      [
+        calls(look(1, { id: 'a' })),
+        { choices: [{ message: { tool_calls: [look('{"q": 2}', { id: 'a' })] } }] },
+      ],
+      [...called(0, 'a'), 'tools'],
     ],
     [
       'grows from piece to piece',

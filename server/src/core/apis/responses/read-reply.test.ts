@@ -179,6 +179,11 @@ const tables: Record<string, Row[]> = {
       [...called(0, 'a'), ...called(1, own(1)), 'tools'],
     ],
     [
+      'has neither index nor ids, like the call before it',
+      [1, 2].map((p) => done(undefined, look('', `{"p":${p}}`))).concat(completed()),
+      [...called(0, own(0)), ...called(1, own(1)), 'tools'],
+    ],
+    [
       'has only the id of its item',
       [done(0, look(undefined, '{"p":1}', { id: 'f1' })), completed()],
       [...called(0, 'f1'), 'tools'],
