@@ -154,6 +154,11 @@ describe('a report in the names of another service', () => {
       read,
     ],
     [
+      'of Messages, with a small cache',
+      { input_tokens: 900, output_tokens: 10, cache_read_input_tokens: 100 },
+      ofPrompt({ cached_tokens: 100 }),
+    ],
+    [
       'of Bedrock',
       {
         inputTokens: 100,
