@@ -19,9 +19,9 @@ export function callPieces(calls: Calls) {
     const isKnown = sent.id !== '' && ofId !== undefined;
     if (there !== undefined && goesOn(there, sent, isKnown)) return there;
     if (isKnown && sent.name === '') return ofId;
-    last = calls.open() ?? undefined;
-    if (last !== undefined && index !== null) byIndex.set(index, last);
-    return last;
+    const call = calls.open() ?? undefined;
+    if (call !== undefined && index !== null) byIndex.set(index, call);
+    return call;
   }
 
   /** Takes the calls of a whole message, after pieces of some of them may have come. */
@@ -46,10 +46,10 @@ export function callPieces(calls: Calls) {
       for (const [position, piece] of list.entries()) {
         const sent = sentCall(piece);
         const index = countIn(piece.index) ?? (list.length > 1 ? position : null);
-        const call = callOf(sent, index);
-        if (call === undefined || isRepeat(call, sent)) continue;
-        call.add(sent);
-        if (sent.id !== '' && !byId.has(sent.id)) byId.set(sent.id, call);
+        last = callOf(sent, index);
+        if (last === undefined || isRepeat(last, sent)) continue;
+        last.add(sent);
+        if (sent.id !== '' && !byId.has(sent.id)) byId.set(sent.id, last);
       }
       if (isOld && (legacy !== undefined || old.name + old.input !== '')) {
         legacy ??= calls.open() ?? undefined;

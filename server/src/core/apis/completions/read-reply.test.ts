@@ -78,6 +78,17 @@ const tables: Record<string, Row[]> = {
       two('a', 'b'),
     ],
     [
+      'is of the call of the piece before it, without index and id',
+      [
+        calls(look('', { id: 'a' })),
+        calls(look(2, { id: 'b' })),
+        calls({ id: 'a', function: { arguments: '{"p"' } }),
+        calls({ function: { arguments: ':1}' } }),
+        ended,
+      ],
+      ['call a look', 'call b look', 'input 1 {"p":2}', 'input 0 {"p":1}', 'tools'],
+    ],
+    [
       'is of the call at its place, where a chunk has several without index and id',
       [
         calls(look('', { id: 'a' }), look('', { id: 'b' })),
