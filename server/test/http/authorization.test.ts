@@ -90,6 +90,7 @@ const matrix = `
   DELETE /v1/keys/:key_id                      401 401 401 401 401 401 | 403 403 403 | 401 401 401
   GET  /v1/operator/accounts                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/accounts/:account_id               401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/accounts/:account_id/keys          401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/requests                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/transfers                          401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/usage                              401 401 401 401 401 401 | 401 401 401 | 401 401 401

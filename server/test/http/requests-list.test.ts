@@ -278,7 +278,7 @@ describe('a parameter that is wrong', () => {
   }
 
   test('with a fixed set of values gets an error that lists them', async () => {
-    for (const value of ['', 'DONE', 'x'.repeat(400), 'FAILED&status=FAILED']) {
+    for (const value of ['', 'DONE', 'x'.repeat(400)]) {
       const { message } = assertRefused(await list(`?status=${value}`), 'bad_request');
       for (const one of statuses) assert.match(message, new RegExp(`\\b${one}\\b`));
     }

@@ -262,8 +262,14 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
         i.numbered, i.caller_id, s.output,
         s.error_message, s.error_details, s.quantity,
       ${tokenCounts} as tokens,
-      (select w.status from webhook_deliveries w
-        where w.request_id = r.id order by w.id desc limit 1)
+      -- A repeated delivery is newer than each attempt of the request, whose notes may come late.
+      (select w.status from (
+        (select d.status, 1 as turn from webhook_deliveries d
+          where d.request_id = r.id and d.cause <> 'final' order by d.id desc limit 1)
+        union all
+        (select d.status, 2 from webhook_deliveries d
+          where d.request_id = r.id and d.cause = 'final' order by d.attempt desc limit 1)
+      ) w order by w.turn limit 1)
         as webhook_status
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id

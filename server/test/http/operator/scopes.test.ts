@@ -17,6 +17,7 @@ import { chargedRequest, logRows, operatorKey, withRows, type MadeKey } from './
 const matrix = `
   GET    /v1/operator/accounts                           200 403 403 403
   GET    /v1/operator/accounts/:account_id               200 403 403 403
+  GET    /v1/operator/accounts/:account_id/keys          200 403 403 403
   GET    /v1/operator/requests                           200 403 403 403
   GET    /v1/operator/transfers                          200 403 403 403
   GET    /v1/operator/usage                              200 403 403 403
