@@ -1,4 +1,5 @@
 import { createFetch } from '../server/src/lib/outbound/fetch.ts';
+import { completionOf, eventsOf } from '../server/src/upstreams/in-process.ts';
 import type { Upstream } from '../server/src/upstreams/upstream.ts';
 import { objectOf } from '../server/src/lib/json.ts';
 
@@ -17,19 +18,18 @@ export function createInstant(chatUrl: string | null): Upstream {
       result: { media: [], fields: { text: 'done' }, quantity: 1 },
     }),
     poll: async () => ({ state: 'running' }),
-    async chat({ model, body }) {
+    async chat(call) {
+      const { body } = completionOf(call);
       const reply = await http.request({
         url: `${chatUrl}/chat/completions`,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...body, model }),
+        body: JSON.stringify(body),
         timeoutMs: 10_000,
         maxBytes: 1_000_000,
       });
-      return {
-        outcome: 'reply',
-        reply: objectOf(JSON.parse(Buffer.from(reply.body).toString())),
-      };
+      const said = objectOf(JSON.parse(Buffer.from(reply.body).toString()));
+      return { outcome: 'reply', told: null, events: eventsOf(call, [said]) };
     },
   };
 }

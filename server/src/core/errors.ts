@@ -53,6 +53,11 @@ export const errors = {
     'invalid_request_error',
     'messages must be a non-empty list of objects with role and content.',
   ),
+  context_length_exceeded: e(
+    400,
+    'invalid_request_error',
+    'Your input exceeds the context window of this model. Please reduce the length of the messages.',
+  ),
   use_chat_completions: e(
     400,
     'invalid_request_error',

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { messagesError } from '../core/dialect/messages-reply.ts';
+import { messagesError } from '../core/apis/messages/write-reply.ts';
 import { ApiError } from '../core/errors.ts';
 import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
 import { balance } from './api/balance.ts';
 import * as callbacks from './api/callbacks.ts';
-import * as chat from './api/chat/chat.ts';
+import * as completions from './api/chat/completions.ts';
 import { client } from './api/client.ts';
 import * as deposits from './api/deposits.ts';
 import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
@@ -80,7 +80,7 @@ export const keyedCalls: Row<KeyedRequest>[] = [
   row('GET', '/deposit-addresses', docs.depositAddresses, deposits.addresses),
   row('GET', '/deposits', docs.listDeposits, deposits.list),
   row('POST', '/estimate', docs.estimate, estimate),
-  row('POST', '/chat/completions', docs.chat, chat.completions),
+  row('POST', '/chat/completions', docs.chat, completions.create),
   row('POST', '/queue/*', docs.submit, queue.submit),
   row('GET', '/requests', docs.listRequests, requests.list),
   row('GET', '/requests/:request_id', docs.readRequest, requests.read),

@@ -28,6 +28,8 @@ export interface EventStreamOptions {
   bufferMaxBytes: number;
   keepAliveMs: number;
   stallMs: number;
+  /** The signs of life after `keepAliveMs` without an event; none: a comment. */
+  alive?: () => { event?: string; data: string }[];
 }
 
 /** Made once: an abort without a reason makes an error with a stack for each stream. */
@@ -36,7 +38,7 @@ const over = new Error('the stream is over');
 export function openEventStream(
   raw: ServerResponse,
   headers: Record<string, string>,
-  { bufferMaxBytes, keepAliveMs, stallMs }: EventStreamOptions,
+  { bufferMaxBytes, keepAliveMs, stallMs, alive = () => [] }: EventStreamOptions,
 ): EventStream {
   const closed = new AbortController();
   raw.writeHead(200, {
@@ -51,7 +53,13 @@ export function openEventStream(
   setImmediate(() => {
     if (!hasWritten && !raw.destroyed) raw.flushHeaders();
   });
-  const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs);
+  const send = (data: string, event?: string): boolean =>
+    write(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`);
+  const keepAlive = setInterval(() => {
+    const signs = alive();
+    if (signs.length === 0) write(': keep-alive\n\n');
+    for (const { data, event } of signs) send(data, event);
+  }, keepAliveMs);
   let linger: NodeJS.Timeout | undefined;
   const end = () => {
     clearInterval(keepAlive);
@@ -72,6 +80,7 @@ export function openEventStream(
       return false;
     }
     raw.write(text);
+    keepAlive.refresh();
     // Node would hold the first event back until the other events of this turn are written.
     if (!hasWritten) raw.socket?.uncork();
     hasWritten = true;
@@ -79,7 +88,7 @@ export function openEventStream(
   }
 
   return {
-    send: (data, event) => write(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`),
+    send,
     comment: (text) => write(`: ${text}\n\n`),
     drained: (signal) => drained(raw, stallMs, signal),
     end() {

@@ -1,7 +1,11 @@
+import type { Conversation } from '../core/chat/conversation.ts';
+import type { ChatRefusal } from '../core/chat/refusal.ts';
+import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { InputTypes } from '../core/media/input-types.ts';
 import type { LostHow } from '../core/request/routing.ts';
+import type { Json } from '../lib/json.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
 
@@ -146,6 +150,8 @@ export interface Rejection {
   unasked?: true;
   /** The field of a chat call that could not be passed on to the upstream. */
   param?: string | undefined;
+  /** Why an upstream refused a chat. */
+  refusal?: ChatRefusal;
 }
 
 export interface NotAccepted {
@@ -175,6 +181,8 @@ export interface LostAnswer {
   outcome: 'unknown';
   message: string;
   answer?: LostHow;
+  /** The usage of a chat that failed before its first piece: the upstream did answer. */
+  told?: Json;
 }
 
 export type StartOutcome =
@@ -190,9 +198,12 @@ export type StartOutcome =
 export interface ChatCall {
   request_id: string;
   model: string;
-  /** OpenAI's body, with allowed fields only; `max_tokens` is always set. */
-  body: Record<string, unknown>;
-  /** Stored files in the messages, by the value that names them. */
+  conversation: Conversation;
+  /** The most tokens of the reply. */
+  max_tokens: number;
+  /** Whether marks for the cache may be sent. */
+  marks: boolean;
+  /** Stored files in the conversation, by the value that names them. */
   files?: Readonly<Record<string, InputFile>>;
   /** The row's context window: the most tokens of a prompt. */
   context_tokens: number;
@@ -205,10 +216,12 @@ export interface ChatCall {
   signal: AbortSignal;
 }
 
-/** A reply in OpenAI's shape; for streams, its chunks one by one. */
+/** The part of a call that its API may not be able to say. */
+export type Unsaid = Pick<ChatCall, 'model' | 'conversation' | 'max_tokens' | 'marks' | 'stream'>;
+
+/** A reply whose events throw if it breaks off. `told`: the usage before the first piece. */
 export type ChatOutcome =
-  | { outcome: 'reply'; reply: Record<string, unknown> }
-  | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
+  | { outcome: 'reply'; events: AsyncIterable<ReplyEvent>; told: Json | null }
   | Rejection
   | NotAccepted
   | LostAnswer;
@@ -266,13 +279,8 @@ export interface Upstream {
   /** Class B only: finds the job with this idempotency key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
-  /** Names of the optional chat fields that the upstream gets; others are left out. */
-  passes?: ReadonlySet<string>;
-  /**
-   * Names of fields in `body`, besides optional ones, that the upstream's API cannot express.
-   * `body` includes `max_tokens`.
-   */
-  ignored?(body: Record<string, unknown>): string[];
+  /** The caller's names of what the upstream's API cannot say of a chat. */
+  unsaid?(call: Unsaid): string[];
   /**
    * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
    * states it. The rest of its content is ignored: a callback only makes the next poll due.

@@ -1,7 +1,9 @@
+import type { SaidReply } from '../kit/fake.ts';
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { after, before, describe, test } from 'node:test';
 import { Farebox, FareboxError } from '../../../client/src/index.ts';
+import { refusalIn } from '../../src/core/chat/refusal.ts';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { absent, createWorld, type World } from '../http/error-world.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
@@ -52,6 +54,13 @@ const png = Buffer.from('89504e470d0a1a0a', 'hex');
 /** Casts work of the client, which returns no Reply, for the world's helpers. */
 const during = (work: () => Promise<unknown>) => work as () => Promise<Reply>;
 
+const words = 'prompt is too long: 12 tokens > 9 maximum';
+const tooManyTokens: SaidReply = {
+  outcome: 'rejected',
+  message: words,
+  refusal: refusalIn(null, words),
+};
+
 const cases: Record<ErrorCode, Case> = {
   bad_request: { call: (f) => f.requests.list({ limit: 1000 }), param: 'limit' },
   unknown_model: { call: (f) => f.submit('no/such', {}) },
@@ -62,6 +71,14 @@ const cases: Record<ErrorCode, Case> = {
     param: 'webhook_url',
   },
   bad_messages: { call: (f) => f.chat.create({ ...chat, messages: [] }) },
+  context_length_exceeded: {
+    call: (f, w) =>
+      w.acting(
+        { chat: () => tooManyTokens },
+        during(() => f.chat.create(chat)),
+      ),
+    param: 'messages',
+  },
   use_chat_completions: { call: (f) => f.submit('fake/chat', { messages: [] }) },
   unauthorized: { call: (f) => f.balance(), as: (w) => w.over },
   insufficient_balance: {

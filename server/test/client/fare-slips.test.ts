@@ -48,7 +48,7 @@ test('a number of a call is shown and searched, and quoted by an error of the se
   }
   assert.equal(well(await home.run(['list', '--call-id', 'none', '--json'])).stdout, '');
 
-  service.fake.behave.chat = () => ({ outcome: 'reply', reply: {} });
+  service.fake.behave.chat = () => ({ outcome: 'unknown', message: 'it broke' });
   refused(await home.run(['chat', 'fake/chat', 'hello']), 6, /quote req_[0-9a-f]{32}\./);
   const { json } = await home.run(['status', newId(), '--json']);
   assert.match(json.error.call_id, /^req_[0-9a-f]{32}$/);

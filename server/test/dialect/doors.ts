@@ -1,4 +1,4 @@
-import { completionFromChunks } from '../../src/core/chat/completion.ts';
+import { completionFromChunks } from '../kit/completions.ts';
 import type { Reply } from '../kit/service.ts';
 import type { Said } from '../upstreams/fakes/said.ts';
 
@@ -95,8 +95,7 @@ const completions: Door = {
     ],
   }),
   whole: completionHeard,
-  streamed: (data) =>
-    completionHeard(completionFromChunks(data, { id: '', created: 0, model: '' })),
+  streamed: (data) => completionHeard(completionFromChunks(data)),
 };
 
 function messageHeard({ content, stop_reason, usage }: Json): Heard {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { messagesApi } from '../../src/core/chat-apis/messages.ts';
-import { responsesApi } from '../../src/core/chat-apis/responses.ts';
-import { messagesChatBody } from '../../src/core/dialect/messages-request.ts';
-import { responsesChatBody } from '../../src/core/dialect/responses-request.ts';
+import type { ReadCall } from '../../src/core/apis/api.ts';
+import { readCompletionsCall } from '../../src/core/apis/completions/read-call.ts';
+import { readMessagesCall } from '../../src/core/apis/messages/read-call.ts';
+import { writeMessagesCall } from '../../src/core/apis/messages/write-call.ts';
+import { readResponsesCall } from '../../src/core/apis/responses/read-call.ts';
+import { writeResponsesCall } from '../../src/core/apis/responses/write-call.ts';
+import { completionOf } from '../../src/upstreams/in-process.ts';
 import { JsonBody } from '../../src/upstreams/json-body.ts';
-import { messagesForUpstream } from '../../src/upstreams/openai/messages.ts';
+import { withMedia } from '../../src/upstreams/openai/chat-media.ts';
 
 /** Messages with more parts than a function of JavaScript takes arguments. */
 
@@ -17,11 +20,35 @@ const text = { type: 'text', text: 'x' };
 const image = { type: 'image', source: { type: 'url', url: 'https://a.example/x.png' } };
 const pictures = many({ type: 'image_url', image_url: { url: 'https://a.example/x.png' } });
 const ask = { model: 'm', max_tokens: 100 };
-const sizeOf = (body: unknown) => JSON.stringify(body).match(/"x"|x\.png/g)?.length;
+/** How often the part is in the value: each time as a text or an address, or in a joined text. */
+const sizeOf = (value: unknown) => JSON.stringify(value).match(/\bx\b(?!":)/g)?.length;
 
-const adaptive = { thinking: 'adaptive', sampling: true } as const;
+const manners = { marks: true, tool_name_max: 64, passes: new Set<string>() };
+const adaptive = { ...manners, thinking: 'adaptive', sampling: true } as const;
+const calling = { ...ask, stream: false };
+type Conversation = ReadCall['conversation'];
+const writers: ((conversation: Conversation) => { body: Json })[] = [
+  (conversation) => writeMessagesCall(conversation, calling, adaptive),
+  (conversation) => writeMessagesCall(conversation, calling, { ...adaptive, thinking: 'budget' }),
+  (conversation) => writeResponsesCall(conversation, calling, manners),
+  (conversation) => completionOf({ conversation, ...calling, marks: true }),
+];
 
-describe(`${count} parts arrive`, () => {
+async function arrives({ conversation }: ReadCall): Promise<void> {
+  for (const write of writers) assert.equal(sizeOf(write(conversation).body), count);
+  const tools = { download: () => Promise.reject(new Error('nothing is fetched')) };
+  const call = { conversation, hold: () => {}, signal: new AbortController().signal };
+  const place = { inline: false, readsText: false, body: new JsonBody() };
+  const sent = await withMedia(call as never, place, tools as never);
+  assert.equal(sizeOf(sent.turns.map(({ blocks }) => blocks).map(valuesOf)), count);
+}
+
+const valuesOf = (blocks: Json[]): unknown[] =>
+  blocks.map(
+    (each) => each.text ?? each.media?.value ?? (each.blocks ? valuesOf(each.blocks) : 'x'),
+  );
+
+describe(`${count} parts arrive at upstreams of each API`, () => {
   const chats: Record<string, Json[]> = {
     'of one message': [{ role: 'user', content: many(text) }],
     'of a later message of the same role': [
@@ -30,32 +57,23 @@ describe(`${count} parts arrive`, () => {
     ],
     'of images': [{ role: 'user', content: pictures }],
     'of an answer': [{ role: 'assistant', content: many(text) }],
+    'of a system message': [{ role: 'system', content: many(text) }],
   };
-  const apis = [
-    messagesApi(adaptive),
-    messagesApi({ ...adaptive, thinking: 'budget' }),
-    responsesApi,
-  ];
   for (const [what, messages] of Object.entries(chats))
-    test(`${what}, at upstreams of each API`, async () => {
-      for (const api of apis) assert.equal(sizeOf(api.call({ ...ask, messages })), count);
-      const download = () => Promise.reject(new Error('nothing is fetched'));
-      const call = { hold: () => {}, signal: new AbortController().signal };
-      const place = { inline: false, readsText: false, body: new JsonBody() };
-      assert.equal(sizeOf(await messagesForUpstream(messages, place, call, { download })), count);
-    });
+    test(what, () => arrives(readCompletionsCall({ ...ask, messages })));
 
-  test('of a system message, at upstreams of each API', () => {
+  test('of a marked system message', () => {
     const messages = [{ role: 'system', content: many(text) }];
-    const [marked, joined] = [{ cache_control: { type: 'ephemeral' } }, {}].map((mark) =>
-      messagesApi(adaptive).call({
+    const [marked, joined] = [{ cache_control: { type: 'ephemeral' } }, {}].map((mark) => {
+      const more = [...messages, { role: 'system', content: [{ ...text, ...mark }] }];
+      const { conversation } = readCompletionsCall({
         ...ask,
-        messages: [...messages, { role: 'system', content: [{ ...text, ...mark }] }],
-      }),
-    );
-    assert.equal(sizeOf(marked), count + 1);
-    assert.equal((joined!.system as string).split('\n\n').length, count + 1);
-    assert.equal(sizeOf(responsesApi.call({ ...ask, messages })), count);
+        messages: [...more, { role: 'user', content: 'Hello.' }],
+      });
+      return writeMessagesCall(conversation, calling, adaptive).body as Json;
+    });
+    assert.equal(marked!.system.length, count + 1);
+    assert.equal(joined!.system.split('\n\n').length, count + 1);
   });
 
   const result = { type: 'tool_result', tool_use_id: 'a', content: many(image) };
@@ -68,7 +86,7 @@ describe(`${count} parts arrive`, () => {
   for (const [what, content] of Object.entries(contents))
     test(`as ${what} of a call of Messages`, () => {
       const role = what === 'calls' ? 'assistant' : 'user';
-      assert.equal(sizeOf(messagesChatBody({ ...ask, messages: [{ role, content }] })), count);
+      return arrives(readMessagesCall({ ...ask, messages: [{ role, content }] }));
     });
 
   const picture = { type: 'input_image', image_url: 'https://a.example/x.png' };
@@ -79,7 +97,5 @@ describe(`${count} parts arrive`, () => {
     calls: many(call),
   };
   for (const [what, input] of Object.entries(inputs))
-    test(`as ${what} of a call of Responses`, () => {
-      assert.equal(sizeOf(responsesChatBody({ ...ask, input })), count);
-    });
+    test(`as ${what} of a call of Responses`, () => arrives(readResponsesCall({ ...ask, input })));
 });

@@ -154,7 +154,10 @@ describe("OpenAI's client", () => {
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }],
       },
       { role: 'tool', tool_call_id: 'c1', content: 'A picture.' },
-      { role: 'user', content: [image('auto')] },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'The result of tool call c1 has:' }, image('auto')],
+      },
     ]);
   });
 

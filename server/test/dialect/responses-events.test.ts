@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
-import { parseChat } from '../../src/core/chat/chat.ts';
-import { completionFromChunks, isUnfinished } from '../../src/core/chat/completion.ts';
-import { openOutput } from '../../src/core/dialect/responses-events.ts';
-import { responses } from '../../src/core/dialect/responses.ts';
+import { readResponsesCall } from '../../src/core/apis/responses/read-call.ts';
+import { responsesWriter } from '../../src/core/apis/responses/write-reply.ts';
+import type { Block } from '../../src/core/chat/conversation.ts';
+import { gatherReply } from '../../src/core/chat/gathered-reply.ts';
+import type { ReplyEvent } from '../../src/core/chat/reply.ts';
+import { piecesOf, streamedReply, wholeReply } from '../kit/chat-apis.ts';
 import { isLong } from '../kit/long.ts';
 
 type Json = Record<string, any>;
@@ -16,11 +18,13 @@ const head = { id: 'chatcmpl-0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10', created: 1, 
 const text = fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme' });
 const index = fc.integer({ min: 0, max: 2 });
 
+const format = fc.constant('some-v1');
+
 const detail = fc.oneof(
-  fc.record({ type: fc.constant('reasoning.text'), text, index }),
-  fc.record({ type: fc.constant('reasoning.summary'), summary: text, index }),
-  fc.record({ type: fc.constant('reasoning.text'), signature: text, index }),
-  fc.record({ type: fc.constant('reasoning.encrypted'), data: text, id: text, index }),
+  fc.record({ type: fc.constant('reasoning.text'), text, index, format }),
+  fc.record({ type: fc.constant('reasoning.summary'), summary: text, index, format }),
+  fc.record({ type: fc.constant('reasoning.text'), signature: text, index, format }),
+  fc.record({ type: fc.constant('reasoning.encrypted'), data: text, id: text, index, format }),
 );
 
 /** Calls 0 and 2 call functions, call 1 calls a custom tool. */
@@ -44,14 +48,8 @@ const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, cost_us
 
 const body = { model: 'a/b', input: 'hello', metadata: { a: 'b' }, stream: true };
 
-function eventsOf(chunks: Json[], completion: Json): Json[] {
-  const told = responses.events({ body, chat: parseChat(responses.chatBody(body)), head });
-  const sent = [
-    ...told.begin(),
-    ...chunks.flatMap((each) => told.add(each)),
-    ...told.end(completion, 9),
-  ];
-  return sent.map(({ event, data }) => {
+function eventsOf(chunks: Json[]): Json[] {
+  return streamedReply(responsesWriter, chunks, usage, body).map(({ event, data }) => {
     const value = JSON.parse(data);
     assert.equal(event, value.type);
     return value;
@@ -64,8 +62,8 @@ function scene(deltas: Json[], finish_reason: string) {
     choices: [{ index: 0, delta, finish_reason: null, ...more }],
   });
   const chunks = [...deltas.map((each) => chunk(each)), chunk({}, { finish_reason })];
-  const completion = { ...completionFromChunks(chunks, head), usage };
-  return { chunks, completion, events: eventsOf(chunks, completion) };
+  const pieces = piecesOf(chunks);
+  return { chunks, pieces, end: pieces.at(-1) as Json, events: eventsOf(chunks) };
 }
 
 /** Everything that the model wrote, in a form that does not depend on the items. */
@@ -81,19 +79,44 @@ function said(output: Json[]): Json {
     refusal: joined('refusal', 'refusal'),
     calls: output
       .filter(({ call_id: id }) => id !== undefined)
-      .map(({ name, arguments: args, input }) => [name, args ?? input])
+      .map(({ call_id, name, arguments: args, input }) => [call_id, name, args ?? input])
       .toSorted(),
   };
 }
 
-function saidIn({ content, refusal, tool_calls: calls = [] }: Json): Json {
-  const own = (each: Json) => each.function ?? each.custom;
+/** The same of the events, or of the blocks of a turn. */
+function saidIn(pieces: readonly (ReplyEvent | Block)[]): Json {
+  const joined = (type: string) =>
+    pieces.map((each) => (each.type === type ? (each as { text: string }).text : '')).join('');
+  const inputOf = (each: Json) =>
+    each.input ??
+    pieces.map((one) => (one.type === 'input' && one.call === each.call ? one.text : '')).join('');
   return {
-    content: content ?? '',
-    refusal: refusal ?? '',
-    calls: calls
-      .map((each: Json) => [own(each).name, own(each).arguments ?? own(each).input])
+    content: joined('text'),
+    refusal: joined('refusal'),
+    calls: pieces
+      .filter(({ type }) => type === 'call')
+      .map((each: Json) => [each.id, each.name, inputOf(each)])
       .toSorted(),
+  };
+}
+
+/**
+ * All that was thought. An item of reasoning may join texts that others came between, so of texts
+ * only the letters are compared.
+ */
+function thoughtsIn(pieces: readonly (ReplyEvent | Block)[]): Json {
+  const thoughts = pieces.filter((each) => each.type === 'thought');
+  const of = (wanted: string) => thoughts.filter(({ form }) => form === wanted);
+  const letters = (wanted: string) =>
+    of(wanted)
+      .flatMap((each) => [...each.text])
+      .toSorted();
+  return {
+    hidden: of('hidden').map(({ text: data, id }) => ({ data, id })),
+    signatures: thoughts.flatMap(({ signature }) => signature ?? []),
+    text: letters('text'),
+    summary: letters('summary'),
   };
 }
 
@@ -104,12 +127,12 @@ describe('the events of any reply', () => {
   test('are numbered, and one item ends before the next begins', () => {
     fc.assert(
       fc.property(anyReply, ([deltas, finish]) => {
-        const { events } = scene(deltas, finish);
+        const { events, end } = scene(deltas, finish);
         const numbers = events.map((each) => each.sequence_number);
         assert.deepEqual(numbers, [...numbers.keys()]);
         const types = events.map((each) => each.type);
         assert.deepEqual(types.slice(0, 2), ['response.created', 'response.in_progress']);
-        const cut = finish === 'length' || finish === 'content_filter';
+        const cut = end.reason === 'length' || end.reason === 'filter';
         assert.equal(types.at(-1), `response.${cut ? 'incomplete' : 'completed'}`);
         let open: number | null = null;
         let begun = 0;
@@ -130,16 +153,15 @@ describe('the events of any reply', () => {
   test("add up, in OpenAI's own client, to the last response and to the whole reply", () => {
     fc.assert(
       fc.property(anyReply, ([deltas, finish]) => {
-        const { completion, events } = scene(deltas, finish);
+        const { chunks, pieces, events } = scene(deltas, finish);
         const last = events.at(-1)!.response;
         let snapshot: any;
         for (const event of events.slice(0, -1))
           snapshot = accumulateResponse(event as never, snapshot);
         assert.deepEqual(snapshot.output, last.output);
-        const message = (completion as Json).choices[0].message;
-        assert.deepEqual(said(last.output), saidIn(message));
-        const whole = responses.reply(completion, body, 9) as Json;
-        assert.deepEqual(said(whole.output), saidIn(message));
+        assert.deepEqual(said(last.output), saidIn(pieces));
+        const whole = wholeReply(responsesWriter, chunks, usage, body);
+        assert.deepEqual(whole.output, last.output);
         assert.deepEqual([whole.status, whole.usage], [last.status, last.usage]);
         assert.equal(last.usage.cost_usd_micro, '7');
       }),
@@ -150,21 +172,22 @@ describe('the events of any reply', () => {
   test('are accepted as input, and reach the model as it wrote them', () => {
     fc.assert(
       fc.property(anyReply, ([deltas, finish]) => {
-        const { completion, events } = scene(deltas, finish);
+        const { pieces, events } = scene(deltas, finish);
         const { output } = events.at(-1)!.response;
         const user = { role: 'user', content: 'x' };
-        const next = responses.chatBody({ model: 'a/b', input: [user, ...output, user] });
-        const { messages } = parseChat(next);
-        const message = (completion as Json).choices[0].message;
-        const wrote = saidIn(message);
+        const input = [user, ...output, user];
+        const { conversation } = readResponsesCall({ model: 'a/b', input });
+        const blocks = conversation.turns.flatMap((turn) =>
+          turn.by === 'assistant' ? turn.blocks : [],
+        );
+        const wrote = saidIn(pieces);
+        assert.deepEqual(saidIn(blocks), wrote);
         const isSilent = wrote.content + wrote.refusal === '' && wrote.calls.length === 0;
-        assert.equal(messages.length, isSilent ? 2 : 3);
+        assert.equal(conversation.turns.length, isSilent ? 2 : 3);
         if (isSilent) return;
-        const back = messages[1]!;
-        assert.deepEqual(saidIn(back).calls, wrote.calls);
-        assert.deepEqual(back.reasoning_details ?? [], message.reasoning_details ?? []);
-        const texts = output.filter(({ type }: Json) => type === 'message').length;
-        if (texts === 1) assert.deepEqual(saidIn(back), wrote);
+        const reply = gatherReply();
+        for (const piece of pieces) reply.add(piece);
+        assert.deepEqual(thoughtsIn(blocks), thoughtsIn(reply.events()));
       }),
       runs,
     );
@@ -197,16 +220,22 @@ describe('one reply', () => {
 
   test('takes time in proportion to the number of its parts', () => {
     const began = process.cpuUsage();
-    const output = openOutput('r', []);
-    const details = [
-      { type: 'reasoning.text', text: 'a', index: 0 },
-      { type: 'reasoning.summary', summary: 'b', index: 1 },
-    ];
-    const chunk = { choices: [{ index: 0, delta: { reasoning_details: details } }] };
-    for (let i = 0; i < 8_000; i++) output.add(chunk);
-    output.end(true);
-    const [item] = output.shown() as [{ content: Json[] }];
-    assert.equal(item.content.length, 8_000);
+    const { request_id, created } = { request_id: 'r', created: 1 };
+    const answering = { request_id, created, now: () => 2, model: 'a/b', body, stream: false };
+    const writer = responsesWriter(answering);
+    const thought = {
+      type: 'thought',
+      text: 'a',
+      signature: null,
+      id: null,
+      format: null,
+    } as const;
+    for (let i = 0; i < 8_000; i++) {
+      writer.add({ ...thought, form: 'text', index: 0 });
+      writer.add({ ...thought, form: 'summary', index: 1 });
+    }
+    const { output } = writer.whole(usage) as Json;
+    assert.ok(JSON.stringify(output).length > 16_000);
     // Processor time, because other processes may use the cores meanwhile.
     assert.ok(process.cpuUsage(began).user < 2_000_000);
   });
@@ -223,21 +252,27 @@ describe('one reply', () => {
     assert.ok(ids.every((id: unknown) => typeof id === 'string' && id !== ''));
   });
 
-  test('a reply without a finish reason is incomplete; one that ended in an error has failed', () => {
-    const completion = { ...head, choices: [{ message: { content: 'x' } }], usage };
-    assert.ok(isUnfinished(completion));
-    assert.equal(responses.reply(completion, body, 9).status, 'incomplete');
-    const failed = { ...head, choices: [{ message: {}, finish_reason: 'error' }], usage };
-    const { status, error } = responses.reply(failed, body, 9) as Json;
-    assert.deepEqual([status, error.code], ['failed', 'server_error']);
+  test('a reply without a finish reason is incomplete; one that broke off has failed', () => {
+    const answering = { request_id: 'r', created: 1, now: () => 2, model: 'a/b', body };
+    const piece: ReplyEvent = { type: 'text', text: 'x', logprobs: null };
+    const [whole, streamed] = [false, true].map((stream) =>
+      responsesWriter({ ...answering, stream }),
+    );
+    whole!.add(piece);
+    assert.equal((whole!.whole(usage) as Json).status, 'incomplete');
+    streamed!.add(piece);
+    const error = { code: 'upstream_error', message: 'm', type: 't', param: null, request_id: 'r' };
+    const last = JSON.parse(streamed!.fail(error, usage).at(-1)!.data);
+    assert.equal(last.type, 'response.failed');
+    assert.deepEqual([last.response.status, last.response.error.code], ['failed', error.code]);
+    assert.equal(last.response.usage.cost_usd_micro, '7');
   });
 
   test('log probabilities come with their text', () => {
     const logprob = { token: 'a', logprob: -1, bytes: [97], top_logprobs: [] };
     const choice = { index: 0, delta: { content: 'a' }, logprobs: { content: [logprob] } };
     const chunks = [{ ...head, choices: [choice] }];
-    const completion = { ...completionFromChunks(chunks, head), usage };
-    const { output } = eventsOf(chunks, completion).at(-1)!.response;
+    const { output } = eventsOf(chunks).at(-1)!.response;
     assert.deepEqual(output[0].content[0].logprobs, [logprob]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { responses } from '../../src/core/dialect/responses.ts';
-import { parseChat } from '../../src/core/chat/chat.ts';
+import { responsesWriter } from '../../src/core/apis/responses/write-reply.ts';
+import type { FinishReason, ReplyEvent } from '../../src/core/chat/reply.ts';
 import { fromJson, objectOf, type Json } from '../../src/lib/json.ts';
 
 /** Every response has every field that a schema requires, in each event of a stream too. */
@@ -33,20 +33,35 @@ const defaults = {
 };
 
 const body = { model: 'm', input: 'hi' };
-const head = { id: 'chatcmpl-1', created: 5, model: 'm' };
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cost_usd_micro: '1' };
-const completionOf = (finish_reason: string) => ({
-  ...head,
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason }],
-  usage,
-});
 
-function allOf(call: Json, finish_reason: string): Json[] {
-  const completion = completionOf(finish_reason);
-  const told = responses.events({ body: call, chat: parseChat(responses.chatBody(call)), head });
-  const events = [...told.begin(), ...told.end(completion, 9)];
-  const broken = responses.events({ body: call, chat: parseChat(responses.chatBody(call)), head });
-  broken.begin();
+function writerOf(call: Json, stream: boolean) {
+  return responsesWriter({
+    request_id: '1',
+    created: 5,
+    now: () => 9,
+    model: 'm',
+    body: call,
+    stream,
+  });
+}
+
+function allOf(call: Json, reason: FinishReason): Json[] {
+  const pieces: ReplyEvent[] = [
+    { type: 'text', text: 'Hello.', logprobs: null },
+    { type: 'end', reason, stop: null },
+  ];
+  const told = writerOf(call, true);
+  const events = [
+    ...told.begin(() => ({})),
+    ...told.alive(),
+    ...pieces.flatMap((each) => told.add(each)),
+    ...told.end(usage),
+  ];
+  const whole = writerOf(call, false);
+  pieces.forEach(whole.add);
+  const broken = writerOf(call, true);
+  broken.begin(() => ({}));
   const error = {
     code: 'submit_failed',
     message: 'x',
@@ -57,10 +72,10 @@ function allOf(call: Json, finish_reason: string): Json[] {
   const streamed = [...events, ...broken.fail(error, null)]
     .map(({ data }) => objectOf(fromJson<Json>(data).response))
     .filter((each) => 'id' in each);
-  return [responses.reply(completion, call, 9), ...streamed];
+  return [whole.whole(usage), ...streamed];
 }
 
-for (const reason of ['stop', 'tool_calls', 'length', 'content_filter', 'error'])
+for (const reason of ['stop', 'tools', 'length', 'filter'] as const)
   test(`a reply that ended with ${reason} is whole`, () => {
     const all = allOf(body, reason);
     assert.ok(all.length >= 5);

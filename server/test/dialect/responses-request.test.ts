@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
-import { responses } from '../../src/core/dialect/responses.ts';
+import { readResponsesCall } from '../../src/core/apis/responses/read-call.ts';
+import { responsesWriter } from '../../src/core/apis/responses/write-reply.ts';
+import { chatBodyOf, wholeReply } from '../kit/chat-apis.ts';
 import { isLong } from '../kit/long.ts';
 import { openStage, type Stage } from './responses-kit.ts';
 
@@ -69,7 +71,7 @@ const translated: Record<string, [call: Json, chat: Json]> = {
       include: ['reasoning.encrypted_content'],
       stream_options: {},
     },
-    { messages: [user], service_tier: undefined, metadata: { a: 'b' }, logprobs: null },
+    { messages: [user], service_tier: undefined, metadata: undefined, logprobs: undefined },
   ],
   'log probabilities by include': [
     { include: ['message.output_text.logprobs'] },
@@ -110,7 +112,7 @@ const translated: Record<string, [call: Json, chat: Json]> = {
     {
       tools: [
         { type: 'function', function: { name: 'look', parameters: { type: 'object' } } },
-        { type: 'custom', custom: { name: 'patch', format: { type: 'text' } } },
+        { type: 'custom', custom: { name: 'patch' } },
         {
           type: 'custom',
           custom: {
@@ -322,24 +324,24 @@ const translated: Record<string, [call: Json, chat: Json]> = {
 describe('a call becomes a chat body', () => {
   for (const [what, [change, chat]] of Object.entries(translated)) {
     test(what, () => {
-      const body = responses.chatBody({ ...base, ...change });
+      const body = chatBodyOf(readResponsesCall({ ...base, ...change }));
       for (const [field, value] of Object.entries(chat)) assert.deepEqual(body[field], value);
     });
   }
 
   test('a call without a limit gets one that agents can work with', () => {
-    assert.equal(responses.chatBody(base).max_tokens, 32_768);
+    assert.equal(readResponsesCall(base).max_tokens, 32_768);
   });
 
   test('a tool with a long name in a namespace gets a short one, and is called by its own', () => {
     const name = 'n'.repeat(60);
     const tools = [{ type: 'namespace', name: 'mcp__git', tools: [{ type: 'function', name }] }];
-    const body = responses.chatBody({ ...base, tools }) as Json;
+    const body = chatBodyOf(readResponsesCall({ ...base, tools }));
     const short = body.tools[0].function.name;
     assert.equal(short.length, 64);
     const message = { tool_calls: [{ id: 'c', function: { name: short, arguments: '{}' } }] };
-    const completion = { id: 'x', choices: [{ message, finish_reason: 'tool_calls' }] };
-    const { output } = responses.reply(completion, { ...base, tools }, 9) as Json;
+    const completion = { choices: [{ message, finish_reason: 'tool_calls' }] };
+    const { output } = wholeReply(responsesWriter, [completion], {}, { ...base, tools });
     assert.deepEqual([output[0].namespace, output[0].name], ['mcp__git', name]);
   });
 });
@@ -494,7 +496,7 @@ test('tools whose names are the same with their namespaces are both named', () =
   const refusal = (...tools: Json[]) => {
     let said = '';
     try {
-      responses.chatBody({ ...base, tools });
+      readResponsesCall({ ...base, tools });
     } catch (error) {
       said = String(error);
     }
@@ -528,6 +530,7 @@ describe('a call that is refused', () => {
       });
       const { error } = reply.body;
       const what = JSON.stringify(change).slice(0, 200);
+      assert.ok(error, what);
       assert.deepEqual([reply.status, error.code, error.param], [400, code, param], what);
       assert.doesNotMatch(error.message, /messages\[|max_tokens|type image_url|type file\b/);
     }
@@ -586,20 +589,14 @@ test('any JSON in any place is translated or refused by name', () => {
     fc.property(fc.constantFrom(...places), odd, (path, to) => {
       const body = changed(whole, path, to);
       try {
-        responses.chatBody(body);
+        readResponsesCall(body);
       } catch (error) {
         assert.ok(error instanceof ApiError, String((error as Error).stack));
         assert.ok(error.param !== null && error.status === 400);
         assert.ok(error.message.includes(error.param), error.message);
       }
-      for (const param of ['messages', 'messages[0].content[1].image_url.url', 'messages[99]'])
-        try {
-          assert.equal(typeof responses.pathOf!(param, body), 'string');
-        } catch (error) {
-          assert.ok(error instanceof ApiError);
-        }
-      const completion = { id: 'x', choices: [{ message: { content: 'x' } }], usage: {} };
-      assert.equal(responses.reply(completion, body, 9).object, 'response');
+      const completion = { choices: [{ message: { content: 'x' } }] };
+      assert.equal(wholeReply(responsesWriter, [completion], {}, body).object, 'response');
     }),
     { numRuns: isLong ? 20_000 : 1_000, seed: 7 },
   );

@@ -6,6 +6,7 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import type { Reply, Service, TestAccount } from '../kit/service.ts';
+import { completion } from '../kit/fake.ts';
 import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 import { person, startWebService } from '../kit/web.ts';
@@ -24,9 +25,8 @@ before(async () => {
     env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
   });
   operator = await operatorKey(service);
-  const { chat: whole } = service.fake;
-  service.fake.chat = async (call) => {
-    if (!call.stream) return whole!(call);
+  service.fake.behave.chat = (call) => {
+    if (!call.stream) return { outcome: 'reply', reply: completion('hi', null) };
     const tap = openTap(call);
     tap.push(delta('hi', 'stop'));
     tap.push(usageChunk(1, 1));

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
-import { completion } from '../kit/fake.ts';
+import type { ChatCall } from '../../src/upstreams/upstream.ts';
+import { completion, type SaidReply } from '../kit/fake.ts';
 import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
@@ -29,12 +29,12 @@ const body = {
   max_tokens: 100,
 };
 const finishes = { ...body, model: 'fake/drain/chat' };
-const reported: ChatOutcome = {
+const reported: SaidReply = {
   outcome: 'reply',
   reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }),
 };
 const charged = [9n, 'COMPLETED', null];
-const unreported: ChatOutcome = { outcome: 'reply', reply: completion('hi', null) };
+const unreported: SaidReply = { outcome: 'reply', reply: completion('hi', null) };
 const free = [0n, 'FAILED', 'outcome_unknown'];
 
 let service: Service;
@@ -53,7 +53,7 @@ after(async () => {
 
 interface Held {
   call: ChatCall;
-  answer: (outcome: ChatOutcome) => void;
+  answer: (outcome: SaidReply) => void;
   /** The account's balance before the call. */
   earlier: bigint;
 }

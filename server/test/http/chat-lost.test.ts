@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
-import { completion, createFake, type Fake } from '../kit/fake.ts';
+import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { moneyOf } from '../worker/floor.ts';
@@ -51,7 +50,7 @@ beforeEach(async () => {
   await service.db.run(rawSql('delete from upstreams'));
 });
 
-const lost = (message = 'answered 500'): ChatOutcome => ({ outcome: 'unknown', message });
+const lost = (message = 'answered 500'): SaidReply => ({ outcome: 'unknown', message });
 
 interface Said {
   status: number;
@@ -182,7 +181,7 @@ describe('first_byte_seconds', () => {
     const given: AbortSignal[] = [];
     fake.behave.chat = ({ signal }) => {
       given.push(signal);
-      return new Promise<ChatOutcome>((resolve) => {
+      return new Promise<SaidReply>((resolve) => {
         signal.addEventListener('abort', () => resolve(lost('given up')));
       });
     };
@@ -198,7 +197,7 @@ describe('first_byte_seconds', () => {
     const times: unknown[] = [];
     fake.behave.chat = ({ signal, first_byte_seconds }) => {
       times.push(first_byte_seconds);
-      return new Promise<ChatOutcome>((resolve) => {
+      return new Promise<SaidReply>((resolve) => {
         signal.addEventListener('abort', () => resolve(lost('given up')));
       });
     };

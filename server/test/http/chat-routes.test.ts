@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
-import { completion, createFake, type Fake } from '../kit/fake.ts';
+import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -66,7 +65,7 @@ const chat = (more: object = {}, { key } = account): Promise<Reply> =>
   });
 const called = () => [fake, other].map(({ chats }) => chats.length);
 const refuse =
-  (more: object = {}): (() => ChatOutcome) =>
+  (more: object = {}): (() => SaidReply) =>
   () => ({
     outcome: 'not_accepted',
     message: 'the secret reason',
@@ -116,7 +115,7 @@ describe('a call that the first upstream did not take', () => {
     for (const [outcome, status, calls] of [
       [{ outcome: 'rejected', message: 'bad' }, 400, [1, 0]],
       [{ outcome: 'unknown', message: 'reset' }, 200, [1, 1]],
-    ] as [ChatOutcome, number, number[]][]) {
+    ] as [SaidReply, number, number[]][]) {
       Object.assign(fake, { chats: [] });
       fake.behave.chat = () => outcome;
       assert.equal((await chat()).status, status);

@@ -157,11 +157,13 @@ describe('a stream that comes to its end', () => {
       const head = { id, object: 'chat.completion.chunk', created, model: 'fake/chat' };
       const last = ask ? chunks.pop() : undefined;
       const pending = ask ? { usage: null } : {};
-      const expected = [...pieces.map((piece) => delta(piece)), delta(null, 'stop')];
-      assert.deepEqual(
-        chunks,
-        expected.map((chunk) => ({ ...chunk, ...head, ...pending })),
-      );
+      const sent = [...pieces.map((content) => [{ content }, null]), [{}, 'stop']] as const;
+      const expected = sent.map(([piece, finish_reason], i) => {
+        const delta = { ...(i === 0 && { role: 'assistant' }), ...piece };
+        const choices = [{ index: 0, delta, logprobs: null, finish_reason }];
+        return { ...head, choices, ...pending };
+      });
+      assert.deepEqual(chunks, expected);
       if (ask) {
         const [prompt, text] = usage ? [7, 9] : [helloCount, 10];
         const tokens = {
@@ -188,7 +190,7 @@ describe('a stream that comes to its end', () => {
     const last = await events.rest();
     assert.deepEqual(
       last.map(({ data }) => data === '[DONE]'),
-      [false, true],
+      [false, false, true],
     );
     assert.equal(await cost(), BigInt(helloCount + 2));
   });
@@ -199,12 +201,7 @@ describe('a stream that comes to its end', () => {
     tap.push(usageChunk(7, 9));
     tap.end();
     const last = parsed(await events.rest()).at(-1);
-    assert.deepEqual(last.usage, {
-      prompt_tokens: 0,
-      completion_tokens: 0,
-      total_tokens: 0,
-      cost_usd_micro: '0',
-    });
+    assert.equal(last.error.details.reason, 'model_broke_off');
     assert.equal(await cost(), 0n);
   });
 });

@@ -62,18 +62,74 @@ describe('a row with a shorter window than its model', () => {
     test(`refuses a longer one, ${what}, and asks and reserves nothing`, async () => {
       const earlier = await traces(service);
       const asked = service.fake.chats.length;
-      const { message, param } = assertRefused(await say('cut', content, more), 'bad_messages');
+      const reply = await say('cut', content, more);
+      const { message, param, details } = assertRefused(reply, 'context_length_exceeded');
       assert.equal(param, 'messages');
-      assert.match(message, /^messages may come to more than 1000 tokens, .* fake\/cut accepts;/);
+      assert.equal(details.reason, 'messages_too_long');
+      assert.equal(details.limit_tokens, window);
+      assert.match(message, /Your input exceeds the context window of this model\./);
       assert.deepEqual(await traces(service), earlier);
       assert.equal(service.fake.chats.length, asked);
     });
   }
 
+  const prompt = digits(window + 1);
+  const figures = `This model's maximum context length is ${window} tokens. However, your messages resulted in ${window + 1} tokens. `;
+
+  test('says by how much, as OpenAI says it', async () => {
+    const { message } = assertRefused(await say('cut', prompt), 'context_length_exceeded');
+    assert.ok(message.startsWith(figures), message);
+  });
+
+  test('says so at /v1/messages as Anthropic says it, with nothing behind it', async () => {
+    const reply = await call('/v1/messages', bodyOf('cut', prompt));
+    const { type, message } = reply.body.error;
+    assert.deepEqual(
+      [reply.status, type, message],
+      [
+        400,
+        'invalid_request_error',
+        `prompt is too long: ${window + 1} tokens > ${window} maximum`,
+      ],
+    );
+  });
+
+  const response = { model: 'fake/cut', input: prompt };
+
+  test('says so at /v1/responses, whole, by the name of its field', async () => {
+    const reply = await call('/v1/responses', response);
+    const { param } = assertRefused(reply, 'context_length_exceeded');
+    assert.equal(param, 'input');
+  });
+
+  test('says so in a stream of /v1/responses, where its clients look for it', async () => {
+    const reply = await call('/v1/responses', { ...response, stream: true });
+    assert.equal(reply.status, 200);
+    const events = [...reply.text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) =>
+      JSON.parse(data!),
+    );
+    const [created, , error, failed] = events;
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['response.created', 'response.in_progress', 'error', 'response.failed'],
+    );
+    assert.equal(created.response.status, 'in_progress');
+    const told = { code: 'context_length_exceeded', message: error.message };
+    assert.deepEqual(error, {
+      type: 'error',
+      sequence_number: 2,
+      ...told,
+      param: 'input',
+      error: { type: 'invalid_request_error', ...told, param: 'input' },
+    });
+    assert.deepEqual(failed.response.error, told);
+    assert.ok(error.message.startsWith(figures));
+  });
+
   test('gives no estimate of a longer one, and says so in the catalog', async () => {
     const input = bodyOf('cut', digits(window + 1));
     const reply = await call('/v1/estimate', { model_id: 'fake/cut', input });
-    assertRefused(reply, 'bad_messages');
+    assertRefused(reply, 'context_length_exceeded');
     const { body } = await service.call('GET', '/v1/models/fake/cut');
     assert.deepEqual([body.context_tokens, body.refuse_longer_prompts], [window, true]);
   });

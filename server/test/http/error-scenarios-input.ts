@@ -1,6 +1,14 @@
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { tinyPng } from '../kit/fake.ts';
+import { refusalIn } from '../../src/core/chat/refusal.ts';
+import { tinyPng, type SaidReply } from '../kit/fake.ts';
 import { chat, streamOf, type Scenario } from './error-world.ts';
+
+const words = 'prompt is too long: 12 tokens > 9 maximum';
+const tooManyTokens: SaidReply = {
+  outcome: 'rejected',
+  message: words,
+  refusal: refusalIn(null, words),
+};
 
 /** Faults of the call itself. */
 export const inputScenarios = {
@@ -172,6 +180,16 @@ export const inputScenarios = {
       name: 'a role that does not exist',
       call: (w) => w.complete({ ...chat, messages: [{ role: 'boss', content: 'x' }] }),
       param: 'messages[0].role',
+    },
+  ],
+  context_length_exceeded: [
+    {
+      name: 'more tokens than the model takes',
+      leaves: 'a released request',
+      call: (w) => w.acting({ chat: () => tooManyTokens }, () => w.complete(chat)),
+      param: 'messages',
+      message: /^This model's maximum context length is 9 tokens\. However, .* 12 tokens\. /,
+      details: { reason: 'messages_too_long', limit_tokens: 9, limit: 9, given_tokens: 12 },
     },
   ],
   use_chat_completions: [

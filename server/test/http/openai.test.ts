@@ -95,7 +95,7 @@ describe('the stock client', () => {
     }
     assert.equal(text, 'hello');
     const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7, cost_usd_micro: '9' };
-    assert.deepEqual(usages, [null, null, null, null, usage]);
+    assert.deepEqual(usages, [null, null, null, usage]);
     const helped = await client.chat.completions
       .stream({ ...params, ...options })
       .finalChatCompletion();

@@ -1,3 +1,5 @@
+import type { Json } from '../../src/lib/json.ts';
+import { completionOf, eventsOf } from '../../src/upstreams/in-process.ts';
 import type {
   ChatCall,
   ChatOutcome,
@@ -16,14 +18,27 @@ export interface Fake extends Upstream {
   starts: { request_id: string; idempotency_key: string; input: Record<string, unknown> }[];
   /** Accepted jobs by idempotency key; a repeated key is one job. */
   jobs: Map<string, { request_id: string; polls: number }>;
-  chats: ChatCall[];
+  chats: SaidChat[];
+  /** The optional fields of chats that it takes. */
+  passes: ReadonlySet<string>;
   behave: Behaviour;
 }
+
+/** A chat call with its body as a chat completion. */
+export interface SaidChat extends ChatCall {
+  body: Json;
+}
+
+/** A reply as a chat completion or as chunks of one. */
+export type SaidReply =
+  | { outcome: 'reply'; reply: Json }
+  | { outcome: 'stream'; chunks: AsyncIterable<Json> | Iterable<Json> }
+  | Exclude<ChatOutcome, { outcome: 'reply' }>;
 
 export interface Behaviour {
   start?: (job: StartJob, fake: Fake) => Promise<StartOutcome> | StartOutcome;
   poll?: (handle: Handle, fake: Fake) => Promise<JobState> | JobState;
-  chat?: (call: ChatCall) => Promise<ChatOutcome> | ChatOutcome;
+  chat?: (call: SaidChat) => Promise<SaidReply> | SaidReply;
 }
 
 export const tinyPng = Buffer.from(
@@ -49,6 +64,7 @@ export function createFake(
     starts: [],
     jobs: new Map(),
     chats: [],
+    passes: new Set(),
     behave: options.behave ?? {},
     async start(job) {
       const { request_id, idempotency_key, input } = job;
@@ -63,15 +79,29 @@ export function createFake(
       return { state: 'done', result: images(1) };
     },
     async chat(call) {
-      fake.chats.push(call);
-      if (fake.behave.chat) return fake.behave.chat(call);
-      return {
-        outcome: 'reply',
-        reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }),
-      };
+      const said = { ...call, body: bodyOf(call, fake) };
+      fake.chats.push(said);
+      const outcome = await (fake.behave.chat ?? hello)(said);
+      if (outcome.outcome === 'stream') return replyOf(call, outcome.chunks);
+      return outcome.outcome === 'reply' ? replyOf(call, [outcome.reply]) : outcome;
     },
+    unsaid: (call) => completionOf(call, fake.passes).ignored,
   };
   return fake;
+}
+
+const hello = (): SaidReply => ({
+  outcome: 'reply',
+  reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }),
+});
+
+function bodyOf(call: ChatCall, { passes }: Fake): Json {
+  const { model: _model, stream: _stream, ...body } = completionOf(call, passes).body;
+  return body;
+}
+
+function replyOf(call: ChatCall, chunks: AsyncIterable<Json> | Iterable<Json>): ChatOutcome {
+  return { outcome: 'reply', told: null, events: eventsOf(call, chunks) };
 }
 
 export function accept(fake: Fake, job: StartJob): StartOutcome {

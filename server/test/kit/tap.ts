@@ -1,8 +1,9 @@
-import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
+import type { SaidReply } from './fake.ts';
+import type { ChatCall } from '../../src/upstreams/upstream.ts';
 
 /** A chat stream of the fake upstream that a test releases chunk by chunk. */
 export interface Tap {
-  outcome: ChatOutcome;
+  outcome: SaidReply;
   /** Sends one chunk. */
   push(chunk: Record<string, unknown>): void;
   end(): void;

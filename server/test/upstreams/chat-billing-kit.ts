@@ -3,7 +3,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { judge, rows, type Scene, type Sent, type Verdict } from './chat-rule.ts';
+import { isShown, judge, rows, type Scene, type Sent, type Verdict } from './chat-rule.ts';
 import { setFront, type Answer, type Call } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
@@ -237,7 +237,7 @@ async function* piecesOf(
   if (leaves === 0) await gate;
   for (const event of events) {
     waiting += written(typeof event === 'string' ? event : JSON.stringify(event));
-    if (typeof event === 'string' || !event.choices?.length || ++shown !== leaves) continue;
+    if (typeof event === 'string' || !isShown(event) || ++shown !== leaves) continue;
     yield* flushed();
     await gate;
   }
@@ -380,13 +380,26 @@ function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): 
   );
   const shown = chunks.filter(({ choices }) => choices.length > 0);
   if (verdict.shown === null) return;
-  const last = shown.at(-1)?.choices[0];
-  // If the upstream ends a stream without a finish reason, the service adds one.
-  if (shown.length > verdict.shown.length) assert.equal(last.finish_reason, 'stop');
+  const said = shown.map(({ choices: [choice] }) => choice);
+  for (const choice of said) assert.deepEqual([choice.index, choice.logprobs], [0, null]);
   assert.deepEqual(
-    shown.slice(0, verdict.shown.length).map(({ choices }) => choices),
-    verdict.shown.map(({ choices }) => choices.map(asText)),
+    sumOf(said),
+    sumOf(verdict.shown.map(({ choices: [choice] }) => asText(choice))),
   );
+}
+
+/** The text and the reasoning of choices, and their finish reason; without one, the service's. */
+function sumOf(choices: Json[]): Json {
+  const joined = (field: string) => choices.map(({ delta }) => delta[field] ?? '').join('');
+  const reasons = choices.map(({ finish_reason }) => finish_reason).filter((each) => each);
+  const details = choices.flatMap(({ delta }) => delta.reasoning_details ?? []) as Json[];
+  const told = details.map(({ text = '', summary = '' }) => text + summary).join('');
+  const reasoning = joined('reasoning_content') || joined('reasoning') || told;
+  const last = reasons.at(-1) ?? 'stop';
+  const called = choices.some(({ delta }) => delta.tool_calls ?? delta.function_call);
+  // A reply that failed has no reason, and one that calls tools has its own.
+  const reason = last === 'error' ? 'stop' : last === 'stop' && called ? 'tool_calls' : last;
+  return { content: joined('content'), reasoning, reason };
 }
 
 /** A caller gets the parts of a text as one text, and the thinking among them separately. */

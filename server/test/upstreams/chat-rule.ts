@@ -131,10 +131,25 @@ export function judge(scene: Scene): Verdict {
   if ('body' in answer) return judgeWhole(scene, answer, http, refused);
   const [first] = answer.events;
   if (!isRecord(first)) return refused(http(502), 'outcome_unknown');
-  if (errorIn(first) !== null) return refusal(first, http, refused);
+  if (errorIn(first) !== null && !isRecord(usageIn(first))) return refusal(first, http, refused);
   const { course, shown } = walk(scene, answer);
   const broken = course.end === 'broken';
+  const isNothing = deliveredBytes(course.pieces) === 0 && course.end !== 'left';
+  if (isNothing && (broken || course.finish === null || course.finish === 'error'))
+    return nothing(scene, course, refused(http(502), 'outcome_unknown'));
   return { ...bill(scene, course, quote), http: http(200), shown, broken };
+}
+
+/** A reply without a word that failed: free for the caller; the operator may have to pay. */
+function nothing({ row }: Scene, { usage }: Course, refusal: Verdict): Verdict {
+  if (!isRecord(usage)) return refusal;
+  const said = readUsage(usage);
+  const told = costTold(usage);
+  const { costInput, costOutput } = rows[row];
+  const spent =
+    said && up(costInput * BigInt(said.prompt ?? 0) + costOutput * BigInt(said.completion));
+  const cost = told !== null && told > 0n ? told : (spent ?? told);
+  return { ...refusal, code: 'upstream_failed', cost };
 }
 
 type Refused = (http: number | null, code: string) => Verdict;
@@ -197,12 +212,23 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; 
       if (deliveredBytes([choice.delta]) > 0 && !(isLast && isRecord(usage))) course.outrun = true;
       isClosed ||= course.finish !== null;
       shown.push(event);
-      if (shown.length === leaves && endsWithCaller(row))
+      if (!isShown(event)) continue;
+      if (shown.filter(isShown).length === leaves && endsWithCaller(row))
         return { course: { ...course, end: 'left' }, shown };
     }
   }
-  if (end === 'dies' || (end === 'quiet' && !isClosed)) course.end = 'broken';
+  const isCut = end === 'dies' || (end === 'quiet' && !isClosed);
+  if (isCut || course.finish === 'error') course.end = 'broken';
   return { course, shown };
+}
+
+/**
+ * Whether a caller gets a chunk for this one at once. The role comes with the first piece, and the
+ * finish reason at the end.
+ */
+export function isShown({ choices }: Json): boolean {
+  const [choice] = (choices ?? []) as Json[];
+  return choice !== undefined && deliveredBytes([choice.delta]) > 0;
 }
 
 function errorIn(said: Json): Json | null {
@@ -285,9 +311,19 @@ function bill(
 }
 
 function readUsage(usage: unknown): { prompt: number | null; completion: number } | null {
-  if (!isRecord(usage) || !isCount(usage.completion_tokens)) return null;
-  const { prompt_tokens: prompt = null } = usage;
-  return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(usage) } : null;
+  if (!isRecord(usage)) return null;
+  const counts = numbered(usage);
+  const { prompt_tokens: prompt = null, completion_tokens: completion } = counts;
+  if (!isCount(completion)) return null;
+  return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(counts) } : null;
+}
+
+/** Counts may be texts of digits. */
+function numbered(usage: Json): Json {
+  const isDigits = (value: unknown) => typeof value === 'string' && /^\d{1,9}$/.test(value);
+  return Object.fromEntries(
+    Object.entries(usage).map(([name, value]) => [name, isDigits(value) ? Number(value) : value]),
+  );
 }
 
 /** The reported prompt. 0 without a completion may mean that the prompt is not counted yet. */

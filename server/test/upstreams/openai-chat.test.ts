@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { gatherChunks, usageOf } from '../../src/core/chat/completion.ts';
+import { ReplyBroken } from '../../src/core/apis/reading/broken.ts';
+import { gatherReply } from '../../src/core/chat/gathered-reply.ts';
+import type { ReplyEvent } from '../../src/core/chat/reply.ts';
 import { createChat } from '../../src/upstreams/openai/chat.ts';
-import { completionForm } from '../../src/upstreams/openai/forms.ts';
+import { chatForm } from '../../src/upstreams/openai/forms.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { optionsOf } from '../../src/upstreams/openai/options.ts';
 import { createWire } from '../../src/upstreams/openai/wire.ts';
@@ -29,31 +31,44 @@ before(async () => void (stand = await openStand()));
 after(() => stand.close());
 
 const text = sayings.join('');
-const identity = { id: 'x', created: 0, model: 'x' };
 
 const ask = (body?: Json, upstream = stand.upstream) => upstream.chat!(callOf(false, body));
 const stream = (body?: Json, upstream = stand.upstream) => upstream.chat!(callOf(true, body));
 
-function chunksIn(outcome: ChatOutcome): AsyncIterable<Json> {
-  assert.equal(outcome.outcome, 'stream', JSON.stringify(outcome));
-  return (outcome as { chunks: AsyncIterable<Json> }).chunks;
+function eventsIn(outcome: ChatOutcome): AsyncIterable<ReplyEvent> {
+  assert.equal(outcome.outcome, 'reply', JSON.stringify(outcome));
+  return (outcome as { events: AsyncIterable<ReplyEvent> }).events;
 }
 
-/** All chunks, and the error with which the stream broke off. */
-async function read(outcome: ChatOutcome): Promise<{ chunks: Json[]; fault: string | null }> {
-  const chunks: Json[] = [];
+/** All events, and the error with which the reply broke off. */
+async function read(outcome: ChatOutcome) {
+  const events: ReplyEvent[] = [];
   try {
-    for await (const chunk of chunksIn(outcome)) chunks.push(chunk);
-    return { chunks, fault: null };
+    for await (const event of eventsIn(outcome)) events.push(event);
+    return { events, fault: null };
   } catch (error) {
-    return { chunks, fault: (error as Error).message };
+    return { events, fault: error as Error };
   }
 }
 
-function completionOf(chunks: Json[]): Json {
-  const gatherer = gatherChunks(identity);
-  for (const chunk of chunks) gatherer.add(chunk);
-  return gatherer.completion();
+/** The sum of the events. */
+function saidIn(events: ReplyEvent[]) {
+  const reply = gatherReply();
+  for (const event of events) reply.add(event);
+  const pieces = reply.events();
+  const of = (...types: string[]) => pieces.filter(({ type }) => types.includes(type));
+  const end = reply.end();
+  return {
+    text: of('text')
+      .map((each) => (each as { text: string }).text)
+      .join(''),
+    thought: of('thought')
+      .map((each) => (each as { text: string }).text)
+      .join(''),
+    calls: of('call', 'input'),
+    usage: reply.usage(end !== null),
+    reason: end?.reason ?? null,
+  };
 }
 
 describe('a call', () => {
@@ -88,10 +103,21 @@ describe('a call', () => {
   });
 
   test('a server of Responses gets the optional fields that it has a form for', async () => {
-    const pass = ['top_k', 'reasoning', 'prompt_cache_key', 'safety_identifier', 'cache_control'];
-    const passesOf = (api: string) => [...stand.other({ api, pass }).passes!];
-    assert.deepEqual(passesOf('completions'), pass);
-    assert.deepEqual(passesOf('responses'), ['prompt_cache_key', 'safety_identifier']);
+    const own = { prompt_cache_key: 'k', safety_identifier: 's' };
+    const other = { top_k: 4, reasoning: { effort: 'low' } };
+    const cache_control = { type: 'ephemeral' };
+    const content = [{ type: 'text', text: 'x', cache_control }];
+    const { model: _model, ...call } = callOf(false, {
+      ...own,
+      ...other,
+      messages: [{ role: 'user', content }],
+    });
+    const pass = [...Object.keys({ ...own, ...other }), 'cache_control'];
+    const unsaidAt = (api: string, passed: string[] = pass) =>
+      stand.other({ api, pass: passed }).unsaid!({ ...call, model: 'gpt-fake' }).toSorted();
+    assert.deepEqual(unsaidAt('completions'), []);
+    assert.deepEqual(unsaidAt('responses'), ['cache_control', 'reasoning', 'top_k']);
+    assert.deepEqual(unsaidAt('responses', []), pass.toSorted());
   });
 
   test('a stream asks for its usage', async () => {
@@ -102,11 +128,12 @@ describe('a call', () => {
 
   test('by option: the newer name of the limit, without usage', async () => {
     const options = { token_limit: 'max_completion_tokens', include_usage: false };
-    const { chunks } = await read(await stream({}, stand.other(options)));
+    stand.fake.chat.script(streamOf(eventsOf(usualChunks(null))));
+    const { events } = await read(await stream({}, stand.other(options)));
     const asked = stand.fake.chat.asked.at(-1)!;
     assert.equal(asked.max_completion_tokens, 50);
     assert.ok(!('max_tokens' in asked) && !('stream_options' in asked));
-    assert.equal(usageOf(completionOf(chunks)), null);
+    assert.equal(saidIn(events).usage, null);
   });
 
   test('a server without a key gets none', async () => {
@@ -220,16 +247,11 @@ describe('usage of a stream, wherever it stands', () => {
   for (const [where, { chunks, usage }] of Object.entries(table)) {
     test(where, async () => {
       stand.fake.chat.script(streamOf(eventsOf(chunks)));
-      const seen = await read(await stream());
-      assert.equal(seen.fault, null);
-      const completion = completionOf(seen.chunks);
-      assert.equal(completion.choices[0].message.content, text);
-      assert.equal(completion.choices[0].finish_reason, 'stop');
-      assert.deepEqual(completion.usage ?? null, usage);
-      for (const chunk of seen.chunks) {
-        assert.ok(Array.isArray(chunk.choices), 'a chunk is a list of choices to every client');
-        assert.ok(!('timings' in chunk) && !('x_groq' in chunk));
-      }
+      const { events, fault } = await read(await stream());
+      assert.equal(fault, null);
+      const said = saidIn(events);
+      assert.deepEqual([said.text, said.reason], [text, 'stop']);
+      assert.deepEqual(said.usage, usage);
     });
   }
 });
@@ -255,11 +277,10 @@ describe('the form of a stream', () => {
   for (const [what, answer] of Object.entries(table)) {
     test(what, async () => {
       stand.fake.chat.script(answer);
-      const { chunks, fault } = await read(await stream());
+      const { events, fault } = await read(await stream());
       assert.equal(fault, null);
-      const completion = completionOf(chunks);
-      assert.equal(completion.choices[0].message.content, text);
-      assert.deepEqual(completion.usage, usual);
+      const { text: said, reason, usage } = saidIn(events);
+      assert.deepEqual([said, reason, usage], [text, 'stop', usual]);
     });
   }
 
@@ -275,12 +296,13 @@ describe('the form of a stream', () => {
       chunkOf({}, {}, 'tool_calls'),
     ];
     stand.fake.chat.script(streamOf(eventsOf(chunks), 2));
-    const { message, finish_reason } = completionOf((await read(await stream())).chunks).choices[0];
-    assert.equal(message.reasoning, 'Let me see.');
-    assert.equal(message.reasoning_content, 'Hm.');
-    const wanted = { name: 'look', arguments: '{"place":"ö"}' };
-    assert.deepEqual(message.tool_calls, [{ type: 'function', id: 'call_1', function: wanted }]);
-    assert.equal(finish_reason, 'tool_calls');
+    const { thought, calls, reason } = saidIn((await read(await stream())).events);
+    assert.equal(thought, 'Let me see.Hm.');
+    assert.deepEqual(calls, [
+      { type: 'call', call: 0, id: 'call_1', name: 'look', custom: false },
+      { type: 'input', call: 0, text: '{"place":"ö"}' },
+    ]);
+    assert.equal(reason, 'tools');
   });
 });
 
@@ -321,12 +343,12 @@ describe('a fault in mid-stream', () => {
     'an error that is a text': { error: 'model runner has stopped' },
   };
   for (const [what, chunk] of Object.entries(errors)) {
-    test(`${what} is handed on as an error`, async () => {
+    test(`${what} breaks the reply off, with what it says`, async () => {
       stand.fake.chat.script(streamOf(eventsOf([...begun, chunk])));
-      const { chunks } = await read(await stream());
-      assert.equal(chunks.length, 3);
-      assert.ok(chunks[2]!.error, JSON.stringify(chunks[2]));
-      assert.equal(completionOf(chunks.slice(0, 2)).choices[0].message.content, 'Hello, ');
+      const { events, fault } = await read(await stream());
+      assert.ok(fault instanceof ReplyBroken && fault.error !== null, String(fault));
+      const { text: said, reason } = saidIn(events);
+      assert.deepEqual([said, reason], ['Hello, ', null]);
     });
   }
 
@@ -340,26 +362,28 @@ describe('a fault in mid-stream', () => {
     ];
     for (const chunk of chunks) {
       stand.fake.chat.script(streamOf(eventsOf([...begun, chunk])));
-      const text = JSON.stringify((await read(await stream())).chunks);
-      assert.match(text, /no \*\*\*/);
-      assert.ok(!text.includes(key) && !text.includes('10.0.0.9'), text);
+      const { fault } = await read(await stream());
+      assert.ok(fault instanceof ReplyBroken);
+      const told = JSON.stringify([fault.message, fault.error]);
+      assert.match(told, /no \*\*\*/);
+      assert.ok(!told.includes(key) && !told.includes('10.0.0.9'), told);
     }
     for (const call of [ask, stream]) {
       stand.fake.chat.script({ json: whole });
-      const outcome = await call();
-      const text = JSON.stringify(
-        outcome.outcome === 'stream' ? (await read(outcome)).chunks : outcome,
-      );
-      assert.match(text, /no \*\*\*/);
-      assert.ok(!text.includes(key) && !text.includes('10.0.0.9'), text);
+      const { fault } = await read(await call());
+      assert.ok(fault instanceof ReplyBroken);
+      const told = JSON.stringify([fault.message, fault.error]);
+      assert.match(told, /no \*\*\*/);
+      assert.ok(!told.includes(key) && !told.includes('10.0.0.9'), told);
     }
   });
 
   test('an event named error is an error, whatever it holds', async () => {
     const named = `event: error\ndata: ${JSON.stringify({ message: 'overloaded' })}\n\n`;
     stand.fake.chat.script(streamOf(eventsOf(begun, { done: false }) + named));
-    const { chunks } = await read(await stream());
-    assert.partialDeepStrictEqual(chunks[2]!.error, { message: 'overloaded' });
+    const { fault } = await read(await stream());
+    assert.ok(fault instanceof ReplyBroken);
+    assert.partialDeepStrictEqual(fault.error, { message: 'overloaded' });
   });
 
   const breaks: Record<string, { answer: () => Answer; fault: RegExp }> = {
@@ -369,7 +393,7 @@ describe('a fault in mid-stream', () => {
     },
     'a chunk that is no JSON': {
       answer: () => streamOf(eventsOf([...begun, '{"choices":[{"del'])),
-      fault: /an invalid chunk/,
+      fault: /an invalid piece/,
     },
     'a connection that breaks': {
       answer: () =>
@@ -386,16 +410,18 @@ describe('a fault in mid-stream', () => {
     test(`${what} is a fault after what was delivered`, async () => {
       stand.fake.chat.script(answer());
       const seen = await read(await stream());
-      assert.match(seen.fault ?? '', fault);
-      assert.equal(completionOf(seen.chunks).choices[0].message.content, 'Hello, ');
+      assert.match(seen.fault?.message ?? '', fault);
+      const { text: said, reason } = saidIn(seen.events);
+      assert.deepEqual([said, reason], ['Hello, ', null]);
     });
   }
 
   test('an end with finish_reason error is an error', async () => {
     stand.fake.chat.script(streamOf(eventsOf([...begun, chunkOf({}, {}, 'error')])));
-    const { chunks, fault } = await read(await stream());
-    assert.equal(fault, null);
-    assert.equal(completionOf(chunks).choices[0].finish_reason, 'error');
+    const { events, fault } = await read(await stream());
+    assert.match(fault?.message ?? '', /error/);
+    const { text: said, reason } = saidIn(events);
+    assert.deepEqual([said, reason], ['Hello, ', null]);
   });
 });
 
@@ -559,10 +585,10 @@ describe('refusals, whole and streamed', () => {
   test('a reply that broke off keeps its error and its text', async () => {
     const error = { code: 502, message: 'Provider gone.' };
     stand.fake.chat.script({ json: replyOf({ error }) });
-    const outcome = (await ask()) as Json;
-    assert.equal(outcome.outcome, 'reply');
-    assert.partialDeepStrictEqual(outcome.reply.error, error);
-    assert.equal(outcome.reply.choices[0].message.content, text);
+    const { events, fault } = await read(await ask());
+    assert.ok(fault instanceof ReplyBroken);
+    assert.partialDeepStrictEqual(fault.error, error);
+    assert.equal(saidIn(events).text, text);
   });
 
   test('unreachable: no server listens', async () => {
@@ -611,15 +637,15 @@ describe('time and leaving', () => {
     const settings = { name: 'x', url: stand.fake.url, key: stand.fake.key, secret: null };
     const wire = createWire({ ...settings, concurrency: 1, options: {} }, stand.tools, '');
     const options = { ...optionsOf({}), ...times };
-    return createChat(wire, completionForm(options), options, stand.tools, peekMs);
+    return createChat(wire, chatForm(options), options, stand.tools, peekMs);
   }
 
   test('a stream that pauses for too long is a fault', async () => {
     const left = stand.fake.chat.abandoned();
     stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
-    const { chunks, fault } = await read(await chatWith({ idle_seconds: 0.05 })(callOf(true)));
-    assert.equal(chunks.length, 1);
-    assert.match(fault ?? '', /no data came for too long/);
+    const { events, fault } = await read(await chatWith({ idle_seconds: 0.05 })(callOf(true)));
+    assert.equal(events.length, 1);
+    assert.match(fault?.message ?? '', /no data came for too long/);
     await left;
   });
 
@@ -640,16 +666,16 @@ describe('time and leaving', () => {
       ),
     );
     const outcome = await chatWith({ idle_seconds: 0.05 }, 0)(callOf(true));
-    assert.equal(outcome.outcome, 'stream');
+    assert.equal(outcome.outcome, 'reply');
     loaded.resolve();
-    assert.equal(completionOf((await read(outcome)).chunks).choices[0].message.content, text);
+    assert.equal(saidIn((await read(outcome)).events).text, text);
   });
 
   test("a caller who leaves in mid-stream ends the upstream's call", async () => {
     stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
     const left = stand.fake.chat.abandoned();
-    for await (const chunk of chunksIn(await stream())) {
-      assert.equal((chunk as Json).choices[0].delta.content, 'Hel');
+    for await (const event of eventsIn(await stream())) {
+      assert.equal((event as Json).text, 'Hel');
       break;
     }
     await left;
@@ -671,7 +697,7 @@ describe('time and leaving', () => {
     const outcome = await own.upstream.chat!(callOf(true, {}, abort.signal));
     const seen = read(outcome);
     abort.abort();
-    assert.match((await seen).fault ?? '', /given up/);
+    assert.match((await seen).fault?.message ?? '', /given up/);
     await left;
     const gone = await own.upstream.chat!(callOf(false, {}, abort.signal));
     assert.equal(gone.outcome, 'not_accepted');

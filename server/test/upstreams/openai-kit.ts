@@ -1,3 +1,4 @@
+import { readCompletionsCall } from '../../src/core/apis/completions/read-call.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import type {
@@ -92,14 +93,16 @@ export function callOf(
 ): ChatCall {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   const full = { messages, max_tokens: 50, ...body };
-  const hold = () => {};
+  const { conversation, max_tokens } = readCompletionsCall({ model: 'gpt-fake', ...full });
   return {
     request_id: 'r1',
     model: 'gpt-fake',
-    body: full,
+    conversation,
+    max_tokens: max_tokens!,
+    marks: true,
     context_tokens: 8192,
     stream,
-    hold,
+    hold: () => {},
     signal,
   };
 }

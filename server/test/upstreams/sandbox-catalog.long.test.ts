@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { readCompletionsCall } from '../../src/core/apis/completions/read-call.ts';
 import sharp from 'sharp';
 import { resolutions, tasks } from '../../src/core/catalog/catalog.ts';
 import type { Model } from '../../src/core/catalog/catalog.ts';
@@ -144,12 +145,22 @@ describe("the sandbox's catalog", () => {
 
   for (const row of rows.filter(({ kind }) => kind === 'text')) {
     test(`the example of ${row.id} works`, async () => {
-      const body = { max_tokens: 4096, ...row.example };
       const model = row.upstreams[0]!.model;
-      const { context_tokens } = row;
-      const call = { request_id: 'r', model, body, context_tokens, stream: false };
-      const outcome = await opened.sandbox.chat!({ ...call, hold: () => {}, signal: SIGNAL });
-      assert.equal(outcome.outcome, 'reply');
+      const { conversation, max_tokens } = readCompletionsCall({ model, ...row.example });
+      const outcome = await opened.sandbox.chat!({
+        request_id: 'r',
+        model,
+        conversation,
+        max_tokens: max_tokens ?? 4096,
+        marks: true,
+        context_tokens: row.context_tokens,
+        stream: false,
+        hold: () => {},
+        signal: SIGNAL,
+      });
+      assert.ok(outcome.outcome === 'reply');
+      const events = await Array.fromAsync(outcome.events);
+      assert.ok(events.some(({ type }) => type === 'end'));
     });
   }
 });

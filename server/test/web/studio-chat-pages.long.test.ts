@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
   barriers,
   desktop,
@@ -16,7 +15,7 @@ import {
   sizes,
   withoutBrowser,
 } from '../kit/browser.ts';
-import { tinyPng } from '../kit/fake.ts';
+import { tinyPng, type SaidReply } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
@@ -60,7 +59,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   /**
    * Streams `reply` letter by letter. With `hold`, stops after half of it until `hold` resolves.
    */
-  const speak = (hold?: Promise<void>) => (): ChatOutcome => ({
+  const speak = (hold?: Promise<void>) => (): SaidReply => ({
     outcome: 'stream',
     chunks: (async function* () {
       const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };

@@ -1,8 +1,8 @@
 /** Reading a conversation in the studio: scrolling, and the Markdown of replies. */
+import type { SaidReply } from '../kit/fake.ts';
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
   desktop,
   barriers,
@@ -44,7 +44,7 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
   }
 
   /** Streams the pieces of a reply; a promise among them delays the later pieces. */
-  const speak = (pieces: (string | Promise<void>)[]) => (): ChatOutcome => ({
+  const speak = (pieces: (string | Promise<void>)[]) => (): SaidReply => ({
     outcome: 'stream',
     chunks: (async function* () {
       const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };

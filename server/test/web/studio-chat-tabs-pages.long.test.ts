@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { enter, openBrowser, withoutBrowser } from '../kit/browser.ts';
-import type { ChatCall } from '../../src/upstreams/upstream.ts';
+import type { SaidChat } from '../kit/fake.ts';
 import type { Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
@@ -30,7 +30,7 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
     return { one, two, context, faults, account };
   }
 
-  const textOf = ({ body }: ChatCall) => (body.messages as { content: string }[]).at(-1)!.content;
+  const textOf = ({ body }: SaidChat) => (body.messages as { content: string }[]).at(-1)!.content;
 
   /** Replies "reply to alpha" to "alpha"; a reply ends when its promise in `held` resolves. */
   function speak(held: Record<string, Promise<void>> = {}): void {

@@ -108,6 +108,7 @@ export const sentences: Record<string, string | string[]> = {
     'Адрес вебхука не подходит: «{message}»',
   ],
   bad_messages: ['{param}: ожидается {rule}.', 'Сообщения не подходят: «{message}»'],
+  context_length_exceeded: 'Сообщения длиннее, чем принимает модель. Сократите их.',
   use_chat_completions: 'Это текстовая модель: её вызывают через POST /v1/chat/completions.',
   unauthorized: 'Сначала войдите.',
   insufficient_balance: [
@@ -293,9 +294,12 @@ export const sentences: Record<string, string | string[]> = {
   hosts_too_many: 'Во вводе не может быть адресов больше чем с {limit} разных серверов.',
   media_invalid: 'Нужен загруженный файл, публичный адрес http(s) или адрес data: с данными.',
   media_too_many: 'Во вводе не может быть больше {limit} файлов и адресов.',
+  bad_file: 'Модель не смогла прочитать файл: «{said}»',
+  bad_image: 'Модель не смогла прочитать картинку: «{said}»',
+  bad_parameter: 'Модель не принимает один из параметров: «{said}»',
+  content_policy: 'Модель отклонила содержание: «{said}»',
   media_type: 'Такой тип файла модель не принимает: {found}.',
-  messages_too_long:
-    'В сообщениях может оказаться больше {limit} токенов, чем принимает модель. Сократите их или уберите файлы.',
+  messages_too_long: 'Сообщения длиннее, чем принимает модель. Сократите их или уберите файлы.',
   model_refused: 'Модель отклонила ввод: «{said}»',
   outcome_known: 'Исход этого запроса известен.',
   output_link_invalid: 'Ссылка на результат неверна, или результат уже не хранится.',

@@ -23,6 +23,8 @@ export interface WrittenCall {
   ignored: string[];
   /** The caller's names of tools whose names were shortened, by the short name. */
   names: ReadonlyMap<string, string>;
+  /** Fields of messages in the body that only some servers know. */
+  fields: ReadonlySet<string>;
 }
 
 export interface Calling {
@@ -32,16 +34,10 @@ export interface Calling {
   stream: boolean;
 }
 
-/** What an upstream's models take; from its definition. */
+/** The abilities of an upstream's models, from its definition. */
 export interface Manners {
-  /** Names of `extras` and settings that only some servers know. */
-  passes: ReadonlySet<string>;
   /** Whether marks for the cache are sent. */
   marks: boolean;
-  /** Whether the role `developer` is known; else such a turn is one of `system`. */
-  developer: boolean;
-  /** The fields of a message that are known, beside those of every server. */
-  message_fields: ReadonlySet<string>;
   /** Most characters of a tool's name. */
   tool_name_max: number;
 }
@@ -88,7 +84,7 @@ export interface Asked {
 /** Writes one reply in the caller's API, whole or as server-sent events. */
 export interface ReplyWriter {
   /** `usage`: what is known of the prompt so far, in the names of chat completions. */
-  begin(usage: Json): SentEvent[];
+  begin(usage: () => Json): SentEvent[];
   add(event: ReplyEvent): SentEvent[];
   /** A sign of life while the model is silent. */
   alive(): SentEvent[];

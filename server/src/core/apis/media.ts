@@ -1,5 +1,6 @@
 import type { Media } from '../chat/conversation.ts';
-import { isBase64 } from '../../lib/base64.ts';
+import { asBase64 } from '../../lib/base64.ts';
+import { dataIn } from '../../lib/data-address.ts';
 
 /** Reads media as callers write them in the three APIs. */
 
@@ -9,26 +10,25 @@ import { isBase64 } from '../../lib/base64.ts';
  */
 export function mediaOf(value: string, at: string, name: string | null = null): Media {
   const data = dataIn(value);
-  if (data !== null) return { ...data, from: 'base64', name, at };
+  if (data !== null) return { ...statedMedia(data.content_type, data.base64, at), name };
   const from = /^https?:/i.test(value) ? 'url' : 'file_id';
   return { type: null, from, value, name, at };
 }
 
 /** As `mediaOf`; the text may also be base64. */
 export function mediaOrBytes(value: string, at: string, name: string | null = null): Media {
-  if (!isBase64(value)) return mediaOf(value, at, name);
-  return { type: typeByBytes(value), from: 'base64', value, name, at };
+  // The id of a file consists of characters of base64 for URLs.
+  const bytes = value.startsWith('file_') ? null : asBase64(value);
+  if (bytes === null) return mediaOf(value, at, name);
+  return { type: null, from: 'base64', value: bytes, name, at };
 }
 
-/** Bytes in base64 with the type that the caller states. */
-export function statedMedia(type: string, value: string, at: string): Media {
-  return { type: typeByBytes(value) ?? usualType(type), from: 'base64', value, name: null, at };
-}
-
-/** The media type and the base64 of a `data:` address; null for any other text. */
-function dataIn(address: string): Pick<Media, 'type' | 'value'> | null {
-  const [, type = '', value] = /^\s*data:([^;,]*)[^,]*;base64,(.*)$/is.exec(address) ?? [];
-  return value === undefined ? null : { type: typeByBytes(value) ?? usualType(type), value };
+/** Bytes in base64 with the type that the caller states. Any other text names a file. */
+export function statedMedia(stated: string, text: string, at: string): Media {
+  const value = asBase64(text);
+  if (value === null) return mediaOf(text, at);
+  const type = typeByBytes(value) ?? usualType(stated);
+  return { type, from: 'base64', value, name: null, at };
 }
 
 /** Names of types that are in use beside the registered ones. */
@@ -43,16 +43,18 @@ function usualType(type: string): string | null {
   return lower === '' ? null : (aliases[lower] ?? lower);
 }
 
-/** The first bytes of the types that chat models take. A label may be wrong; services refuse it. */
+/**
+ * The first bytes of the types that chat models take, as base64. A label may be wrong, and services
+ * refuse it.
+ */
 const beginnings: readonly [RegExp, string][] = [
-  [/^\x89PNG\r\n\x1a\n/, 'image/png'],
-  [/^\xff\xd8\xff/, 'image/jpeg'],
-  [/^GIF8[79]a/, 'image/gif'],
-  [/^RIFF[^]{4}WEBP/, 'image/webp'],
-  [/^%PDF-/, 'application/pdf'],
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGODdh|^R0lGODlh/, 'image/gif'],
+  [/^UklGR.{6}XRUJQ/, 'image/webp'],
+  [/^JVBERi0/, 'application/pdf'],
 ];
 
 function typeByBytes(base64: string): string | null {
-  const head = Buffer.from(base64.slice(0, 24), 'base64').toString('latin1');
-  return beginnings.find(([form]) => form.test(head))?.[1] ?? null;
+  return beginnings.find(([form]) => form.test(base64))?.[1] ?? null;
 }

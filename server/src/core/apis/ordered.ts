@@ -25,7 +25,9 @@ export interface Entry<E> {
 }
 
 /** `entryOf`: returns the entry that begins with this piece; null if none does. */
-export function inOrder<E>(entryOf: (event: ReplyEvent, index: number) => Entry<E> | null): Ordered<E> {
+export function inOrder<E>(
+  entryOf: (event: ReplyEvent, index: number) => Entry<E> | null,
+): Ordered<E> {
   let open: Entry<E> | null = null;
   let entries = 0;
   let firstCall: number | null = null;

@@ -49,7 +49,12 @@ export function thoughtIn(detail: unknown, position: number): (Thought & { index
   return { form, text, signature, id: filled(detail.id), format: filled(detail.format), index };
 }
 
-/** Whether a piece may be of the same thought as others; later pieces need not repeat the format. */
+/** Whether two pieces may be of one thought; later pieces need not repeat the format. */
+export function isOneFormat(one: string | null, other: string | null): boolean {
+  return one === null || other === null || one === other;
+}
+
+/** Whether a piece may be of the same thought. */
 export function isOfThought(
   { form, format, index, signature }: ThoughtPiece,
   piece: ThoughtPiece,
@@ -57,7 +62,7 @@ export function isOfThought(
   // Hidden data comes whole, and nothing follows a signature.
   if (form === 'hidden' || signature !== null || form !== piece.form) return false;
   if (index !== null && piece.index !== null && index !== piece.index) return false;
-  return format === null || piece.format === null || format === piece.format;
+  return isOneFormat(format, piece.format);
 }
 
 /** Adds a piece to a list in which the pieces of each thought are joined. */

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { chargeableUsage, type Bill, type DeliveryEnd } from './chat-bill.ts';
-import { boundTokens, estimatePromptTokens } from './tokens.ts';
+import { promptIn } from '../../../test/kit/chat-apis.ts';
+import { asked, eventsOf, marked } from '../../../test/kit/read-replies.ts';
+import { completionsReader } from '../apis/completions/read-reply.ts';
+import { readReply } from '../apis/read-reply.ts';
+import { ReplyBroken } from '../apis/reading/broken.ts';
+import { chargeableUsage, type Bill, type ChatDelivery, type DeliveryEnd } from './chat-bill.ts';
+import { gatherReply } from './gathered-reply.ts';
+import { estimatePromptTokens } from './prompt-tokens.ts';
+import { boundTokens } from './tokens.ts';
 
-const body = { messages: [{ role: 'user', content: 'How many legs has a cat?' }] };
-const chat = { body, files: {} };
+const saying = (content: unknown) => ({
+  prompt: promptIn({ messages: [{ role: 'user', content }] }),
+  stream: true,
+});
+const chat = saying('How many legs has a cat?');
 const model = {
   context_tokens: 8_000,
   image_tokens: 4_096,
@@ -25,19 +35,32 @@ interface Said {
   left?: true;
 }
 
-function completion({
-  content,
-  finish = null,
-  usage,
-  error,
-  calls,
-}: Said): Record<string, unknown> {
-  const message = { role: 'assistant', content, ...(calls && { tool_calls: calls }) };
-  return {
-    choices: [{ index: 0, message, finish_reason: finish }],
-    ...(usage !== undefined && { usage }),
-    ...(error !== undefined && { error }),
-  };
+function chunksOf({ content, finish = null, usage, error, calls }: Said): object[] {
+  const delta = { role: 'assistant', content, ...(calls && { tool_calls: calls }) };
+  const spoken = { choices: [{ index: 0, delta, finish_reason: null }] };
+  const counts = usage === undefined ? [] : [{ choices: [], usage }];
+  const ended =
+    finish === null ? [] : [{ choices: [{ index: 0, delta: {}, finish_reason: finish }] }];
+  const broken = error === undefined ? [] : [{ error }];
+  return ended.length > 0 ? [spoken, ...counts, ...ended, ...broken] : [...counts, spoken];
+}
+
+/** The delivery of a reply of which these chunks came. One that says that it failed is broken. */
+async function delivered(chunks: object[], end: DeliveryEnd): Promise<ChatDelivery> {
+  const reply = gatherReply();
+  const cut = new Error('nothing more is read');
+  async function* bytes() {
+    yield Buffer.from(eventsOf(chunks));
+    if (end !== 'complete') throw cut;
+    yield Buffer.from(marked);
+  }
+  try {
+    for await (const event of readReply(bytes(), completionsReader, asked)) reply.add(event);
+  } catch (error) {
+    if (error instanceof ReplyBroken) return { reply, end: 'broken' };
+    if (error !== cut) throw error;
+  }
+  return { reply, end };
 }
 
 type Expected = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
@@ -172,61 +195,60 @@ const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
 
 describe('chargeableUsage', () => {
   for (const [what, said, failed, bill] of cases) {
-    test(what, () => {
+    test(what, async () => {
       const end = failed ? 'broken' : said.left ? 'given_up' : 'complete';
-      const delivered = { completion: completion(said), end } as const;
-      const got = chargeableUsage(chat, max_tokens, model, delivered);
+      const got = chargeableUsage(chat, max_tokens, model, await delivered(chunksOf(said), end));
       if (typeof bill?.prompt_tokens !== 'string')
         return assert.deepEqual(got, bill && { ...bill, ...notCached });
-      const most = estimatePromptTokens(chat.body, model.context_tokens);
+      const most = estimatePromptTokens(chat.prompt, model.context_tokens);
       assert.ok(got!.prompt_tokens > 0 && got!.prompt_tokens < most);
       assert.equal(got!.completion_tokens, bill.completion_tokens);
     });
   }
 
-  test('leaving before the usage does not make pictures cheap', () => {
+  test('leaving before the usage does not make pictures cheap', async () => {
     const image_url = { url: 'https://example.com/a.png' };
-    const content = Array.from({ length: 3 }, () => ({ type: 'image_url', image_url }));
-    const body = { messages: [{ role: 'user', content }] };
+    const pictures = saying(Array.from({ length: 3 }, () => ({ type: 'image_url', image_url })));
     const seen = { ...model, context_tokens: 100_000 };
-    const said = completion({ content: text });
-    const left = { completion: said, end: 'given_up' } as const;
-    const bill = chargeableUsage({ body, files: {} }, max_tokens, seen, left);
-    const whole = chargeableUsage({ body, files: {} }, max_tokens, seen, {
-      completion: said,
-      end: 'complete',
-    });
-    assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));
-    assert.ok(bill!.prompt_tokens <= estimatePromptTokens(body, 100_000));
-    assert.ok(whole!.prompt_tokens < 3 * 100, String(whole!.prompt_tokens));
+    const billOf = async (end: DeliveryEnd, stream = true) => {
+      const delivery = await delivered(chunksOf({ content: text }), end);
+      return chargeableUsage({ ...pictures, stream }, max_tokens, seen, delivery)!.prompt_tokens;
+    };
+    const left = await billOf('given_up');
+    assert.ok(left >= 3 * 4_096, String(left));
+    assert.ok(left <= estimatePromptTokens(pictures.prompt, 100_000));
+    for (const whole of [await billOf('complete'), await billOf('given_up', false)])
+      assert.ok(whole < 3 * 100, String(whole));
   });
 
-  test('uploaded sound costs its size, not its name', () => {
+  test('uploaded sound costs its size, not its name', async () => {
     const data = `file_${'0'.repeat(32)}`;
-    const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];
-    const body = { messages: [{ role: 'user', content }] };
-    const prompt = { body, files: { [data]: { size: 3 * 2 ** 20 } } };
+    const said = saying([{ type: 'input_audio', input_audio: { data, format: 'wav' } }]);
+    const files = { [data]: { size: 3 * 2 ** 20 } };
     const seen = { ...model, context_tokens: 1_000_000 };
-    const promptOf = (row: Parameters<typeof chargeableUsage>[2], end: DeliveryEnd) =>
-      chargeableUsage(prompt, max_tokens, row, { completion: completion({ content: text }), end })!
-        .prompt_tokens;
-    assert.ok(promptOf({ ...seen, on_disconnect: 'finish' }, 'complete') > 2 ** 17);
-    assert.ok(promptOf(seen, 'given_up') > 2 ** 17);
-    assert.equal(promptOf(seen, 'complete'), 3 + 2 ** 10);
+    const promptOf = async (row: Parameters<typeof chargeableUsage>[2], end: DeliveryEnd) =>
+      chargeableUsage(
+        { ...said, prompt: { ...said.prompt, files } },
+        max_tokens,
+        row,
+        await delivered(chunksOf({ content: text }), end),
+      )!.prompt_tokens;
+    assert.ok((await promptOf({ ...seen, on_disconnect: 'finish' }, 'complete')) > 2 ** 17);
+    assert.ok((await promptOf(seen, 'given_up')) > 2 ** 17);
+    assert.equal(await promptOf(seen, 'complete'), 3 + 2 ** 10);
   });
 
-  test('a reply without choices is an empty one that a caller did not wait for', () => {
-    const nothing = { prompt_tokens: 0, completion_tokens: 0, ...notCached };
+  test('an answer without choices is no reply, and free', async () => {
     for (const choices of [undefined, null, [], 'x', [null]]) {
-      const delivered = { completion: { choices }, end: 'complete' } as const;
-      assert.deepEqual(chargeableUsage(chat, max_tokens, model, delivered), nothing);
+      const delivery = await delivered([{ choices }], 'complete');
+      assert.equal(chargeableUsage(chat, max_tokens, model, delivery), null);
     }
   });
 
   describe('of an outside service', () => {
     const outside = { ...model, on_disconnect: 'finish', hidden_tokens: false as boolean } as const;
     const thinks: typeof outside = { ...outside, hidden_tokens: true };
-    const prompt_tokens = estimatePromptTokens(chat.body, model.context_tokens);
+    const prompt_tokens = estimatePromptTokens(chat.prompt, model.context_tokens);
     const bound = { prompt_tokens, completion_tokens: boundTokens(text) };
     const whole = { prompt_tokens, completion_tokens: max_tokens };
     const early = { prompt_tokens: 9, completion_tokens: 1 };
@@ -292,31 +314,32 @@ describe('chargeableUsage', () => {
       ],
     ];
     for (const [what, row, said, end, bill] of rows) {
-      test(what, () => {
-        const delivered = { completion: completion(said), end };
-        assert.deepEqual(chargeableUsage(chat, max_tokens, row, delivered), bill);
+      test(what, async () => {
+        const delivery = await delivered(chunksOf(said), end);
+        assert.deepEqual(chargeableUsage(chat, max_tokens, row, delivery), bill);
       });
     }
 
-    test('given up before any word: the prompt alone', () => {
-      const delivered = { completion: completion({}), end: 'given_up' } as const;
-      const bill = chargeableUsage(chat, max_tokens, outside, delivered);
+    test('given up before any word: the prompt alone', async () => {
+      const delivery = await delivered([], 'given_up');
+      const bill = chargeableUsage(chat, max_tokens, outside, delivery);
       assert.deepEqual(bill, { prompt_tokens, completion_tokens: 0 });
     });
 
-    test('broken off by the service: a count of what was delivered', () => {
-      const delivered = { completion: completion({ content: text }), end: 'broken' } as const;
-      const own = chargeableUsage(chat, max_tokens, model, delivered);
-      assert.deepEqual(chargeableUsage(chat, max_tokens, thinks, delivered), own);
+    test('broken off by the service: a count of what was delivered', async () => {
+      const delivery = await delivered(chunksOf({ content: text }), 'broken');
+      const own = chargeableUsage(chat, max_tokens, model, delivery);
+      assert.deepEqual(chargeableUsage(chat, max_tokens, thinks, delivery), own);
     });
 
-    test('the bound of what was delivered never passes max_tokens', () => {
-      const long = {
-        completion: completion({ content: text.repeat(1_000) }),
-        end: 'given_up',
-      } as const;
-      const bill = chargeableUsage(chat, max_tokens, outside, long);
-      assert.deepEqual(bill, whole);
+    test('the bound of what was delivered never passes max_tokens', async () => {
+      const long = await delivered(chunksOf({ content: text.repeat(1_000) }), 'given_up');
+      assert.deepEqual(chargeableUsage(chat, max_tokens, outside, long), whole);
+    });
+
+    test('a reply that is too large to read: all reserved tokens', async () => {
+      const large = await delivered(chunksOf({ content: text }), 'oversized');
+      assert.deepEqual(chargeableUsage(chat, max_tokens, outside, large), whole);
     });
   });
 });

@@ -1,22 +1,13 @@
-import { itemsOf, objectOf } from '../../lib/json.ts';
 import type { Model } from '../catalog/catalog.ts';
-import type { Chat } from './chat.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
-import { deliveredText, usageOf } from './completion.ts';
-import {
-  boundPromptTokens,
-  boundTokens,
-  countPromptTokens,
-  countRule,
-  countTokens,
-  unfinishedRule,
-  type StoredSizes,
-} from './tokens.ts';
-import { promptUsageOf } from './usage.ts';
+import type { GatheredReply } from './gathered-reply.ts';
+import { boundPromptTokens, countPromptTokens, type Prompt } from './prompt-tokens.ts';
+import { boundTokens, countRule, countTokens, unfinishedRule } from './tokens.ts';
+import { promptUsageOf, readUsage } from './usage.ts';
 
-/** The result of a chat call: the completion as far as it arrived, and how the reply ended. */
+/** The result of a chat call: the reply as far as it arrived, and how it ended. */
 export interface ChatDelivery {
-  completion: Record<string, unknown>;
+  reply: Pick<GatheredReply, 'text' | 'usage' | 'end'>;
   end: DeliveryEnd;
 }
 
@@ -35,8 +26,11 @@ export interface Bill extends CacheUse {
 
 const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
 
-/** The body of the call, and the stored files in it. */
-type Said = Pick<Chat, 'body'> & { files: StoredSizes; stream?: boolean };
+/** The prompt, with the stored files in it. */
+interface Said {
+  prompt: Prompt;
+  stream: boolean;
+}
 
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
 
@@ -53,30 +47,30 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
  * counted.
  */
 export function chargeableUsage(
-  chat: Said,
+  said: Said,
   max_tokens: number,
   model: Billed,
-  { completion, end }: ChatDelivery,
+  { reply, end }: ChatDelivery,
 ): Bill | null {
-  const text = deliveredText(completion);
+  const text = reply.text();
   // guard: broken-chat-is-free
-  if (text === '' && (end === 'broken' || finishedInError(completion))) return null;
+  if (text === '' && end === 'broken') return null;
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
-  const hasFinished = finishOf(completion) !== null;
+  const hasFinished = reply.end() !== null;
   // A usage that came before the end of an abandoned reply does not cover all of it.
   const isCut = end === 'given_up' || end === 'oversized';
-  const usage = isBound && isCut && !hasFinished ? null : usageOf(completion);
+  const told = reply.usage(end === 'complete');
+  const usage = told === null || (isBound && isCut && !hasFinished) ? null : readUsage(told);
   if (usage !== null) {
-    const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'complete', isBound);
+    const prompt_tokens = usage.prompt_tokens ?? promptTokens(said, model, 'complete', isBound);
     return { ...usage, prompt_tokens };
   }
   // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished)
     return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
-  const told = promptUsageOf(objectOf(completion.usage));
   return {
-    ...(told ?? {
-      prompt_tokens: promptTokens(chat, model, end, isBound),
+    ...((told && promptUsageOf(told)) ?? {
+      prompt_tokens: promptTokens(said, model, end, isBound),
       ...(!isBound && notCached),
     }),
     completion_tokens: !isBound
@@ -88,27 +82,18 @@ export function chargeableUsage(
 }
 
 function promptTokens(
-  { body, files, stream }: Said,
+  { prompt, stream }: Said,
   model: Billed,
   end: DeliveryEnd,
   isBound: boolean,
 ): number {
-  if (isBound) return boundPromptTokens({ ...body, files }, model);
+  if (isBound) return boundPromptTokens(prompt, model);
   // Only a stream can be broken off on purpose, to make its images cheap.
-  const isComplete = end === 'complete' || stream === false;
+  const isComplete = end === 'complete' || !stream;
   const rule = isComplete ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
-  return countPromptTokens({ ...body, files }, model.context_tokens, rule);
+  return countPromptTokens(prompt, model.context_tokens, rule);
 }
 
 function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Billed): number {
   return hidden_tokens ? max_tokens : Math.min(boundTokens(text, max_tokens), max_tokens);
-}
-
-function finishOf(completion: Record<string, unknown>): unknown {
-  const [first] = itemsOf(completion.choices);
-  return objectOf(first).finish_reason ?? null;
-}
-
-function finishedInError(completion: Record<string, unknown>): boolean {
-  return 'error' in completion || finishOf(completion) === 'error';
 }

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseChat as parseWhole, passingFields, type Chat } from './chat.ts';
+import { parseChat, passingFields } from './chat.ts';
 import { demandModalities } from './chat-messages.ts';
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
-import { optionalNames, passedBody } from './optional-fields.ts';
+import { optionalNames } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';
-
-/** A call as it reaches an upstream that knows only what all know. */
-function parseChat(...call: Parameters<typeof parseWhole>): Chat {
-  const chat = parseWhole(...call);
-  const body = passedBody(chat.body, () => false);
-  return { ...chat, body, messages: body.messages };
-}
 
 const hi = { role: 'user', content: 'hi' };
 const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });
@@ -115,7 +108,7 @@ describe('parseChat accepts', () => {
   }
 });
 
-describe('the upstream gets', () => {
+describe('of a call is kept', () => {
   const known = {
     temperature: 99,
     top_p: 1,
@@ -197,7 +190,9 @@ describe('the upstream gets', () => {
       },
       tool_choice: { ...hidden, type: 'function', function: { name: 'f', ...hidden } },
     };
-    assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...known });
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const kept = { ...known, tools: tools.map((tool) => ({ ...tool, ...mark })) };
+    assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...kept });
   });
 });
 
@@ -216,8 +211,8 @@ describe('optional fields', () => {
     store: null,
   };
 
-  test('reach the upstream that lists them, with their known fields only', () => {
-    const { body } = parseWhole(sent);
+  test('are kept with their known fields only', () => {
+    const { body } = parseChat(sent);
     const mark = { cache_control: { type: 'ephemeral' } };
     const all = {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }],
@@ -226,22 +221,7 @@ describe('optional fields', () => {
       reasoning: { effort: 'low' },
       chat_template_kwargs: { enable_thinking: false },
     };
-    assert.deepEqual(
-      passedBody(body, (name) => optionalNames.includes(name)),
-      all,
-    );
-    const none = {
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }],
-      tools: [{ type: 'function', function: { name: 'f' } }],
-    };
-    assert.deepEqual(
-      passedBody(body, () => false),
-      none,
-    );
-    assert.deepEqual(
-      passedBody(body, (name) => name === 'top_k'),
-      { ...none, top_k: 40 },
-    );
+    assert.deepEqual(body, all);
   });
 
   test('are those that a catalog file may name', () => {
@@ -252,7 +232,7 @@ describe('optional fields', () => {
   });
 
   test('that are unknown are named once each, whatever their place in a list', () => {
-    assert.deepEqual([...parseWhole(sent).ignored].sort(), [
+    assert.deepEqual([...parseChat(sent).ignored].sort(), [
       'chat_template_kwargs.system',
       'messages[].content[].cache_control.ttl',
       'messages[].content[].hidden',
@@ -262,14 +242,14 @@ describe('optional fields', () => {
       'tools[].cache_control.ttl',
       'tools[].function.extra',
     ]);
-    assert.deepEqual(parseWhole(chat({ store: null, n: 1, stream: false })).ignored, []);
+    assert.deepEqual(parseChat(chat({ store: null, n: 1, stream: false })).ignored, []);
   });
 
   test('that are unknown are named so far as a header can hold them', () => {
     const many = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`x${i}`, 1]));
-    assert.equal(parseWhole(chat(many)).ignored.length, 20);
+    assert.equal(parseChat(chat(many)).ignored.length, 20);
     const odd = { 'a\r\nset-cookie: b': 1, ['y'.repeat(65)]: 1, ä: 1, '': 1 };
-    assert.deepEqual(parseWhole(chat(odd)).ignored, []);
+    assert.deepEqual(parseChat(chat(odd)).ignored, []);
   });
 
   test('of a wrong type are refused by name', () => {
@@ -278,11 +258,11 @@ describe('optional fields', () => {
       ['reasoning', 'low'],
       ['thinking', { budget_tokens: '1' }],
     ] as const)
-      assert.throws(() => parseWhole(chat({ [field]: value })), new RegExp(field));
+      assert.throws(() => parseChat(chat({ [field]: value })), new RegExp(field));
   });
 });
 
-describe('of a message the upstream gets what is known, and nothing that is not', () => {
+describe('of a message is kept what is known, and nothing that is not', () => {
   const hidden = { images: ['//10.0.0.1/a.png'], url: 'http://10.0.0.1/', cache_control: {} };
   const said = (...content: unknown[]) => ({ role: 'user', content });
   const cases: [name: string, sent: Record<string, unknown>, got: Record<string, unknown>][] = [
@@ -314,7 +294,11 @@ describe('of a message the upstream gets what is known, and nothing that is not'
         reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's' }],
       },
     ],
-    ['of a text', said({ type: 'text', text: 'a', ...hidden }), said({ type: 'text', text: 'a' })],
+    [
+      'of a text, and its mark',
+      said({ type: 'text', text: 'a', ...hidden }),
+      said({ type: 'text', text: 'a', cache_control: {} }),
+    ],
     [
       "of a part, its own type's",
       said({ type: 'refusal', refusal: 'no', image_url: { url: '//10.0.0.1' }, text: 'b' }),

@@ -16,8 +16,8 @@ export interface Conversation {
   format: ReplyFormat | null;
   settings: Settings;
   /**
-   * Checked fields of the body that have one name in all APIs that know them. What an upstream does
-   * not know is left out and named.
+   * Checked fields of the body that have one name in all APIs that know them. Each upstream gets
+   * those that it knows.
    */
   extras: Json;
 }
@@ -28,7 +28,7 @@ export interface Turn {
   blocks: Block[];
   /** The caller's path of the turn, such as `messages[1]` or `input[3]`. */
   at: string;
-  /** The content was written as a list of parts, and is sent as one where the API has both forms. */
+  /** The content was a list of parts, and is sent as one where the API has both forms. */
   listed?: true;
   /** Completions: the id of an earlier reply's audio. */
   audio_id?: string;
@@ -136,7 +136,7 @@ export type ReplyFormat =
       strict: boolean | null;
     };
 
-/** What several APIs say with one meaning; null: not said. */
+/** Settings that several APIs have in one meaning; null: not said. */
 export interface Settings {
   temperature: number | null;
   top_p: number | null;

@@ -9,11 +9,6 @@ interface Counts extends Usage {
   cost_usd_micro: unknown;
 }
 
-/** Reads the charged usage of a completion. Missing counts are 0. */
-export function countsOf(completion: Json): Counts {
-  return countsIn(objectOf(completion.usage));
-}
-
 /** Reads a charged usage with the names of chat completions. Missing counts are 0. */
 export function countsIn(usage: Json): Counts {
   const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);

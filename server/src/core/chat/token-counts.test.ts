@@ -1,11 +1,11 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { tokensOf, usageOfTokens } from './token-counts.ts';
+import { tokensIn, usageOfTokens } from './token-counts.ts';
 
 const both = { prompt_tokens: 100, completion_tokens: 10 };
 const most = 100_000_000;
 
-const cases: [what: string, usage: object, stored: number[]][] = [
+const cases: [what: string, usage: Record<string, unknown>, stored: number[]][] = [
   ['without details', both, [100, 10, 0, 0]],
   [
     'with both details',
@@ -38,7 +38,7 @@ const cases: [what: string, usage: object, stored: number[]][] = [
 ];
 for (const [what, usage, stored] of cases)
   test(`a usage ${what} is stored as ${stored.join(', ')}`, () => {
-    assert.deepEqual(Object.values(tokensOf({ usage })), stored);
+    assert.deepEqual(Object.values(tokensIn(usage)), stored);
   });
 
 test('the usage of a deleted reply has the stored tokens, and details only if there are any', () => {

@@ -1,5 +1,5 @@
 import type { Json } from '../../lib/json.ts';
-import { countsOf } from './counts.ts';
+import { countsIn } from './counts.ts';
 import { tokensMax } from './usage.ts';
 
 /** The tokens of a chat, as they are stored with its end. */
@@ -11,10 +11,9 @@ export interface TokenCounts {
   reasoning_tokens: number;
 }
 
-/** The tokens in the usage of a charged reply. */
-export function tokensOf(completion: Json): TokenCounts {
-  const { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } =
-    countsOf(completion);
+/** The tokens in a charged usage. */
+export function tokensIn(usage: Json): TokenCounts {
+  const { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = countsIn(usage);
   const input_tokens = Math.min(prompt_tokens, tokensMax);
   const output_tokens = Math.min(completion_tokens, tokensMax);
   return {

@@ -1,6 +1,3 @@
-import { isBase64 } from '../../lib/base64.ts';
-import { isObject } from '../../lib/json.ts';
-
 /**
  * Counts tokens without a tokeniser: an upper bound for reservations, and a plain count for charges
  * when an upstream reports no usage.
@@ -91,64 +88,6 @@ export const unfinishedRule: TokenRule = {
   per_unknown: boundRule.per_unknown,
 };
 
-/** The parts of a chat body that become prompt tokens. */
-export interface Prompt {
-  messages: readonly unknown[];
-  tools?: unknown;
-  functions?: unknown;
-  response_format?: unknown;
-  /**
-   * Stored files in the prompt (uploads and outputs), by the value that names them; their size
-   * counts in place of their bytes.
-   */
-  files?: StoredSizes;
-}
-
-export type StoredSizes = Readonly<Record<string, { size: number }>>;
-
-interface Counter {
-  rule: TokenRule;
-  files: StoredSizes;
-  text(text: string, enough: number): number;
-}
-
-/**
- * The tokens to reserve for a prompt: at least what it will cost, at most `context_tokens`, the
- * model's context window, because no upstream accepts more. Never throws, whatever the shape of the
- * JSON. Takes linear time, and stops once the window is full.
- */
-export function estimatePromptTokens(
-  prompt: Prompt,
-  context_tokens: number,
-  rule: TokenRule = boundRule,
-): number {
-  return promptTokens(prompt, context_tokens, { rule, text: boundTokens });
-}
-
-/**
- * The tokens to reserve for a prompt of this model, with its row's tokens per image: at most
- * `enough`, by default the model's context window.
- */
-export function boundPromptTokens(
-  prompt: Prompt,
-  { context_tokens, image_tokens }: { context_tokens: number; image_tokens: number },
-  enough: number = context_tokens,
-): number {
-  return estimatePromptTokens(prompt, enough, { ...boundRule, per_image: image_tokens });
-}
-
-/**
- * The tokens to charge for a prompt whose upstream reported no usage. Never more than
- * `estimatePromptTokens`.
- */
-export function countPromptTokens(
-  prompt: Prompt,
-  context_tokens: number,
-  rule: TokenRule = countRule,
-): number {
-  return promptTokens(prompt, context_tokens, { rule, text: countTokens });
-}
-
 /**
  * The tokens to charge for a delivered text if the upstream reported no usage: a quarter of its
  * UTF-8 bytes, rounded up, which is about what English and Russian need. Never more than
@@ -171,84 +110,6 @@ export function boundTokens(text: string, enough: number = Infinity): number {
     after = kind === space && after >= afterSpace ? afterSpaces : next[kind]!;
   }
   return Math.ceil(thirds / 3);
-}
-
-function promptTokens(prompt: Prompt, context_tokens: number, by: Omit<Counter, 'files'>): number {
-  const counter = { ...by, files: prompt.files ?? {} };
-  let total = counter.rule.fixed + toolTokens(prompt, counter, context_tokens);
-  for (const message of prompt.messages) {
-    if (total >= context_tokens) return context_tokens;
-    total += counter.rule.per_message + messageTokens(message, counter, context_tokens - total);
-  }
-  return Math.min(total, context_tokens);
-}
-
-function toolTokens(prompt: Prompt, counter: Counter, enough: number): number {
-  const { rule } = counter;
-  let total = jsonTokens(prompt.response_format, counter, enough);
-  for (const list of [prompt.tools, prompt.functions]) {
-    if (!Array.isArray(list) || list.length === 0) continue;
-    total += rule.tools_fixed + list.length * rule.per_tool + jsonTokens(list, counter, enough);
-  }
-  return total;
-}
-
-/**
- * Counts every field but the role: a model may see any of them (name, tool_calls,
- * reasoning_content).
- */
-function messageTokens(message: unknown, counter: Counter, enough: number): number {
-  if (!isObject(message)) return jsonTokens(message, counter, enough);
-  let total = 0;
-  for (const [field, value] of Object.entries(message)) {
-    if (total >= enough) break;
-    if (field === 'role') continue;
-    if (field !== 'content') total += jsonTokens(value, counter, enough - total);
-    else if (typeof value === 'string') total += counter.text(value, enough);
-    else if (Array.isArray(value)) total += partsTokens(value, counter, enough);
-    else total += jsonTokens(value, counter, enough);
-  }
-  return total;
-}
-
-function partsTokens(parts: unknown[], counter: Counter, enough: number): number {
-  let total = 0;
-  for (const part of parts) {
-    if (total >= enough) break;
-    total += partTokens(part, counter, enough - total);
-  }
-  return total;
-}
-
-function partTokens(part: unknown, counter: Counter, enough: number): number {
-  const { rule } = counter;
-  if (!isObject(part)) return jsonTokens(part, counter, enough);
-  switch (part.type) {
-    case 'text':
-      return jsonTokens(part.text, counter, enough);
-    case 'refusal':
-      return jsonTokens(part.refusal, counter, enough);
-    case 'image_url':
-      return rule.per_image;
-    case 'input_audio': {
-      const chars = isObject(part.input_audio) ? audioChars(part.input_audio.data, counter) : null;
-      return chars === null ? rule.per_unknown : Math.ceil(chars / rule.audio_chars_per_token);
-    }
-    default:
-      return rule.per_unknown;
-  }
-}
-
-/** The number of base64 characters that the model is given; null if it is unknown. */
-function audioChars(data: unknown, { files }: Counter): number | null {
-  if (typeof data !== 'string') return null;
-  if (Object.hasOwn(files, data)) return 4 * Math.ceil(files[data]!.size / 3);
-  return /^data:/i.test(data) || isBase64(data) ? data.length : null;
-}
-
-function jsonTokens(value: unknown, counter: Counter, enough: number): number {
-  if (value === undefined || value === null) return 0;
-  return counter.text(typeof value === 'string' ? value : JSON.stringify(value), enough);
 }
 
 // Kinds of UTF-16 units.

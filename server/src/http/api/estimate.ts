@@ -5,6 +5,7 @@ import { sizedInput } from '../../core/catalog/stated-size.ts';
 import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
+import { readQuoted } from './chat/chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
@@ -28,7 +29,7 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
   const sized = sizedInput(given, model);
   const priced = asked
-    ? (await quoteChat({ ...input, model: model.id }, req.caller, deps)).quote
+    ? (await quoteChat(readQuoted({ ...input, model: model.id }), req.caller, deps)).quote
     : sizedQuote(model, sized, req.caller.price_ppm);
   const unknown = model.kind === 'text' ? [] : unknownInputs(model, sized.input);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));

@@ -44,6 +44,10 @@ export const advice: Record<ErrorCode, Advice> = {
       'part names a missing file or an address that is not public.',
     do: 'Correct the message in `param`, such as `messages[0].content`.',
   },
+  context_length_exceeded: {
+    when: 'The messages have more tokens than the model takes.',
+    do: 'Send fewer or shorter messages, or use a model with a larger context window.',
+  },
   use_chat_completions: {
     when: 'A text model was called through the queue.',
     do: 'Send it to `POST /chat/completions`.',

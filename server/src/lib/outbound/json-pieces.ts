@@ -27,12 +27,7 @@ const otherLine = /^\s*[[{<]/;
  */
 export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
   const decoder = new TextDecoder();
-  const parser = createParser({
-    onEvent: ({ data, event }) => {
-      const text = data.trim();
-      if (text !== '') take(parsed(text), text, event);
-    },
-  });
+  const event = eventReader(take);
   const lines = lineReader();
   /** Lines of a value that is not complete yet; null: none has begun. */
   let value: string[] | null = null;
@@ -54,8 +49,7 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
   }
 
   function readOther(line: string): void {
-    // Ends the event before it, whose empty line is missing.
-    parser.feed('\n');
+    event.end();
     const text = line.trim();
     const whole = parsed(text);
     if (whole !== undefined || text.startsWith('<')) return take(whole, text, undefined);
@@ -72,10 +66,8 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     }
     endValue();
     if (otherLine.test(line)) return readOther(line);
-    if (line === '') held = 0;
-    else if (!line.startsWith(':')) held += line.length;
-    // The parser gets whole lines, because it scans an unfinished line again with each piece.
-    parser.feed(`${line}\n`);
+    if (event.add(line)) held = 0;
+    if (!line.startsWith(':')) held += line.length;
   }
 
   function read(text: string): void {
@@ -88,9 +80,50 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     end() {
       read(`${decoder.decode()}\n`);
       endValue();
-      parser.feed('\n');
+      event.end();
     },
   };
+}
+
+interface EventReader {
+  /** Adds a line. True if the event before it has ended. */
+  add(line: string): boolean;
+  /** Ends an event whose empty line is missing. */
+  end(): void;
+}
+
+function eventReader(take: TakePiece): EventReader {
+  const parser = createParser({
+    onEvent: ({ data, event }) => {
+      const text = data.trim();
+      if (text !== '') take(parsed(text), text, event);
+    },
+  });
+  /** The only line of the event's data. Undefined: none has come. Null: several have. */
+  let only: string | null | undefined;
+
+  function end(): void {
+    parser.feed('\n');
+    only = undefined;
+  }
+
+  return {
+    add(line) {
+      const isData = line.startsWith('data:');
+      // Some servers leave out the empty lines. Then whole data ends its event.
+      const isNext = (isData || line.startsWith('event:')) && only != null && isWhole(only);
+      if (isNext || line === '') end();
+      if (isData) only = only === undefined ? line.slice('data:'.length).trim() : null;
+      // The parser gets whole lines, because it scans an unfinished line again with each piece.
+      if (line !== '') parser.feed(`${line}\n`);
+      return isNext || line === '';
+    },
+    end,
+  };
+}
+
+function isWhole(data: string): boolean {
+  return data === '[DONE]' || parsed(data) !== undefined;
 }
 
 function parsed(text: string): unknown {

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { isOfKey } from '../../core/catalog/upstream-key.ts';
-import type { Chat } from '../../core/chat/chat.ts';
-import { cacheMark, optionalIn, passedBody } from '../../core/chat/optional-fields.ts';
+import type { ReadCall } from '../../core/apis/api.ts';
 import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { goesOn } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
 import type { Budget } from '../../lib/budget.ts';
-import { canonicalJson } from '../../lib/json.ts';
+import { canonicalJson, type Json } from '../../lib/json.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
 import { holdingInputs } from '../../upstreams/held-inputs.ts';
 import { byKey } from '../../upstreams/keys.ts';
@@ -20,9 +19,11 @@ export interface ChatRun {
   request_id: string;
   account_id: string;
   key_id: string;
-  chat: Chat;
+  call: ReadCall;
+  /** As received. */
+  body: Json;
   model: Model;
-  /** Stored files used in the messages, by the value (id or link) that names them. */
+  /** Stored files used in the conversation, by the value (id or link) that names them. */
   files: Record<string, InputFile>;
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
@@ -95,7 +96,7 @@ export async function callRoutes(
       // The failure of an aborted call says nothing about the upstream.
       if (signal.aborted) return called;
       const { message } = outcome;
-      const cause = redactInput(message, run.chat.body);
+      const cause = redactInput(message, run.body);
       const { account_id, model } = run;
       const failed = { ...outcome, account_id, model_id: model.id, cause };
       noteStart(run, outcome, cause, deps);
@@ -133,27 +134,25 @@ function noteStart(
 }
 
 /**
- * Selects the optional fields of a chat that this upstream gets. The mark that makes the upstream
- * fill its cache is passed on only if the model has a price for cache writes.
+ * Whether marks for the cache are sent: only if the model has a price for what is written to the
+ * cache.
  */
-function passesOf(
-  { passes }: Pick<Upstream, 'passes'>,
-  { price }: Model,
-): (name: string) => boolean {
-  const mayMark = price.cache_write_usd_micro !== undefined;
-  return (name) => passes?.has(name) === true && (mayMark || name !== cacheMark);
+function marksOf({ price }: Model): boolean {
+  return price.cache_write_usd_micro !== undefined;
 }
 
-/** Names of the given fields that at least one of the routes ignores. */
+/** Names of the given fields that at least one of the routes cannot be told. */
 export function ignoredFields(
-  { chat, model, routes, max_tokens }: Pick<ChatRun, 'chat' | 'model' | 'routes' | 'max_tokens'>,
+  { call, model, routes, max_tokens }: Pick<ChatRun, 'call' | 'model' | 'routes' | 'max_tokens'>,
   upstreams: ReadonlyMap<string, Upstream>,
 ): string[] {
-  const passes = routes.map((route) => passesOf(upstreams.get(route.upstream) ?? {}, model));
-  const left = optionalIn(chat.body).filter((name) => !passes.every((each) => each(name)));
-  const body = { ...chat.body, max_tokens };
-  const unsent = routes.flatMap(({ upstream }) => upstreams.get(upstream)?.ignored?.(body) ?? []);
-  return [...new Set([...chat.ignored, ...left, ...unsent])];
+  const { conversation, stream } = call;
+  const asked = { conversation, max_tokens, stream, marks: marksOf(model) };
+  const unsaid = routes.flatMap((route) => {
+    const upstream = upstreams.get(route.upstream);
+    return upstream?.unsaid?.({ ...asked, model: route.model }) ?? [];
+  });
+  return [...new Set([...call.ignored, ...unsaid])];
 }
 
 /**
@@ -167,10 +166,8 @@ async function isWritten(write: Promise<unknown>): Promise<boolean> {
   );
 }
 
-function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun) {
-  const request_hash = createHash('sha256')
-    .update(canonicalJson({ model, body: chat.body }))
-    .digest();
+function leftOf({ request_id, body, route: { upstream, model }, key }: RoutedRun) {
+  const request_hash = createHash('sha256').update(canonicalJson({ model, body })).digest();
   return { request_id, upstream, model, key, request_hash };
 }
 
@@ -180,7 +177,7 @@ async function callAt(
   streamed: boolean,
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
-  const { request_id, chat, max_tokens, route } = run;
+  const { request_id, call, max_tokens, route } = run;
   // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
   // nothing. The last route has no limit: there is no other route to try, and the operator alone
   // would pay for a call that is given up.
@@ -194,11 +191,12 @@ async function callAt(
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };
     }
-    const body = passedBody(chat.body, passesOf(upstream, run.model));
-    const call = {
+    const asked = {
       request_id,
       model: route.model,
-      body: { ...body, max_tokens },
+      conversation: call.conversation,
+      max_tokens,
+      marks: marksOf(run.model),
       files: run.files,
       context_tokens: run.model.context_tokens,
       stream: streamed,
@@ -206,9 +204,9 @@ async function callAt(
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     };
     const outcome = await holdingInputs(inputs, run.account_id, (hold) =>
-      upstream.chat!({ ...call, hold }),
+      upstream.chat!({ ...asked, hold }),
     );
-    const isOpen = outcome.outcome === 'stream' || outcome.outcome === 'unknown';
+    const isOpen = outcome.outcome === 'reply' || outcome.outcome === 'unknown';
     if (!patience?.over.aborted || !isOpen) return outcome;
     return { outcome: 'unknown', answer: 'slow', message: 'its first byte took too long' };
   } catch (error) {

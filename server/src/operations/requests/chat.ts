@@ -1,25 +1,18 @@
-import {
-  chargeableUsage,
-  type Bill,
-  type ChatDelivery,
-  type DeliveryEnd,
-} from '../../core/chat/chat-bill.ts';
-import {
-  deliveredText,
-  finished,
-  gatherChunks,
-  isUnfinished,
-  usageOf,
-  withCallTypes,
-  type CompletionIdentity,
-  type Gatherer,
-} from '../../core/chat/completion.ts';
-import { tokensOf } from '../../core/chat/token-counts.ts';
-import { withoutMoney } from '../../core/chat/usage.ts';
+import { completionsWriter } from '../../core/apis/completions/write-reply.ts';
+import { ReplyBroken } from '../../core/apis/reading/broken.ts';
+import { chargeableUsage, type Bill, type DeliveryEnd } from '../../core/chat/chat-bill.ts';
+import { listOf } from '../../core/chat/chat-media.ts';
+import { gatherReply, type GatheredReply } from '../../core/chat/gathered-reply.ts';
+import type { ReplyEvent } from '../../core/chat/reply.ts';
+import { tooLong } from '../../core/chat/refusal.ts';
+import { tokensIn } from '../../core/chat/token-counts.ts';
+import { readUsage, withoutMoney } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
+import type { Budget } from '../../lib/budget.ts';
+import { objectOf, type Json } from '../../lib/json.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import type { ChatOutcome } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
@@ -30,7 +23,6 @@ import {
   type ChatRun,
   type RoutedRun,
 } from './chat-call.ts';
-import { objectOf, type Json } from '../../lib/json.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
@@ -40,10 +32,14 @@ import { objectOf, type Json } from '../../lib/json.ts';
 
 export interface ChatDeps extends ChatCallDeps {
   operations: Pick<Operations, 'end'>;
+  /** Replies that are read on for their usage although the caller has left, by account. */
+  drains: Budget;
+  /** Fires shortly before a stopping process ends. */
+  cutoff: AbortSignal;
 }
 
 /** Abort reason: the caller has left, and the rest of the reply is not read. */
-export class CallerLeft extends Error {
+class CallerLeft extends Error {
   constructor() {
     super('the caller has left');
     this.name = 'CallerLeft';
@@ -51,7 +47,7 @@ export class CallerLeft extends Error {
 }
 
 /** Abort reason: the call has run for as long as its catalog row allows. */
-export class TimeIsUp extends Error {
+class TimeIsUp extends Error {
   constructor() {
     super('the time for this call is up');
     this.name = 'TimeIsUp';
@@ -63,144 +59,165 @@ const streamEnded = new Error('the stream has ended');
 
 export interface SettledChat {
   charge: bigint;
-  /** With the tokens and cost that were charged. */
-  completion: Json;
+  /** The tokens and the cost that were charged, with the names of chat completions. */
+  usage: Json;
   /** True if the reply broke off before any output, and the reservation was released. */
   failed: boolean;
   /** True if a worker had already released the reservation, so nothing was charged. */
   released: boolean;
 }
 
-/**
- * Calls the model for a reply in one piece. Without a reply it ends the request and throws an
- * ApiError. After an abort with `CallerLeft` it bills the usage of a reply that still arrives, or
- * the usage that an outside service bills without a reply.
- */
-export async function reply(
-  wanted: ChatRun,
-  deps: ChatDeps,
-  signal: AbortSignal,
-): Promise<SettledChat> {
-  const { outcome, run } = await callRoutes(wanted, deps, false, signal);
-  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
-  const { object: _object, error = null, ...rest } = outcome.reply;
-  const isLeft = signal.reason instanceof CallerLeft;
-  // A caller who has left gets no part of the reply.
-  const said = isLeft ? { ...rest, choices: [] } : withCallTypes(rest);
-  const completion = { ...said, ...identity(run), object: 'chat.completion' };
-  const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'complete';
-  const settled = await settle(run, deps, { completion, end });
-  if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
-  return settled;
-}
+/** Why a reply broke off. */
+export type Break = 'time_was_up' | 'server_stopped' | 'model_broke_off';
 
-/**
- * A streamed call. Chunks are passed on as the upstream sends them, under our id and model name and
- * without the upstream's usage. The generator settles when it ends; from then on `settled` returns
- * the completion and the charge. If the reader stops early and the catalog row has
- * `on_disconnect: finish`, the rest of the stream is read first, to get its usage.
- */
-export interface ChatStream {
-  chunks: AsyncGenerator<Json>;
+/** A call that a model has accepted. */
+export interface RunningChat {
+  /** The usage that the upstream told before the reply began. */
+  told: Json | null;
+  /**
+   * The reply. The generator settles when it ends; from then on `settled` returns the charge. If
+   * the reader stops early and the catalog row has `on_disconnect: finish`, the rest is read first,
+   * to get its usage.
+   */
+  events: AsyncGenerator<ReplyEvent>;
   settled: () => SettledChat | null;
+  why: () => Break;
+  /** Fires when the reply will not go on. */
+  signal: AbortSignal;
 }
 
 /**
- * Calls the model for a stream. If the upstream does not begin one, the request is ended and an
- * ApiError is thrown.
+ * Calls the model and lets `deliver` pass the reply on. If no upstream begins one, the request is
+ * ended and an ApiError is thrown. `onLeave` calls back when the caller has left, and returns a
+ * function that cancels this.
  */
-export async function stream(
+export async function runChat<T>(
+  run: ChatRun,
+  deps: ChatDeps,
+  onLeave: (callback: () => void) => () => void,
+  deliver: (running: RunningChat) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController();
+  const cut = () => abort.abort();
+  const timeUp = () => abort.abort(new TimeIsUp());
+  const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
+  limit.unref();
+  deps.cutoff.addEventListener('abort', cut);
+  // A kept reply that is not streamed can be fetched with its Idempotency-Key after a lost
+  // connection.
+  const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.call.stream);
+  let draining = false;
+  const stopWaiting = onLeave(() => {
+    draining = finishes && deps.drains.take(run.account_id, 1);
+    if (!draining) abort.abort(new CallerLeft());
+  });
+  try {
+    return await deliver(await begin(run, deps, abort));
+  } catch (error) {
+    if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
+      throw error;
+    throw new ApiError('submit_failed', {
+      message:
+        'This server stopped before the model had answered. Nothing was charged; send the request again.',
+      cause: error.cause,
+    });
+  } finally {
+    clearTimeout(limit);
+    stopWaiting();
+    if (draining) deps.drains.give(run.account_id, 1);
+    deps.cutoff.removeEventListener('abort', cut);
+  }
+}
+
+async function begin(
   wanted: ChatRun,
   deps: ChatDeps,
   abort: AbortController,
-): Promise<ChatStream> {
-  const { outcome, run } = await callRoutes(wanted, deps, true, abort.signal);
-  if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome, abort.signal);
+): Promise<RunningChat> {
+  const { outcome, run } = await callRoutes(wanted, deps, wanted.call.stream, abort.signal);
+  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, abort.signal);
   let settled: SettledChat | null = null;
+  const { signal } = abort;
   return {
-    chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)),
+    told: outcome.told,
+    events: forward(outcome.events, run, deps, abort, (end) => (settled = end)),
     settled: () => settled,
+    why() {
+      if (signal.reason instanceof TimeIsUp) return 'time_was_up';
+      return deps.cutoff.aborted ? 'server_stopped' : 'model_broke_off';
+    },
+    signal,
   };
 }
 
 async function* forward(
-  source: AsyncIterable<Json>,
+  source: AsyncIterable<ReplyEvent>,
   run: RoutedRun,
   deps: ChatDeps,
   abort: AbortController,
   done: (settled: SettledChat) => void,
-): AsyncGenerator<Json> {
-  const gatherer = gatherChunks(identity(run));
-  const chunks = source[Symbol.asyncIterator]();
-  let offered: Json | null = null;
+): AsyncGenerator<ReplyEvent> {
+  const reply = gatherReply();
+  const events = source[Symbol.asyncIterator]();
+  let offered: ReplyEvent | null = null;
   /** Null if the reader stopped early. */
   let end: DeliveryEnd | null = null;
   try {
+    // A caller who has left gets no part of a reply that comes whole.
+    if (!run.call.stream && abort.signal.reason instanceof CallerLeft) {
+      end = 'given_up';
+      for (let next = await events.next(); !next.done; next = await events.next())
+        if (next.value.type === 'usage') reply.add(next.value);
+      return;
+    }
     for (;;) {
-      const next = await chunks.next();
+      const next = await events.next();
       if (next.done) break;
       offered = next.value;
-      // The upstream's own error object is not shown to the caller.
-      if (hasBroken(offered, gatherer))
-        throw new Error(redactInput(JSON.stringify(offered.error), run.chat.body));
-      const { usage: _usage, ...chunk } = offered;
-      const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
-      if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
-      // Added only after the yield: a caller who has left meanwhile did not get this chunk.
-      gatherer.add(offered);
+      yield offered;
+      // Added only after the yield: a caller who has left meanwhile did not get this piece.
+      reply.add(offered);
     }
     end = 'complete';
-    if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
-    end = isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, gatherer);
+    end ??= isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, reply);
     if (end === 'broken' && !abort.signal.aborted) deps.circuit.streamBroke(run.route.upstream);
-    throw error;
+    throw shownFault(error, run);
   } finally {
     if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
-      gatherer.add(offered);
-      end = await readOn(chunks, gatherer);
-      if (end === 'broken') end = unfinishedEnd(run, abort.signal, gatherer);
+      if (offered) reply.add(offered);
+      end = await readOn(events, reply);
+      if (end === 'broken') end = unfinishedEnd(run, abort.signal, reply);
     }
-    end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, gatherer) : 'given_up';
-    abort.abort(streamEnded);
-    await chunks.return?.().then(undefined, () => {});
-    const completion = { ...gatherer.completion(end === 'complete'), ...identity(run) };
-    done(await settle(run, deps, { completion, end }, end === 'complete'));
+    end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, reply) : 'given_up';
+    if (end !== 'complete') abort.abort(streamEnded);
+    await events.return?.().then(undefined, () => {});
+    done(await settle(run, deps, reply, end));
   }
 }
 
-/** How an unfinished stream is billed: as abandoned by the caller, or as broken off. */
-function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, gatherer: Gatherer): DeliveryEnd {
+/** The upstream's own words go to the log only, without what the caller wrote. */
+function shownFault(error: unknown, { body }: ChatRun): unknown {
+  if (!(error instanceof ReplyBroken) || error.error === null) return error;
+  return new Error(redactInput(JSON.stringify(error.error), body));
+}
+
+/** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */
+function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, reply: GatheredReply): DeliveryEnd {
   if (reason instanceof CallerLeft) return 'given_up';
   if (!(reason instanceof TimeIsUp)) return 'broken';
   // A caller who waited until the time limit and got nothing pays nothing.
-  const isInVain = !run.hasLeft() && deliveredText(gatherer.completion()) === '';
-  return isInVain ? 'broken' : 'given_up';
+  return !run.hasLeft() && reply.text() === '' ? 'broken' : 'given_up';
 }
 
-/** Sent when the upstream ends a stream without a finish reason. */
-const lastChunk: Json = {
-  object: 'chat.completion.chunk',
-  choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
-};
-
-/** True if the chunk reports an upstream error; then only its usage is kept. */
-function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'>): boolean {
-  if (error === null) return false;
-  gatherer.add({ usage });
-  return true;
-}
-
-/** Reads the rest of a stream for its usage. The call's time limit aborts this too. */
+/** Reads the rest of a reply for its usage. The call's time limit aborts this too. */
 async function readOn(
-  chunks: AsyncIterator<Json>,
-  gatherer: Pick<Gatherer, 'add'>,
+  events: AsyncIterator<ReplyEvent>,
+  reply: Pick<GatheredReply, 'add'>,
 ): Promise<'complete' | 'broken' | 'oversized'> {
   try {
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
-      if (hasBroken(next.value, gatherer)) return 'broken';
-      gatherer.add(next.value);
-    }
+    for (let next = await events.next(); !next.done; next = await events.next())
+      reply.add(next.value);
     return 'complete';
   } catch (error) {
     // The text that arrived before the error is billed.
@@ -220,33 +237,37 @@ async function refused(
 ): Promise<ApiError> {
   const end = billedEnd(run, outcome, reason);
   if (end !== null) {
-    const completion = { ...identity(run), object: 'chat.completion', choices: [] };
-    await settle(run, deps, { completion, end });
+    await settle(run, deps, gatherReply(), end);
     const cause = end === 'oversized' ? outcome : reason;
     return new ApiError('submit_failed', { cause, ...(end === 'oversized' && oversized) });
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
+  const told = outcome.outcome === 'unknown' ? (outcome.told ?? null) : null;
   const code =
     outcome.outcome === 'rejected'
       ? ('upstream_rejected' as const)
       : outcome.outcome === 'not_accepted'
         ? ('upstream_failed' as const)
-        : ('outcome_unknown' as const);
+        : told
+          ? ('upstream_failed' as const)
+          : ('outcome_unknown' as const);
   await deps.operations.end({
     ...endOf(run),
     to: 'FAILED',
     code,
     message: publicText(outcome),
-    cost_usd_micro: null,
-    cause: redactInput(message, run.chat.body),
+    cost_usd_micro: told && costOf(run, told, null),
+    cause: redactInput(message, run.body),
   });
   if (outcome.outcome === 'rejected') {
-    const { unasked, param } = outcome;
+    const { unasked, param, refusal } = outcome;
+    if (refusal?.reason === 'messages_too_long')
+      return tooLong(refusal.window, listOf(run.call.conversation));
     const said = outcome.message.slice(0, 500);
     return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
       message: `${unasked ? '' : 'The model refused the input: '}${said}`,
-      reason: 'model_refused',
-      param,
+      reason: refusal?.reason ?? 'model_refused',
+      param: param ?? refusal?.param ?? undefined,
       details: { said },
       cause: message,
     });
@@ -293,17 +314,17 @@ function publicText(outcome: ChatOutcome): string {
     : 'The model gave no answer.';
 }
 
-/** Ends the request with its charge, or releases it. `ended`: the stream came to a regular end. */
+/** Ends the request with its charge, or releases it. */
 async function settle(
   run: RoutedRun,
   deps: ChatDeps,
-  delivered: ChatDelivery,
-  ended = false,
+  reply: GatheredReply,
+  end: DeliveryEnd,
 ): Promise<SettledChat> {
-  const { body, stream } = run.chat;
-  const said = { body, files: run.files, stream };
-  const bill = chargeableUsage(said, run.max_tokens, run.model, delivered);
-  const whole = ended ? finished(delivered.completion) : delivered.completion;
+  const { conversation, stream } = run.call;
+  const said = { prompt: { ...conversation, files: run.files }, stream };
+  const bill = chargeableUsage(said, run.max_tokens, run.model, { reply, end });
+  const told = reply.usage(end === 'complete');
   const base = endOf(run);
   if (bill === null) {
     const message = 'The model ended before any output.';
@@ -312,10 +333,10 @@ async function settle(
       to: 'FAILED',
       code: 'upstream_failed',
       message,
-      cost_usd_micro: costOf(run, delivered.completion, null),
+      cost_usd_micro: costOf(run, told, null),
     });
-    const completion = withUsage(whole, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
-    return { charge: 0n, completion, failed: true, released: false };
+    const usage = usageOf(told, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
+    return { charge: 0n, usage, failed: true, released: false };
   }
   const { prompt_tokens, completion_tokens, ...cacheUse } = bill;
   const amount = charge(run.quote, {
@@ -323,31 +344,40 @@ async function settle(
     output_tokens: completion_tokens,
     ...cacheUse,
   });
-  const completion = withUsage(whole, bill, amount);
+  const usage = usageOf(told, bill, amount);
   const settled = await deps.operations.end({
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    output: run.keep ? completion : detailsOf(completion),
+    output: run.keep ? kept(run, reply, usage) : detailsOf(usage),
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
-    tokens: tokensOf(completion),
-    cost_usd_micro: costOf(run, delivered.completion, bill),
+    tokens: tokensIn(usage),
+    cost_usd_micro: costOf(run, told, bill),
     ttl_seconds: 0,
   });
-  if (settled) return { charge: amount, completion, failed: false, released: false };
-  const free = withUsage(whole, bill, 0n);
-  return { charge: 0n, completion: free, failed: false, released: true };
+  if (settled) return { charge: amount, usage, failed: false, released: false };
+  return { charge: 0n, usage: usageOf(told, bill, 0n), failed: false, released: true };
+}
+
+/** A reply as it is stored: a chat completion, whatever the caller's API. */
+function kept(run: ChatRun, reply: GatheredReply, usage: Json): Json {
+  const { request_id, created, model } = run;
+  const now = () => created;
+  const answering = { request_id, created, now, model: model.id, body: {}, stream: false };
+  const writer = completionsWriter(answering);
+  reply.events().forEach(writer.add);
+  return writer.whole(usage);
 }
 
 /**
  * The cost that the upstream states. If it states none or 0, and the route has a cost: the route's
  * cost of the billed tokens or, if nothing is billed, of the tokens that the upstream reports.
  */
-function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigint | null {
-  const stated = costInUsage(objectOf(completion.usage));
+function costOf({ route }: RoutedRun, told: Json | null, bill: Bill | null): bigint | null {
+  const stated = costInUsage(told ?? {});
   if (stated !== null && stated > 0n) return stated;
-  const used = bill ?? usageOf(completion);
+  const used = bill ?? (told && readUsage(told));
   if (used === null) return stated;
   return chatCost(route, { ...used, prompt_tokens: used.prompt_tokens ?? 0 }) ?? stated;
 }
@@ -356,22 +386,22 @@ function costOf({ route }: RoutedRun, completion: Json, bill: Bill | null): bigi
 const counted = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd_micro']);
 
 /** The stored output of a reply that is not kept: its usage, if that has more than the counts. */
-function detailsOf({ usage }: Json): Json | null {
-  return Object.keys(objectOf(usage)).every((name) => counted.has(name)) ? null : { usage };
+function detailsOf(usage: Json): Json | null {
+  return Object.keys(usage).every((name) => counted.has(name)) ? null : { usage };
 }
 
 /**
- * Sets our tokens and cost. Other details of the upstream's usage stay, such as the kinds of
- * tokens, but no fields about money.
+ * Our tokens and cost. Other details of the upstream's usage stay, such as the kinds of tokens, but
+ * no fields about money.
  */
-function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : objectOf(withoutMoney(completion.usage));
+function usageOf(told: Json | null, bill: Bill, cost: bigint): Json {
+  const said = told === null || readUsage(told) === null ? {} : objectOf(withoutMoney(told));
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),
     ...(cache_write_tokens > 0 && { cache_write_tokens }),
   };
-  const usage = {
+  return {
     ...said,
     prompt_tokens,
     completion_tokens,
@@ -381,12 +411,6 @@ function withUsage(completion: Json, bill: Bill, cost: bigint): Json {
     }),
     cost_usd_micro: String(cost),
   };
-  return { ...completion, usage };
-}
-
-/** The identity of the reply, which its upstream does not choose. */
-export function identity(run: ChatRun): CompletionIdentity {
-  return { id: `chatcmpl-${run.request_id}`, created: run.created, model: run.model.id };
 }
 
 function endOf({ request_id: id, account_id, key_id, model, route }: RoutedRun) {

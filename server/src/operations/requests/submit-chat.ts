@@ -1,11 +1,15 @@
 import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
-import { parseChat, type Chat } from '../../core/chat/chat.ts';
-import { chatMedia } from '../../core/chat/chat-media.ts';
-import { demandFew } from '../../core/chat/list-sizes.ts';
-import { badMessages, demandModalities } from '../../core/chat/chat-messages.ts';
-import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
+import type { ReadCall } from '../../core/apis/api.ts';
+import { chatMedia, demandModalities, listOf } from '../../core/chat/chat-media.ts';
+import { badMessages } from '../../core/chat/chat-messages.ts';
+import { tooLong } from '../../core/chat/refusal.ts';
+import {
+  boundPromptTokens,
+  countPromptTokens,
+  type StoredSizes,
+} from '../../core/chat/prompt-tokens.ts';
 import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
@@ -14,7 +18,7 @@ import { eitherMetadata, type Metadata } from '../../core/request/metadata.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
-import { objectOf, type Json } from '../../lib/json.ts';
+import type { Json } from '../../lib/json.ts';
 import { StorageAway } from '../../storage/storage.ts';
 import type { InputFile } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
@@ -36,12 +40,12 @@ export type ChatSubmitDeps = MediaDeps &
     storage: { isAway: () => boolean };
   };
 
-/** A chat call, with its body as received and as the body of a chat completion. */
+/** A chat call as received, and as it was read. */
 export interface ReceivedChat {
   /** Below /v1. A repeat is recognised by the path and the body as received. */
   path: string;
   body: Json;
-  chatBody: Json;
+  read: ReadCall;
   /** From the call's header; null: the call has no such header. */
   metadata: Metadata | null;
   making: MakingCall;
@@ -51,7 +55,6 @@ export interface ReceivedChat {
 export interface PreparedChat {
   caller: Spender;
   call: ReceivedChat;
-  chat: Chat;
   model: Model;
   /** Stored files used in the messages, by the value (id or link) that names them. */
   files: Record<string, InputFile>;
@@ -67,23 +70,24 @@ export async function prepareChat(
   caller: Spender,
   deps: ChatSubmitDeps,
 ): Promise<PreparedChat> {
-  const { chat, model } = readChat(call.chatBody, caller, deps.catalog());
+  const { read } = call;
+  const model = demandTextModel(read, caller, deps.catalog());
   // If the body and the header both have metadata, this throws before a file is read.
-  eitherMetadata(chat.metadata, call.metadata);
-  const { files, file_bytes } = await chatFiles(chat, caller.account_id, deps);
-  return { caller, call, chat, model, files, file_bytes, ...ceiling(chat, files, model, caller) };
+  eitherMetadata(read.metadata, call.metadata);
+  const { files, file_bytes } = await chatFiles(read, caller.account_id, deps);
+  return { caller, call, model, files, file_bytes, ...ceiling(read, files, model, caller) };
 }
 
 /** The price that a chat call would reserve. Nothing is reserved here. */
 export async function quoteChat(
-  body: unknown,
+  read: ReadCall,
   caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,
   deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
 ): Promise<{ model: Model; max_tokens: number; quote: Quote }> {
-  const { chat, model } = readChat(body, caller, deps.catalog());
+  const model = demandTextModel(read, caller, deps.catalog());
   // Files that no longer exist are ignored here; the call itself would be refused.
-  const files = (await gatherFiles(chatMedia(chat.messages), caller.account_id, deps)) ?? {};
-  return { model, ...ceiling(chat, files, model, caller) };
+  const files = (await gatherFiles(chatMedia(read.conversation), caller.account_id, deps)) ?? {};
+  return { model, ...ceiling(read, files, model, caller) };
 }
 
 /**
@@ -91,26 +95,24 @@ export async function quoteChat(
  * the model is not asked.
  */
 export async function countPrompt(
-  body: unknown,
+  read: ReadCall,
   caller: Pick<Spender, 'account_id' | 'models'>,
   deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'catalog' | 'storage'>,
 ): Promise<number> {
-  const { chat, model } = readChat(body, caller, deps.catalog());
-  const { files } = await chatFiles(chat, caller.account_id, deps);
-  return countPromptTokens({ ...chat.body, files }, model.context_tokens);
+  const model = demandTextModel(read, caller, deps.catalog());
+  const { files } = await chatFiles(read, caller.account_id, deps);
+  return countPromptTokens({ ...read.conversation, files }, model.context_tokens);
 }
 
-function readChat(
-  body: unknown,
+function demandTextModel(
+  { model: id, conversation }: ReadCall,
   caller: Pick<Spender, 'models'>,
   catalog: Catalog,
-): { chat: Chat; model: Model } {
-  demandFew(objectOf(body), 'messages');
-  const chat = parseChat(body);
-  const model = textModel(chat.model, catalog);
+): Model {
+  const model = textModel(id, catalog);
   demandModel(caller, model.id, 'model');
-  demandModalities(chat.messages, model, catalog.models.values());
-  return { chat, model };
+  demandModalities(conversation, model, catalog.models.values());
+  return model;
 }
 
 function textModel(id: string, catalog: Catalog): Model {
@@ -124,23 +126,24 @@ function textModel(id: string, catalog: Catalog): Model {
 }
 
 async function chatFiles(
-  { messages }: Chat,
+  { conversation }: ReadCall,
   account_id: string,
   deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'storage'>,
 ): Promise<{ files: Record<string, InputFile>; file_bytes: number }> {
-  const media = chatMedia(messages);
+  const list = listOf(conversation);
+  const media = chatMedia(conversation);
   if (media.files.length + media.urls.length === 0) return { files: {}, file_bytes: 0 };
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null)
-    throw badMessages('messages', 'refer to a file that has been deleted', { reason: 'file_gone' });
+    throw badMessages(list, 'refer to a file that has been deleted', { reason: 'file_gone' });
   if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
   const file_bytes = Object.entries(files)
     .map(([value, { size }]) => size * mentionsOf(value, media))
     .reduce((sum, each) => sum + each, 0);
   if (file_bytes > chatFilesMaxBytes) {
     const most = chatFilesMaxBytes / 1024 / 1024;
-    throw badMessages('messages', `have more than ${most} MiB of files; send smaller images`, {
+    throw badMessages(list, `have more than ${most} MiB of files; send smaller images`, {
       reason: 'files_too_large',
       limit: most,
     });
@@ -160,20 +163,20 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
  * `bad_messages` if the prompt may be longer than the row allows.
  */
 function ceiling(
-  chat: Chat,
+  { max_tokens: asked, conversation }: ReadCall,
   files: StoredSizes,
   model: Model,
   { price_ppm }: Pick<Spender, 'price_ppm'>,
 ): { max_tokens: number; quote: Quote } {
-  const max_tokens = Math.min(chat.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const { id, context_tokens, refuse_longer_prompts } = model;
-  const counted = boundPromptTokens({ ...chat.body, files }, model, context_tokens + 1);
+  const max_tokens = Math.min(asked ?? maxTokensDefault, model.max_output_tokens);
+  const { context_tokens, refuse_longer_prompts } = model;
+  const prompt = { ...conversation, files };
+  const counted = boundPromptTokens(prompt, model, context_tokens + 1);
   if (refuse_longer_prompts && counted > context_tokens) {
-    const most = `${context_tokens} tokens, the most that ${id} accepts`;
-    throw badMessages('messages', `may come to more than ${most}; send less text, or no file`, {
-      reason: 'messages_too_long',
-      limit: context_tokens,
-    });
+    const given = boundPromptTokens(prompt, model, Number.MAX_SAFE_INTEGER);
+    const isKnown = given < Number.MAX_SAFE_INTEGER;
+    const window = { limit: context_tokens, given: isKnown ? given : null, output: null };
+    throw tooLong(window, listOf(conversation));
   }
   const input_tokens = Math.min(counted, context_tokens);
   return {
@@ -197,13 +200,13 @@ export type ReservedChat =
 
 /** Reserves the highest price of the call. Throws the `ApiError` that refuses it. */
 export async function reserveChat(
-  { caller, call, chat, model, files, max_tokens, quote }: PreparedChat,
+  { caller, call, model, files, max_tokens, quote }: PreparedChat,
   idempotency_key: string | null,
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
-  const { path, body, making } = call;
-  const metadata = eitherMetadata(chat.metadata, call.metadata);
+  const { path, body, read, making } = call;
+  const metadata = eitherMetadata(read.metadata, call.metadata);
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
   making.makes(request_id, model.id);
@@ -224,9 +227,9 @@ export async function reserveChat(
           : fingerprint({ method: 'POST', path, body: givenFields(body), webhook_url: null }),
       // Messages are not stored; the request's view shows only how many there were.
       input: JSON.stringify({
-        messages: chat.messages.length,
+        messages: read.conversation.turns.length,
         max_tokens,
-        stream: chat.stream,
+        stream: read.stream,
       }),
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: 0,
@@ -245,7 +248,8 @@ export async function reserveChat(
     request_id,
     account_id,
     key_id,
-    chat,
+    call: read,
+    body,
     files,
     model,
     routes,

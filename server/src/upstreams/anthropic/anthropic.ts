@@ -1,16 +1,15 @@
-import { messagesApi } from '../../core/chat-apis/messages.ts';
-import type { Capabilities } from '../../core/chat-apis/messages-call.ts';
+import { messagesReader } from '../../core/apis/messages/read-reply.ts';
+import { writeMessagesCall, type MessagesManners } from '../../core/apis/messages/write-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { createChat } from '../openai/chat.ts';
+import { createChat, unsaidBy, type ChatForm } from '../openai/chat.ts';
 import { checkKey } from '../openai/check.ts';
-import { translatedForm } from '../openai/forms.ts';
 import { listModels } from '../openai/listing.ts';
 import { readOptions } from '../openai/options.ts';
 import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 
 /** How services that offer Anthropic's Messages API differ; from the definition's `options`. */
-interface Options extends Capabilities {
+interface Options extends Pick<MessagesManners, 'thinking' | 'sampling' | 'tool_name_max'> {
   /** Appended to the address unless the address already ends with it. */
   base_path: string;
   /** The header with our key. */
@@ -28,6 +27,7 @@ const usual: Options = {
   auth: 'x-api-key',
   thinking: 'adaptive',
   sampling: true,
+  tool_name_max: 128,
   inline_images: false,
   first_byte_seconds: 3600,
   idle_seconds: 300,
@@ -50,7 +50,7 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
     ...version,
     ...(auth === 'bearer' ? bearer(key) : key !== null && { 'x-api-key': key }),
   }));
-  const api = messagesApi(options);
+  const form = messagesForm(options);
   return {
     name,
     class: 'C',
@@ -60,10 +60,20 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
       return { outcome: 'not_accepted', why: 'model', message };
     },
     poll: () => Promise.reject(new Error('it has no jobs')),
-    chat: createChat(wire, translatedForm(api), options, tools),
-    passes: api.optional,
-    ignored: api.ignored,
+    chat: createChat(wire, form, options, tools),
+    unsaid: unsaidBy(form),
     check: (signal) => checkKey(wire, check_path, signal),
     models: (signal) => listModels(wire, '/models?limit=1000', signal),
+  };
+}
+
+function messagesForm({ thinking, sampling, tool_name_max }: Options): ChatForm {
+  const manners = { thinking, sampling, tool_name_max };
+  return {
+    path: '/messages',
+    readsText: true,
+    write: (conversation, calling) =>
+      writeMessagesCall(conversation, calling, { ...manners, marks: calling.marks }),
+    open: messagesReader,
   };
 }

@@ -1,32 +1,58 @@
-import { chunksFromCompletion } from '../../core/chat/completion.ts';
+import { readReply } from '../../core/apis/read-reply.ts';
+import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
+import { ReplyBroken } from '../../core/apis/reading/broken.ts';
+import type { Conversation } from '../../core/chat/conversation.ts';
+import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';
+import { decodedBody } from '../../lib/outbound/decode.ts';
+import type { Json } from '../../lib/json.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
-import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { JsonBody, type SentBody } from '../json-body.ts';
-import { jsonOf, unreadIn } from '../replies.ts';
-import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
-import type { ChatForm } from './forms.ts';
-import { messagesForUpstream } from './messages.ts';
+import { unreadIn } from '../replies.ts';
+import type { ChatCall, ChatOutcome, Unsaid, UpstreamTools } from '../upstream.ts';
+import { withMedia } from './chat-media.ts';
 import type { Options } from './options.ts';
-import { errorIn, headOf, type Wire } from './wire.ts';
+import { headOf, type Wire } from './wire.ts';
 
 /** Ample: ten thousand tokens with log probabilities take a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
 const streamMaxBytes = 128 * 1024 * 1024;
-const tooLarge = 'its reply is larger than 32 MiB';
+const errorMaxBytes = 1024 * 1024;
 /**
- * How long a stream is held back for its first chunk, because a refusal in that chunk can still be
- * answered with its status. After this time the stream is returned even without a chunk, so that
+ * How long a stream is held back for its first piece, because a refusal in its place can still be
+ * answered with its status. After this time the stream is returned even without a piece, so that
  * the caller of a slow model sees signs of life.
  */
 const peekUsualMs = 3000;
 
+/** How a server is called and answers. */
+export interface ChatForm {
+  /** Appended to the server's address. */
+  path: string;
+  /** True if the server takes text files as text. */
+  readsText: boolean;
+  /**
+   * `refused`: fields of messages that the server does not take.
+   *
+   * @throws ApiError that names the caller's field if the API cannot express it
+   */
+  write(
+    conversation: Conversation,
+    calling: Calling & { marks: boolean },
+    refused?: ReadonlySet<string>,
+  ): WrittenCall;
+  open: OpenReader;
+}
+
 type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline_images'>;
 
-/** Chat calls in the form that the server speaks. No call is ever repeated. */
+/**
+ * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
+ * for a field of its messages: then it is sent without that field, and so are later calls.
+ */
 export function createChat(
   wire: Wire,
   form: ChatForm,
@@ -35,26 +61,57 @@ export function createChat(
   peekMs = peekUsualMs,
 ): (call: ChatCall) => Promise<ChatOutcome> {
   const firstMs = options.first_byte_seconds * 1000;
-  const times = { firstMs, idleMs: options.idle_seconds * 1000, peekMs };
+  const idleMs = options.idle_seconds * 1000;
+  const refused = new Set<string>();
   return async (call) => {
+    const body = new JsonBody();
+    const place = { body, inline: options.inline_images, readsText: form.readsText };
+    // If the call limits the time to the first byte, wait for that byte before returning.
+    const peek = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
+    const times = { firstMs, idleMs, peekMs: peek };
+    let conversation: Conversation;
     let sent: SentBody;
+    let written: WrittenCall;
+    const write = () => {
+      written = form.write(conversation, call, refused);
+      sent = body.write(written.body);
+    };
     try {
-      const body = new JsonBody();
-      const place = { body, inline: options.inline_images, readsText: form.readsText };
-      const messages = await messagesForUpstream(call.body.messages, place, call, tools);
-      sent = body.write(form.body(call, messages));
+      conversation = await withMedia(call, place, tools);
+      write();
     } catch (error) {
       return untranslated(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
     try {
-      if (!call.stream) return await unstreamed(call, sent, wire, form, firstMs);
-      // If the call limits the time to the first byte, wait for that byte before returning.
-      const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
-      return await streamed(call, sent, wire, form, tools, { ...times, ...peek });
+      for (;;) {
+        const asked = askedOf(call, written!);
+        const outcome = await called(call, sent!, wire, form, asked, tools, times);
+        const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written!) : [];
+        if (named.length === 0) return outcome;
+        for (const field of named) refused.add(field);
+        write();
+      }
     } catch (error) {
       const unread = unreadIn(error);
       if (unread !== null) return { ...outcomeUnprepared(unread), unasked: true };
       if (error instanceof FetchError) return wire.fault(error);
+      throw error;
+    }
+  };
+}
+
+/** The fields of messages that a refusal names, in quotes or as the end of a path. */
+function fieldsIn(message: string, { fields }: WrittenCall): string[] {
+  return [...fields].filter((field) => new RegExp(`['"\`.]${field}\\b`).test(message));
+}
+
+/** Names of what the server's API cannot say. A call that it cannot say at all is refused later. */
+export function unsaidBy({ write }: ChatForm): (call: Unsaid) => string[] {
+  return (call) => {
+    try {
+      return write(call.conversation, call).ignored;
+    } catch (error) {
+      if (error instanceof ApiError) return [];
       throw error;
     }
   };
@@ -66,6 +123,16 @@ interface Times {
   peekMs: number;
 }
 
+function askedOf({ request_id, conversation }: ChatCall, { names }: WrittenCall): Asked {
+  const { tools, settings } = conversation;
+  return {
+    request_id,
+    custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
+    ownName: (sent) => names.get(sent) ?? sent,
+    stops: settings.stop,
+  };
+}
+
 /** The outcome of a call that the server's API cannot express; null for any other error. */
 function untranslated(error: unknown): ChatOutcome | null {
   if (!(error instanceof ApiError)) return null;
@@ -73,150 +140,125 @@ function untranslated(error: unknown): ChatOutcome | null {
   return { outcome: 'rejected', message, ...(param !== null && { param }), unasked: true };
 }
 
-async function unstreamed(
-  call: ChatCall,
+async function called(
+  { model, signal, stream }: ChatCall,
   sent: SentBody,
   wire: Wire,
   form: ChatForm,
-  firstMs: number,
-): Promise<ChatOutcome> {
-  const headers = { ...sent.headers, accept: 'application/json' };
-  const { model, signal } = call;
-  const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
-  const reply = await wire.request(form.path, {
-    method: 'POST',
-    headers,
-    body: sent.body,
-    ...limits,
-  });
-  if (!isSuccess(reply.status)) return wire.refusal(reply, model);
-  if (reply.truncated) return { outcome: 'unknown', message: tooLarge, answer: 'oversized' };
-  return judged(jsonOf(reply.body), reply.headers, wire, form, call);
-}
-
-async function streamed(
-  call: ChatCall,
-  sent: SentBody,
-  wire: Wire,
-  form: ChatForm,
+  asked: Asked,
   tools: UpstreamTools,
   times: Times,
 ): Promise<ChatOutcome> {
-  const { model, signal } = call;
   const reply = await tools.fetch.stream({
     url: wire.url + form.path,
     method: 'POST',
     headers: {
       ...wire.headers,
       ...sent.headers,
-      accept: 'text/event-stream',
+      accept: stream ? 'text/event-stream' : 'application/json',
     },
     body: sent.body,
-    maxBytes: streamMaxBytes,
-    idleTimeoutMs: Math.max(times.firstMs, times.idleMs),
+    maxBytes: stream ? streamMaxBytes : replyMaxBytes,
+    idleTimeoutMs: Math.max(2 * times.firstMs, times.idleMs),
+    ...(!stream && { timeoutMs: 2 * times.firstMs }),
     signal,
   });
   const { status, headers } = reply;
   if (!isSuccess(status))
-    return wire.refusal({ status, headers, body: await headOf(reply) }, model);
-  const type = headers['content-type'] ?? '';
-  if (/json/i.test(type)) {
-    const value = jsonOf(await headOf(reply, replyMaxBytes));
-    return atOnce(judged(value, headers, wire, form, call));
-  }
-  if (/html/i.test(type)) {
-    reply.close();
-    return unreadable('answered with an HTML page');
-  }
-  return begun(form.chunks(paced(reply, times), call), headers, wire, model, times.peekMs);
-}
-
-/** The outcome of a whole reply, or of an error that came instead. */
-function judged(
-  value: unknown,
-  headers: Record<string, string>,
-  wire: Wire,
-  form: ChatForm,
-  call: ChatCall,
-): ChatOutcome {
-  if (!isObject(value)) return unreadable('its answer could not be read');
-  const reply = cleaned(form.reply(value, call), wire);
-  const isEmpty = itemsOf(reply.choices).length === 0;
-  if (!isEmpty) return { outcome: 'reply', reply };
-  const error = errorIn(reply);
-  if (error !== null) return wire.inBand(error, headers, call.model);
-  return unreadable('its answer has no choice');
-}
-
-function unreadable(message: string): ChatOutcome {
-  return { outcome: 'unknown', message, answer: 'unreadable' };
-}
-
-/** Cleans error texts, because they reach the log and may contain our key. */
-function cleaned(value: Json, wire: Wire): Json {
-  const shown = (error: unknown): unknown =>
-    JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
-      typeof part === 'string' ? wire.clean(part) : part,
+    return wire.refusal(
+      { status, headers, body: await headOf(decodedBody(reply, errorMaxBytes)) },
+      model,
     );
-  const choices = itemsOf(value.choices)
-    .map(objectOf)
-    .map((choice) =>
-      choice.error === undefined ? choice : { ...choice, error: shown(choice.error) },
-    );
-  return { ...value, choices, ...(value.error !== undefined && { error: shown(value.error) }) };
-}
-
-async function begun(
-  chunks: AsyncGenerator<Json>,
-  headers: Record<string, string>,
-  wire: Wire,
-  model: string,
-  peekMs: number,
-): Promise<ChatOutcome> {
-  const first = chunks.next();
-  const [seen] = await withTimeout(Promise.allSettled([first]), peekMs).catch(() => [null]);
-  const stream = { outcome: 'stream' as const, chunks: resumed(first, chunks, wire) };
-  if (seen === null) return stream;
-  if (seen.status === 'rejected') {
-    if (seen.reason instanceof FetchError) throw seen.reason;
-    return unreadable(wire.clean(messageOf(seen.reason)));
-  }
-  if (seen.value.done) return unreadable('its stream is empty');
-  const error = errorIn(cleaned(seen.value.value, wire));
-  if (error === null) return stream;
-  await chunks.return(undefined);
-  return wire.inBand(error, headers, model);
-}
-
-/** For a server that does not stream: its whole reply, as the chunks of a stream. */
-function atOnce(outcome: ChatOutcome): ChatOutcome {
-  if (outcome.outcome !== 'reply') return outcome;
-  const { error, ...completion } = outcome.reply;
-  const chunks = chunksFromCompletion(completion, true);
-  if (error !== undefined) chunks.push({ choices: [], error });
-  return { outcome: 'stream', chunks: eachOf(chunks) };
-}
-
-async function* eachOf(chunks: Json[]): AsyncGenerator<Json> {
-  yield* chunks;
+  const body = stream ? paced(reply, times) : reply.body;
+  const bytes = decodedBody({ headers, body }, stream ? streamMaxBytes : replyMaxBytes);
+  const events = readReply(bytes, form.open, asked);
+  return begun(events, headers, wire, model, stream ? times.peekMs : null);
 }
 
 /**
- * The stream from its first chunk on, with clean error texts. Not a generator, because each layer
- * of generators costs every chunk some turns of the microtask queue.
+ * Reads ahead to the first piece of a stream, or to the end of a whole reply (`peekMs` null). An
+ * error in place of a piece is an outcome.
  */
-function resumed(
-  first: Promise<IteratorResult<Json>>,
-  rest: AsyncGenerator<Json>,
+async function begun(
+  events: AsyncGenerator<ReplyEvent>,
+  headers: Record<string, string>,
   wire: Wire,
-): AsyncIterable<Json> {
-  let isFirst = true;
-  const next = async (): Promise<IteratorResult<Json>> => {
-    const result = await (isFirst ? first : rest.next());
-    isFirst = false;
-    return result.done ? result : { value: cleaned(result.value, wire) };
+  model: string,
+  peekMs: number | null,
+): Promise<ChatOutcome> {
+  const head: ReplyEvent[] = [];
+  const until = performance.now() + (peekMs ?? 0);
+  for (;;) {
+    const next = events.next();
+    const settled = Promise.allSettled([next]);
+    const left = Math.max(0, until - performance.now());
+    const [seen] =
+      peekMs === null ? await settled : await withTimeout(settled, left).catch(() => [null]);
+    if (seen === null) return replyOf(head, next, events, wire);
+    const hasSaid = head.some(({ type }) => type !== 'usage');
+    if (seen.status === 'rejected')
+      return hasSaid
+        ? replyOf(head, Promise.reject(seen.reason), events, wire)
+        : { ...faultOf(seen.reason, headers, wire, model), ...toldIn(head) };
+    if (seen.value.done) return replyOf(head, next, events, wire);
+    head.push(seen.value.value);
+    if (peekMs !== null && seen.value.value.type !== 'usage')
+      return replyOf(head, null, events, wire);
+  }
+}
+
+function faultOf(
+  error: unknown,
+  headers: Record<string, string>,
+  wire: Wire,
+  model: string,
+): ChatOutcome {
+  if (error instanceof FetchError) throw error;
+  if (error instanceof ReplyBroken && error.error !== null)
+    return wire.inBand(error.error, headers, model);
+  return { outcome: 'unknown', message: wire.clean(messageOf(error)), answer: 'unreadable' };
+}
+
+/**
+ * The reply with the events that were read ahead. Not a generator, because each layer of generators
+ * costs every event some turns of the microtask queue.
+ */
+function replyOf(
+  head: ReplyEvent[],
+  pending: Promise<IteratorResult<ReplyEvent>> | null,
+  rest: AsyncGenerator<ReplyEvent>,
+  wire: Wire,
+): ChatOutcome {
+  pending?.catch(() => {});
+  let read = 0;
+  let ahead = pending;
+  const next = async (): Promise<IteratorResult<ReplyEvent>> => {
+    if (read < head.length) return { value: head[read++]! };
+    try {
+      const result = await (ahead ?? rest.next());
+      ahead = null;
+      return result;
+    } catch (error) {
+      throw cleaned(error, wire);
+    }
   };
-  return { [Symbol.asyncIterator]: () => ({ next, return: () => rest.return(undefined) }) };
+  const events = { next, return: () => rest.return(undefined) };
+  const { told = null } = toldIn(head);
+  return { outcome: 'reply', told, events: { [Symbol.asyncIterator]: () => events } };
+}
+
+function toldIn(head: readonly ReplyEvent[]): { told?: Json } {
+  const last = head.findLast((event) => event.type === 'usage');
+  return last ? { told: last.usage } : {};
+}
+
+/** Error texts reach the log and may contain our key. */
+function cleaned(error: unknown, wire: Wire): unknown {
+  if (!(error instanceof ReplyBroken)) return error;
+  const shown: unknown = JSON.parse(JSON.stringify(error.error), (_name, part: unknown) =>
+    typeof part === 'string' ? wire.clean(part) : part,
+  );
+  return new ReplyBroken(wire.clean(error.message), shown as typeof error.error);
 }
 
 /**

@@ -1,12 +1,11 @@
-import { responsesApi } from '../../core/chat-apis/responses.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
 import { createCallback } from './callback.ts';
-import { createChat } from './chat.ts';
+import { createChat, unsaidBy } from './chat.ts';
 import { checkKey } from './check.ts';
-import { completionForm, translatedForm } from './forms.ts';
+import { chatForm } from './forms.ts';
 import { createImages } from './images.ts';
 import { hasModel, listModels, listTerms } from './listing.ts';
 import { optionsOf } from './options.ts';
@@ -34,8 +33,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
   const options = optionsOf(settings.options);
   const wire = createWire(settings, tools, options.base_path);
   const callsBack = options.videos === 'openrouter' && secret !== null;
-  const api = options.api === 'responses' ? responsesApi : null;
-  const form = api ? translatedForm(api) : completionForm(options);
+  const form = chatForm(options);
   const images = createImages(wire, options, tools);
   const videos = createVideos(wire, options, tools, callsBack);
   return {
@@ -47,8 +45,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     start: (job) => started(job, wire, { images, videos: videos.start }),
     poll: videos.poll,
     chat: createChat(wire, form, options, tools),
-    passes: new Set(options.pass.filter((name) => api?.optional.has(name) ?? true)),
-    ...(api && { ignored: api.ignored }),
+    unsaid: unsaidBy(form),
     ...(callsBack && { callback: createCallback(secret, tools.now) }),
     check: (signal) => checkKey(wire, options.check_path, signal),
     models: (signal) => listModels(wire, '/models', signal, options),

@@ -1,4 +1,4 @@
-import { optionalNames } from '../../core/chat/optional-fields.ts';
+import { messageFields, optionalNames } from '../../core/chat/optional-fields.ts';
 import { hasKey, isOneOf } from '../../lib/records.ts';
 
 /** The differences between OpenAI-compatible servers, from the definition's `options`. */
@@ -23,6 +23,12 @@ export interface Options {
   check_path: string;
   /** Names of the optional chat fields that the server gets. */
   pass: readonly string[];
+  /** Names of the fields of messages that the server gets, beside role, content and tool calls. */
+  message_fields: readonly string[];
+  /** Whether the server knows the role `developer`; otherwise it gets `system`. */
+  developer_role: boolean;
+  /** Most characters of a tool's name. Longer names are shortened, and given back whole. */
+  tool_name_max: number;
   /** How a video is requested. */
   videos: 'multipart' | 'json' | 'openrouter';
 }
@@ -39,6 +45,9 @@ const usual: Options = {
   start_seconds: 300,
   check_path: '/models',
   pass: [],
+  message_fields: ['name', 'refusal', 'audio', 'reasoning_content', 'reasoning_details'],
+  developer_role: false,
+  tool_name_max: 64,
   videos: 'multipart',
 };
 
@@ -47,7 +56,14 @@ const words: Partial<Record<keyof Options, readonly string[]>> = {
   token_limit: ['max_tokens', 'max_completion_tokens'],
   videos: ['multipart', 'json', 'openrouter'],
 };
-const secondsMax = 3600;
+/** The largest number of an option: an hour in seconds. */
+const numberMax = 3600;
+
+/** The values that may be in an option's list. */
+const lists: Partial<Record<PropertyKey, readonly string[]>> = {
+  pass: optionalNames,
+  message_fields: messageFields,
+};
 
 /** Throws if an option is unknown or invalid. The catalog's schema usually reports it earlier. */
 export function optionsOf(given: Record<string, unknown>): Options {
@@ -77,10 +93,10 @@ function fits(
   usual: unknown,
   allowed: readonly string[] | undefined,
 ): boolean {
-  if (option === 'pass')
-    return Array.isArray(value) && value.every((name) => isOneOf(optionalNames, name));
+  const list = lists[option as keyof typeof lists];
+  if (list) return Array.isArray(value) && value.every((name) => isOneOf(list, name));
   if (allowed) return isOneOf(allowed, value);
   if (typeof value !== typeof usual) return false;
-  if (typeof value === 'number') return value >= 1 && value <= secondsMax;
+  if (typeof value === 'number') return value >= 1 && value <= numberMax;
   return typeof value !== 'string' || /^(\/[\w.-]+)*$/.test(value);
 }

@@ -1,12 +1,8 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import {
-  FetchError,
-  type Reply,
-  type RequestCall,
-  type StreamReply,
-} from '../../lib/outbound/fetch.ts';
-import { isObject, type Json, objectOf } from '../../lib/json.ts';
+import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
+import { refusalIn } from '../../core/chat/refusal.ts';
+import { isObject, itemsOf, type Json, objectOf } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
@@ -47,7 +43,9 @@ export function createWire(
   function refusal(reply: Said, model: string): Refused {
     const error = errorIn(jsonOf(reply.body));
     const special = error === null ? null : specialRefusal(reply.status, error, model);
-    return cleaned(special ?? outcomeOfReply(reply, tools.now()));
+    const outcome = cleaned(special ?? outcomeOfReply(reply, tools.now()));
+    if (outcome.outcome !== 'rejected') return outcome;
+    return { ...outcome, refusal: refusalIn(error, outcome.message) };
   }
 
   return {
@@ -82,7 +80,9 @@ export function bearer(key: string | null): Record<string, string> {
 }
 
 /** The error in a body of any of the usual shapes, or null. */
-export function errorIn(value: unknown): Json | null {
+export function errorIn(given: unknown): Json | null {
+  // Google's answers are lists.
+  const value: unknown = Array.isArray(given) ? given[0] : given;
   if (!isObject(value)) return null;
   const { error = null } = value;
   if (isObject(error)) return error;
@@ -99,6 +99,8 @@ function specialRefusal(status: number, error: Json, model: string): Refused | n
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
+  if (status === 400 && isOfKey(error, message))
+    return { outcome: 'not_accepted', why: 'credential', message };
   // Anthropic's words for an account without money, with the status of a wrong input.
   if (status === 400 && /^your credit balance is too low/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
@@ -106,6 +108,17 @@ function specialRefusal(status: number, error: Json, model: string): Refused | n
     return { outcome: 'not_accepted', why: 'model', message };
   // A 404 here is about the input, for example if no endpoint supports a field of the call.
   return status === 404 ? { outcome: 'rejected', message } : null;
+}
+
+/** The status 400 for a key that is not valid, as Google answers. Inputs are not quoted first. */
+function isOfKey({ details }: Json, message: string): boolean {
+  const reasons = itemsOf(details).map((each) => objectOf(each).reason);
+  return (
+    reasons.some((reason) => /^API_KEY_(INVALID|EXPIRED|SERVICE_BLOCKED)$/.test(String(reason))) ||
+    /^(api key (not valid|expired|not found)|invalid api[ -]?key|incorrect api key)\b/i.test(
+      message,
+    )
+  );
 }
 
 /**
@@ -157,19 +170,19 @@ function statusOf(error: unknown): number {
 }
 
 /** The beginning of an error's body, as far as it arrived. */
-export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise<Buffer> {
+export async function headOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of reply.body) {
+    for await (const chunk of body) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= maxBytes) break;
+      if (size >= errorBytes) break;
     }
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes);
+  return Buffer.concat(chunks).subarray(0, errorBytes);
 }
 
 /** Micro-USD of a `usage.cost` in dollars; undefined if none is stated. */

@@ -1,4 +1,4 @@
-import { optionalNames } from '../../core/chat/optional-fields.ts';
+import { completionOf } from '../in-process.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob } from './jobs/accept.ts';
@@ -71,8 +71,8 @@ export function createSandbox(options: SandboxOptions): Upstream {
     },
     cancel: (handle) => cancelJob(store, handle),
     chat: createChat(speed),
-    // The sandbox takes all optional fields, and does nothing with them.
-    passes: new Set(optionalNames),
+    // The sandbox takes all fields, and does nothing with most of them.
+    unsaid: (call) => completionOf(call).ignored,
     async close() {
       await Promise.all([workshops.image.close(), workshops.video.close(), pruning]);
       await renderer.settled();

@@ -142,7 +142,9 @@ function turnOf(message: Json, at: string, legacy: Map<string, string>): Turn {
   };
   const said = partsOf(message.content, `${at}.content`);
   if (isResult) {
-    const call = String(role === 'tool' ? message.tool_call_id : (legacy.get(String(name)) ?? name));
+    const call = String(
+      role === 'tool' ? message.tool_call_id : (legacy.get(String(name)) ?? name),
+    );
     const blocks = said as Extract<Block, { type: 'result' }>['blocks'];
     const [mark] = blocks.flatMap((each) => each.mark ?? []);
     return {
@@ -150,10 +152,14 @@ function turnOf(message: Json, at: string, legacy: Map<string, string>): Turn {
       blocks: [{ type: 'result', call, blocks, failed: false, at, ...(mark && { mark }) }],
     };
   }
-  turn.blocks.push(...said);
-  if (isFilled(message.refusal))
-    turn.blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal` });
-  turn.blocks.push(...callsOf(message, at, legacy));
+  const refusal = isFilled(message.refusal) && { text: message.refusal, at: `${at}.refusal` };
+  // A list may have more items than a function takes arguments, so none is spread into a call.
+  turn.blocks = [
+    ...turn.blocks,
+    ...said,
+    ...(refusal ? [{ type: 'refusal' as const, ...refusal }] : []),
+    ...callsOf(message, at, legacy),
+  ];
   const { id } = objectOf(audio);
   return isFilled(id) ? { ...turn, audio_id: id } : turn;
 }
@@ -194,7 +200,8 @@ function callsOf(message: Json, at: string, legacy: Map<string, string>): CallBl
 }
 
 function partsOf(content: unknown, at: string): Block[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
+  if (typeof content === 'string')
+    return content === '' ? [] : [{ type: 'text', text: content, at }];
   return itemsOf(content)
     .map(objectOf)
     .map((part, k) => {

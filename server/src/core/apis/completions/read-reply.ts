@@ -2,8 +2,8 @@ import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
-import type { OpenReader } from '../api.ts';
-import { endedEarly, errorIn, failed } from '../reading/broken.ts';
+import type { OpenReader, Say } from '../api.ts';
+import { endedEarly, errorIn, failed, type ReplyBroken } from '../reading/broken.ts';
 import { replyCalls } from '../reading/calls.ts';
 import { finishOf, reasonOf } from '../reading/finish.ts';
 import { textReader } from '../reading/texts.ts';
@@ -14,7 +14,12 @@ import { readContent } from './read-content.ts';
 import { reportIn } from './read-usage.ts';
 
 /** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
-export const completionsReader: OpenReader = (asked, say) => {
+export const completionsReader: OpenReader = (asked, tell) => {
+  let hasSaid = false;
+  const say: Say = (event) => {
+    hasSaid ||= event.type !== 'usage';
+    tell(event);
+  };
   const calls = replyCalls(asked, say);
   const pieces = callPieces(calls);
   const thoughts = replyThoughts(say);
@@ -26,6 +31,8 @@ export const completionsReader: OpenReader = (asked, say) => {
   /** The last piece was nothing but a usage, as the last one of a stream often is. */
   let isCounted = false;
   let finish: FinishReason | null = null;
+  /** The reply failed. Its usage may still come. */
+  let failure: ReplyBroken | null = null;
   let stop: string | null = null;
 
   function readMessage({ message, isPiece }: SentMessage, logprobs: Json): void {
@@ -36,9 +43,13 @@ export const completionsReader: OpenReader = (asked, say) => {
   }
 
   function readEnd(choice: Json): void {
-    const reason = finishOf(choice.finish_reason);
+    const word = endOf(choice);
+    const reason = finishOf(word);
     if (reason === null) return;
-    if (reason === 'broken') throw failed(choice.error, { finish_reason: choice.finish_reason });
+    if (reason === 'broken') {
+      failure = failed(choice.error, { finish_reason: word });
+      return;
+    }
     finish = reason;
     const told = [choice.stop_reason, choice.matched_stop].find(isFilled);
     stop = told !== undefined && asked.stops.includes(told) ? told : null;
@@ -65,13 +76,19 @@ export const completionsReader: OpenReader = (asked, say) => {
     },
     isOver: () => false,
     end(isMarked) {
+      if (failure !== null) throw failure;
       const hasEnded = finish !== null || isWhole || isCounted;
-      if (!hasEnded && !(isMarked && hasChoice)) throw endedEarly();
+      if (!hasEnded && !(isMarked && hasSaid)) throw endedEarly();
       calls.end();
       say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
     },
   };
 };
+
+/** OpenRouter may give a usual reason although the provider's own one is a failure. */
+function endOf({ finish_reason: usual, native_finish_reason: own }: Json): unknown {
+  return finishOf(usual) !== null && finishOf(own) === 'broken' ? own : usual;
+}
 
 /** Only one choice is ever requested; a choice without an index counts as the first. */
 function choiceIn({ choices, message, done, done_reason }: Json): Json | undefined {

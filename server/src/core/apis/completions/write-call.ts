@@ -23,6 +23,12 @@ import { toolNames, type ToolNames } from '../tool-names.ts';
 
 /** How servers of OpenAI's chat completions differ. */
 export interface CompletionsManners extends Manners {
+  /** Names of `extras` and settings that only some servers know. */
+  passes: ReadonlySet<string>;
+  /** Whether the role `developer` is known; else such a turn is one of `system`. */
+  developer: boolean;
+  /** The fields of a message that are known, beside role, content and tool calls. */
+  message_fields: ReadonlySet<string>;
   /** The server's name for the limit of completion tokens. */
   token_limit: 'max_tokens' | 'max_completion_tokens';
   /** Ask for the usage of each stream; some servers report it only if asked. */
@@ -34,6 +40,7 @@ interface Writing {
   manners: CompletionsManners;
   names: ToolNames;
   ignored: Set<string>;
+  fields: Set<string>;
 }
 
 /** Writes a call in OpenAI's chat completions. */
@@ -43,7 +50,8 @@ export function writeCompletionsCall(
   manners: CompletionsManners,
 ): WrittenCall {
   const names = toolNames(conversation.tools, manners.tool_name_max);
-  const writing = { conversation, manners, names, ignored: new Set<string>() };
+  const [ignored, fields] = [new Set<string>(), new Set<string>()];
+  const writing = { conversation, manners, names, ignored, fields };
   const body = withoutAbsent({
     ...extrasOf(writing),
     ...settingsOf(writing),
@@ -55,7 +63,7 @@ export function writeCompletionsCall(
     ...(stream && { stream: true }),
     ...(stream && manners.include_usage && { stream_options: { include_usage: true } }),
   });
-  return { body, ignored: [...writing.ignored], names: names.shortened };
+  return { body, ignored: [...ignored], names: names.shortened, fields };
 }
 
 function ignore({ conversation, ignored }: Writing, what: string): void {
@@ -100,7 +108,9 @@ function settingsOf(writing: Writing): Json {
 
 /** OpenAI accepts 64 characters; Claude Code sends more. */
 function userOf(user: string | null, { api }: Conversation): string | null {
-  return user !== null && user.length > 64 && api === 'messages' ? hash('sha256', user, 'hex') : user;
+  return user !== null && user.length > 64 && api === 'messages'
+    ? hash('sha256', user, 'hex')
+    : user;
 }
 
 function formatOf({ format }: Conversation): Json | null {
@@ -160,7 +170,7 @@ function messagesOf(writing: Writing): Json[] {
     if (media.length > 0) messages.push({ role: 'user', content: media });
     media = [];
   };
-  for (const turn of writing.conversation.turns) {
+  for (const turn of joinedTurns(writing)) {
     const results = turn.blocks.filter((block) => block.type === 'result');
     if (results.length === 0) flush();
     for (const result of results) {
@@ -177,6 +187,22 @@ function messagesOf(writing: Writing): Json[] {
   }
   flush();
   return messages;
+}
+
+/**
+ * From Responses, consecutive turns of the system and the developer are one message where both have
+ * one role, because the templates of many models take only one.
+ */
+function joinedTurns({ conversation: { api, turns }, manners }: Writing): readonly Turn[] {
+  if (api !== 'responses' || manners.developer) return turns;
+  const isSystem = ({ by }: Turn) => by === 'system' || by === 'developer';
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (last === undefined || !isSystem(last) || !isSystem(turn)) joined.push(turn);
+    else joined[joined.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
+  }
+  return joined;
 }
 
 type Shown = TextBlock | RefusalBlock | MediaBlock;
@@ -199,7 +225,7 @@ function resultOf(result: ResultBlock, { listed }: Turn, writing: Writing): Json
 function mediaOf({ blocks, call }: ResultBlock, writing: Writing): Json[] {
   const media = blocks.filter((block) => block.type !== 'text');
   if (media.length === 0) return [];
-  const label = { type: 'text', text: `Of the result of the tool call ${call}:` };
+  const label = { type: 'text', text: `The result of tool call ${call} has:` };
   return [label, ...media.map((block) => partOf(block, writing))];
 }
 
@@ -213,7 +239,7 @@ function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
   const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
   const optional = (field: string, what: string, value: unknown) => {
     if (value === null || value === undefined) return {};
-    if (manners.message_fields.has(field)) return { [field]: value };
+    if (manners.message_fields.has(field)) return sentField(field, value, writing);
     ignore(writing, what);
     return {};
   };
@@ -252,11 +278,16 @@ function partOf(block: Shown, writing: Writing): Json {
     return { type: block.type, [block.type]: block.text, ...mark };
   const { media, detail, format } = block;
   if (block.type === 'image')
-    return { type: 'image_url', image_url: { url: addressOf(media), ...(detail && { detail }) }, ...mark };
+    return {
+      type: 'image_url',
+      image_url: { url: addressOf(media), ...(detail && { detail }) },
+      ...mark,
+    };
   if (block.type === 'audio')
     return { type: 'input_audio', input_audio: { data: media.value, format }, ...mark };
   const filename = media.name && { filename: media.name };
-  return { type: 'file', file: { file_data: addressOf(media), ...filename }, ...mark };
+  const named = media.from === 'file_id' ? 'file_id' : 'file_data';
+  return { type: 'file', file: { [named]: addressOf(media), ...filename }, ...mark };
 }
 
 function addressOf({ from, type, value }: Media): string {
@@ -274,7 +305,8 @@ function markOf({ mark }: { mark?: true }, writing: Writing): Json {
 function thoughtsOf(thoughts: ThoughtBlock[], writing: Writing): Json {
   if (thoughts.length === 0) return {};
   const { message_fields: fields } = writing.manners;
-  const isDetailed = ({ signature, id, format }: ThoughtBlock) => (signature ?? id ?? format) !== null;
+  const isDetailed = ({ form, signature, id, format }: ThoughtBlock) =>
+    form === 'hidden' || (signature ?? id ?? format) !== null;
   const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
   const plain = thoughts.filter((each) => !details.includes(each) && each.form !== 'hidden');
   const text = plain.map((each) => each.text).join('');
@@ -282,9 +314,14 @@ function thoughtsOf(thoughts: ThoughtBlock[], writing: Writing): Json {
   if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)
     ignore(writing, 'thought');
   return {
-    ...(name !== undefined && text !== '' && { [name]: text }),
-    ...(details.length > 0 && { reasoning_details: details.map(detailOf) }),
+    ...(name !== undefined && text !== '' && sentField(name, text, writing)),
+    ...(details.length > 0 && sentField('reasoning_details', details.map(detailOf), writing)),
   };
+}
+
+function sentField(field: string, value: unknown, { fields }: Writing): Json {
+  fields.add(field);
+  return { [field]: value };
 }
 
 function callOf({ id, name: own, input, custom }: CallBlock, { names }: Writing): Json {

@@ -33,8 +33,7 @@ function block(
   return {
     takes,
     begin: () => [{ type: 'content_block_start', index, content_block }],
-    add: (event) =>
-      piecesOf(event).map((delta) => ({ type: 'content_block_delta', index, delta })),
+    add: (event) => piecesOf(event).map((delta) => ({ type: 'content_block_delta', index, delta })),
     end: () => [{ type: 'content_block_stop', index }],
   };
 }

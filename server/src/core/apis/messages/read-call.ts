@@ -63,10 +63,10 @@ const read: ReadonlySet<string> = new Set([
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readMessagesCall(body: Json): ReadCall {
   if (!isGiven(body.max_tokens)) throw badField('max_tokens', 'an integer of at least 1');
-  return { ...readPrompt(body), max_tokens: readTokenLimit(body.max_tokens, 'max_tokens') };
+  return readPrompt(body);
 }
 
-/** As `readMessagesCall`, without `max_tokens`: for counting the tokens of the prompt. */
+/** As `readMessagesCall`, but `max_tokens` may be missing, as in a call that only counts. */
 export function readPrompt(body: Json): ReadCall {
   refuseHosted(body);
   const model = readModel(body.model);
@@ -84,15 +84,21 @@ export function readPrompt(body: Json): ReadCall {
     settings: settingsOf(call),
     extras: {},
   };
-  const stream = readFlag(body.stream, 'stream');
-  const ignored = unknownFields(body, read, shapes);
-  return { model, stream, max_tokens: null, conversation, metadata: null, ignored };
+  return {
+    model,
+    stream: readFlag(body.stream, 'stream'),
+    max_tokens: readTokenLimit(body.max_tokens, 'max_tokens'),
+    conversation,
+    metadata: null,
+    ignored: unknownFields(body, read, shapes),
+  };
 }
 
 function settingsOf(call: Json): Conversation['settings'] {
   const of = <T>(value: unknown): T | null => (value as T | undefined) ?? null;
   const { type, budget_tokens: budget } = objectOf(call.thinking);
-  if (isObject(call.thinking) && type === undefined) throw badField('thinking.type', thinkingType.is);
+  if (isObject(call.thinking) && type === undefined)
+    throw badField('thinking.type', thinkingType.is);
   if (type === 'enabled' && budget === undefined)
     throw badField('thinking.budget_tokens', 'an integer');
   return {

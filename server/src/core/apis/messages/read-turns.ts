@@ -1,7 +1,14 @@
 import { isObject, type Json } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, text } from '../../check.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
-import type { Block, Media, MediaBlock, TextBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
+import type {
+  Block,
+  Media,
+  MediaBlock,
+  TextBlock,
+  ThoughtBlock,
+  Turn,
+} from '../../chat/conversation.ts';
 import { rebuilt, type Shape } from '../../chat/known-fields.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../media.ts';
@@ -64,8 +71,7 @@ function readMessage(message: unknown, at: string): Turn[] {
 
 function turnOf(by: Role, content: unknown, path: string, at: string): Turn[] {
   const blocks = readBlocks(content, path, ofRole[by]).filter(says);
-  if (by === 'user' && blocks.length === 0)
-    throw badMessages(path, 'must hold at least one block');
+  if (by === 'user' && blocks.length === 0) throw badMessages(path, 'must hold at least one block');
   if (by === 'system' && blocks.length === 0) return [];
   return [{ by, name: null, blocks, at }];
 }

@@ -68,7 +68,7 @@ export function writeMessagesCall(
     metadata: user ? { user_id: user } : undefined,
     stream: stream || undefined,
   });
-  return { body, ignored: [...writing.ignored], names: names.shortened };
+  return { body, ignored: [...writing.ignored], names: names.shortened, fields: new Set() };
 }
 
 function ignore({ conversation, ignored }: Writing, what: string): void {
@@ -304,7 +304,9 @@ function mediaOf({ type, media, at, detail }: MediaBlock, writing: Writing): Jso
     const bytes = { type: 'base64', media_type, data: value };
     return [{ type, source: from === 'base64' ? bytes : { type: 'url', url: value } }];
   }
-  return [{ type: 'document', source: fileSource(media, at), ...(name !== null && { title: name }) }];
+  return [
+    { type: 'document', source: fileSource(media, at), ...(name !== null && { title: name }) },
+  ];
 }
 
 function fileSource({ from, type, value }: Media, at: string): Json {

@@ -1,6 +1,7 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/counts.ts';
 import type { FinishReason } from '../../chat/reply.ts';
+import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../../chat/tool-input.ts';
 import { errors, type ErrorCode } from '../../errors.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
@@ -32,7 +33,7 @@ export function messagesWriter({ request_id, model, stream }: Answering): ReplyW
     sent({ type: 'message_delta', delta: stopped, usage: usageOf(usage) });
 
   return {
-    begin: (usage) => [sent({ type: 'message_start', message: message(usage) })],
+    begin: (usage) => [sent({ type: 'message_start', message: message(usage()) })],
     add(event) {
       hasRefused ||= event.type === 'refusal';
       if (event.type === 'end') stopped = stopOf(event.reason, event.stop, hasRefused);
@@ -83,7 +84,10 @@ const errorTypes: Record<number, string> = {
 /** Anthropic's form of an error, with our code and details. */
 export function messagesError({ request_id, ...error }: ShownError, status: number): Json {
   const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { ...error, type }, request_id };
+  const said = error.code === 'context_length_exceeded' && {
+    message: tooLongWordsOfMessages(error.details ?? {}),
+  };
+  return { type: 'error', error: { ...error, ...said, type }, request_id };
 }
 
 /** The content that the events of blocks add up to. */

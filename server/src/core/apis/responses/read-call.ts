@@ -1,6 +1,15 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { integer, isFilled, isGiven, number, object, oneOf, text, type Check } from '../../check.ts';
+import {
+  integer,
+  isFilled,
+  isGiven,
+  number,
+  object,
+  oneOf,
+  text,
+  type Check,
+} from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';

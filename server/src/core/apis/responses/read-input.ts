@@ -38,7 +38,7 @@ const kinds: Readonly<Record<string, { read: ReadItem; fields: readonly string[]
   custom_tool_call_output: { read: addOutput, fields: ['call_id', 'output'] },
 };
 
-const ofEveryItem = ['type', 'id', 'status'];
+const ofEveryItem = new Set(['type', 'id', 'status']);
 
 /**
  * Consecutive items of the assistant become one turn, and so do consecutive system messages,
@@ -49,7 +49,12 @@ const ofEveryItem = ['type', 'id', 'status'];
 export function readInput({ input, instructions }: Json): { turns: Turn[]; ignored: string[] } {
   const reading: Reading = { turns: [], thoughts: 0, left: new LeftOut() };
   if (isFilled(instructions))
-    addBlocks(reading, 'system', [{ type: 'text', text: instructions, at: 'instructions' }], 'instructions');
+    addBlocks(
+      reading,
+      'system',
+      [{ type: 'text', text: instructions, at: 'instructions' }],
+      'instructions',
+    );
   if (typeof input === 'string')
     addBlocks(reading, 'user', [{ type: 'text', text: input, at: 'input' }], 'input');
   else {
@@ -77,15 +82,15 @@ function addItem(item: unknown, at: string, reading: Reading): void {
   if (kind === undefined)
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
   const { read, fields } = kind;
-  reading.left.add(at, item, (name) => fields.includes(name) || ofEveryItem.includes(name));
+  reading.left.add(at, item, (name) => fields.includes(name) || ofEveryItem.has(name));
   read(item, at, reading);
 }
 
-const joining: readonly Turn['by'][] = ['system', 'developer', 'assistant'];
+const joining: ReadonlySet<string> = new Set(['system', 'developer', 'assistant']);
 
 function addBlocks({ turns }: Reading, by: Turn['by'], blocks: Block[], at: string): void {
   const last = turns.at(-1);
-  if (last?.by === by && joining.includes(by)) for (const block of blocks) last.blocks.push(block);
+  if (last?.by === by && joining.has(by)) for (const block of blocks) last.blocks.push(block);
   else turns.push({ by, name: null, blocks, at });
 }
 
@@ -101,7 +106,9 @@ function addMessage(item: Json, at: string, reading: Reading): void {
 /** The texts of a message that has nothing else are one text. */
 function saidIn(content: unknown, at: string): Block[] {
   const blocks =
-    typeof content === 'string' ? [{ type: 'text' as const, text: content, at }] : partsIn(content, at);
+    typeof content === 'string'
+      ? [{ type: 'text' as const, text: content, at }]
+      : partsIn(content, at);
   const texts = blocks.filter((block) => block.type === 'text');
   if (texts.length < blocks.length) return blocks;
   return [{ type: 'text', text: texts.map(({ text }) => text).join('\n'), at }];
@@ -136,7 +143,7 @@ function addReasoning(item: Json, at: string, reading: Reading): void {
   addBlocks(reading, 'assistant', blocks, at);
 }
 
-/** What this service packed, or the item's own texts and data. */
+/** The thoughts that this service packed, or the item's own texts and data. */
 function thoughtsOf(item: Json, at: string): Thought[] {
   const { encrypted_content: data } = item;
   const place = `${at}.encrypted_content`;
@@ -197,13 +204,13 @@ function partOf(part: Json, at: string): TextBlock | MediaBlock {
   throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
 }
 
-const details: readonly unknown[] = ['auto', 'low', 'high'];
+const details: ReadonlySet<unknown> = new Set(['auto', 'low', 'high']);
 
 function imageOf(image: Json, at: string): MediaBlock {
   const { detail } = image;
   const field = ['image_url', 'file_id'].find((each) => isFilled(image[each]));
   if (field === undefined) throw badMessages(at, 'must have image_url or file_id');
-  if (isGiven(detail) && !details.includes(detail))
+  if (isGiven(detail) && !details.has(detail))
     throw badMessages(`${at}.detail`, 'must be auto, low or high');
   const media = mediaOf(String(image[field]), `${at}.${field}`);
   return { type: 'image', media, at, ...(isFilled(detail) && { detail }) };
@@ -213,7 +220,8 @@ function fileOf(file: Json, at: string): MediaBlock {
   const field = ['file_id', 'file_data', 'file_url'].find((each) => isFilled(file[each]));
   if (field === undefined) throw badMessages(at, 'must have file_id, file_data or file_url');
   const name = isFilled(file.filename) ? file.filename : null;
-  return { type: 'file', media: mediaOrBytes(String(file[field]), `${at}.${field}`, name), at };
+  const read = field === 'file_data' ? mediaOrBytes : mediaOf;
+  return { type: 'file', media: read(String(file[field]), `${at}.${field}`, name), at };
 }
 
 const filledText: Check = { is: 'a string that is not empty', test: isFilled };

@@ -15,9 +15,15 @@ import { callersName } from '../names.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
 
+/** How servers of OpenAI's Responses differ. */
+export interface ResponsesManners extends Manners {
+  /** Which of `prompt_cache_key` and `safety_identifier` the server gets. */
+  passes: ReadonlySet<string>;
+}
+
 interface Writing {
   conversation: Conversation;
-  manners: Manners;
+  manners: ResponsesManners;
   names: ToolNames;
   /** Ids of custom calls. A result names only the id of its call, not its kind. */
   custom: Set<string>;
@@ -32,7 +38,7 @@ interface Writing {
 export function writeResponsesCall(
   conversation: Conversation,
   { model, max_tokens, stream }: Calling,
-  manners: Manners,
+  manners: ResponsesManners,
 ): WrittenCall {
   const names = toolNames(conversation.tools, manners.tool_name_max);
   const ignored = new Set<string>();
@@ -64,19 +70,19 @@ export function writeResponsesCall(
     ...toolsOf(writing),
     stream: stream || null,
   });
-  return { body, ignored: [...ignored], names: names.shortened };
+  return { body, ignored: [...ignored], names: names.shortened, fields: new Set() };
 }
 
 function ignore({ conversation, ignored }: Writing, what: string): void {
   ignored.add(callersName(conversation.api, what));
 }
 
-const known = ['prompt_cache_key', 'safety_identifier'];
+const known = new Set(['prompt_cache_key', 'safety_identifier']);
 
 function extrasOf(writing: Writing): Json {
   const { conversation, manners } = writing;
   const { extras, settings } = conversation;
-  const isSent = (name: string) => known.includes(name) && manners.passes.has(name);
+  const isSent = (name: string) => known.has(name) && manners.passes.has(name);
   for (const name of Object.keys(extras)) if (!isSent(name)) ignore(writing, name);
   if (settings.stop.length > 0) ignore(writing, 'stop');
   if (settings.top_k !== null) ignore(writing, 'top_k');
@@ -106,7 +112,10 @@ function toolsOf(writing: Writing): Json {
 
 const anyObject: Json = { type: 'object', properties: {} };
 
-function toolOf({ name: own, description, parameters, strict, custom, mark }: Tool, writing: Writing) {
+function toolOf(
+  { name: own, description, parameters, strict, custom, mark }: Tool,
+  writing: Writing,
+) {
   if (mark) ignore(writing, 'cache_control');
   const name = writing.names.sent(own);
   if (custom !== null) {
@@ -131,7 +140,7 @@ function choiceOf({ mode, tool, only }: ToolChoice, { conversation, names }: Wri
   return { type: 'allowed_tools', mode: word ?? 'auto', tools: only.map(chosen) };
 }
 
-/** What the assistant says becomes items in the order in which it was said. */
+/** The blocks become items in the order in which they were said. */
 function itemsOf(turn: Turn, writing: Writing): Json[] {
   if (turn.name !== null) ignore(writing, 'name');
   if (turn.audio_id !== undefined) ignore(writing, 'audio');
@@ -202,9 +211,7 @@ function thoughtOf({ form, text, id, format }: Thought, writing: Writing): Json[
   }
   if (form === 'summary') return [{ type: 'summary', id, text }];
   if (form !== 'hidden') return [];
-  return [
-    { type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text },
-  ];
+  return [{ type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text }];
 }
 
 /** Summaries become a part of the reasoning with the same id. */
@@ -221,7 +228,8 @@ function withSummaries(items: Json[]): Json[] {
 
 function mediaOf({ type, media, at, detail = 'auto' }: MediaBlock): Json {
   const { from, value, name } = media;
-  const url = from === 'base64' && media.type !== null ? `data:${media.type};base64,${value}` : value;
+  const url =
+    from === 'base64' && media.type !== null ? `data:${media.type};base64,${value}` : value;
   if (type === 'image') return { type: 'input_image', image_url: url, detail };
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
   if (from === 'url') return { type: 'input_file', file_url: value };

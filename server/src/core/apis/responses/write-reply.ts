@@ -42,10 +42,7 @@ export function responsesWriter(answering: Answering): ReplyWriter {
       const isTooLong = error.code === tooLong;
       const { code, message } = error;
       const state = brokenEnd(isTooLong ? { code, message } : error, usage);
-      return [
-        ...(isTooLong ? [numbered(errorEvent(error))] : []),
-        responseEvent('failed', state),
-      ];
+      return [...(isTooLong ? [numbered(errorEvent(error))] : []), responseEvent('failed', state)];
     },
     whole(usage) {
       const state = endOf(end, usage, answering);

@@ -1,23 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import {
-  chunksFromCompletion,
-  isUnfinished,
-  type CompletionIdentity,
-} from '../../../core/chat/completion.ts';
-import { completions as chatCompletions } from '../../../core/dialect/completions.ts';
-import type { Dialect, SentEvent } from '../../../core/dialect/dialect.ts';
+import type { Answering, ReadCall, ReplyWriter, SentEvent } from '../../../core/apis/api.ts';
+import { completionsReader } from '../../../core/apis/completions/read-reply.ts';
+import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
 import { demandFew } from '../../../core/chat/list-sizes.ts';
+import { countPromptTokens } from '../../../core/chat/prompt-tokens.ts';
+import type { ReplyEvent } from '../../../core/chat/reply.ts';
+import { promptUsageOf } from '../../../core/chat/usage.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { quoteToJson, shownQuote } from '../../../core/price/quote-json.ts';
 import { idempotencyKey } from '../../../core/request/fingerprint.ts';
 import { metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
 import { isFinal } from '../../../core/request/request.ts';
+import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
-import type { Json } from '../../../lib/json.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
 import { ignoredFields, type ChatRun } from '../../../operations/requests/chat-call.ts';
-import * as chat from '../../../operations/requests/chat.ts';
+import { runChat, type Break, type RunningChat } from '../../../operations/requests/chat.ts';
 import {
   prepareChat,
   quoteChat,
@@ -26,34 +25,31 @@ import {
   type ReceivedChat,
 } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
-import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { makingCall } from '../../call.ts';
+import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { asApiError, errorBody } from '../../errors.ts';
-import { ErrorBody } from '../../schemas/error-schema.ts';
 import { hijackHeaders } from '../../hijack.ts';
-import { either } from '../../schemas/schema.ts';
-import { ChatChunk, ChatCompletion, ChatRequest } from './chat-schema.ts';
-import { keyedEndpoint } from '../endpoint.ts';
-import { fieldOf } from '../../../lib/unknown.ts';
 
 const bufferMaxBytes = 1024 * 1024;
 
-const shapes = {
-  body: ChatRequest,
-  written: ChatCompletion,
-  events: either([ChatChunk, ErrorBody]),
-};
+/** An API in which callers write chat calls and read the replies. */
+export interface ChatDoor {
+  /** The path of its calls below /v1. A repeat of a call must have the same path. */
+  path: string;
+  /** The field with what was said. */
+  list: 'messages' | 'input';
+  /** Throws an `ApiError` that names the caller's field. */
+  read(body: Json): ReadCall;
+  open(answering: Answering): ReplyWriter;
+  /** Whether a stream tells this refusal, because the API's clients look for it only there. */
+  tellsInStream?(error: ApiError): boolean;
+}
 
-/** POST /chat/completions */
-export const completions = keyedEndpoint(shapes, ({ req, reply }, deps) =>
-  callModel(req, reply, chatCompletions, deps),
-);
-
-/** A chat call in this dialect, from its body to the last byte of its reply. */
+/** A chat call in this API, from its body to the last byte of its reply. */
 export async function callModel(
   req: KeyedRequest,
   reply: FastifyReply,
-  dialect: Dialect,
+  door: ChatDoor,
   deps: HttpDeps,
 ): Promise<unknown> {
   const { openChats, accountChats, settings } = deps;
@@ -63,7 +59,7 @@ export async function callModel(
     if (!accountChats.take(account_id, 1))
       throw tooManyOpen('All keys of this account together', settings.account.open_chats);
     try {
-      return await complete(req, reply, dialect, deps);
+      return await complete(req, reply, door, deps);
     } finally {
       accountChats.give(account_id, 1);
     }
@@ -83,35 +79,34 @@ function tooManyOpen(who: string, limit: number): ApiError {
 async function complete(
   req: KeyedRequest,
   reply: FastifyReply,
-  dialect: Dialect,
+  door: ChatDoor,
   deps: HttpDeps,
 ): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  demandFew(body, dialect.list);
+  demandFew(body, door.list);
   const making = makingCall(req, reply);
-  const call = { path: dialect.path, body, chatBody: dialect.chatBody(body), metadata, making };
+  const call = { path: door.path, body, read: door.read(body), metadata, making };
   try {
-    return await answerCall({ req, reply, dialect, body }, call, key, deps);
+    return await answerCall({ req, reply, door, call }, key, deps);
   } catch (error) {
-    throw inDialect(error, dialect, body);
+    const isTold = call.read.stream && error instanceof ApiError && door.tellsInStream?.(error);
+    if (!isTold || reply.sent) throw error;
+    return refuseInStream(error, { req, reply, door, call }, deps);
   }
 }
 
-/** The error with the path of the caller's own field instead of the chat body's. */
-export function inDialect(error: unknown, { pathOf }: Dialect, body: Json): unknown {
-  if (!pathOf || !(error instanceof ApiError) || error.param === null) return error;
-  return error.at(pathOf(error.param, body));
+/** A call with its reply and the form of that reply. */
+interface Shown {
+  req: KeyedRequest;
+  reply: FastifyReply;
+  door: ChatDoor;
+  call: ReceivedChat;
 }
 
-async function answerCall(
-  shown: Shown,
-  call: ReceivedChat,
-  key: string | null,
-  deps: HttpDeps,
-): Promise<unknown> {
-  const { req, reply, dialect } = shown;
+async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Promise<unknown> {
+  const { req, reply, call } = shown;
   const prepared = await prepareChat(call, req.caller, deps);
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0) holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, deps);
@@ -125,8 +120,7 @@ async function answerCall(
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
-        const unread = dialect.ignored?.(call.body) ?? [];
-        const ignored = [...unread, ...ignoredFields(run, deps.upstreams)];
+        const ignored = ignoredFields(run, deps.upstreams);
         if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
         return await held(begin(shown, run, deps), deps.chats);
       }
@@ -134,9 +128,7 @@ async function answerCall(
       // The first call failed meanwhile and freed its Idempotency-Key, so this call takes over.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
-      return prepared.chat.stream
-        ? await replay(shown, kept, prepared, deps)
-        : answer(shown, kept.completion, { charged: '0', ended: kept.ended });
+      return await replay(shown, kept, prepared, deps);
     }
   } finally {
     leave?.();
@@ -146,8 +138,14 @@ async function answerCall(
 /** The price that a chat call would reserve; does not make the call. */
 export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);
+  const { model, max_tokens, quote } = await quoteChat(readQuoted(body), req.caller, deps);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
+}
+
+/** A call of chat completions that is only priced. */
+export function readQuoted(body: Json): ReadCall {
+  demandFew(body, 'messages');
+  return readCompletionsCall(body);
 }
 
 /**
@@ -159,53 +157,25 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   return call.finally(() => chats.delete(call));
 }
 
-/** A call with its reply and the form of that reply. */
-interface Shown {
-  req: KeyedRequest;
-  reply: FastifyReply;
-  dialect: Dialect;
-  /** The call as received. */
-  body: Json;
+function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
+  const { wholeDb: db, upstreams, circuit, inputs, operations, drains, cutoff, log } = deps;
+  const chatDeps = { db, upstreams, circuit, inputs, operations, drains, cutoff, log };
+  const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
+  const { request_id, created, model } = run;
+  const writer = writerOf(shown, { request_id, created, model: model.id });
+  return runChat<unknown>(run, chatDeps, onLeave, (running) =>
+    run.call.stream ? send(shown, writer, running, run, deps) : gather(shown, writer, running),
+  );
 }
 
-async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
-  const { wholeDb: db, upstreams, circuit, inputs, operations, log } = deps;
-  const chatDeps = { db, upstreams, circuit, inputs, operations, log };
-  const abort = new AbortController();
-  const cut = () => abort.abort();
-  const timeUp = () => abort.abort(new chat.TimeIsUp());
-  const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
-  limit.unref();
-  deps.cutoff.addEventListener('abort', cut);
-  // A kept reply that is not streamed can be fetched with its Idempotency-Key after a lost
-  // connection.
-  const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.chat.stream);
-  let draining = false;
-  const stopWaiting = whenLeft(shown.reply.raw, () => {
-    draining = finishes && deps.drains.take(run.account_id, 1);
-    if (!draining) abort.abort(new chat.CallerLeft());
-  });
-  try {
-    if (!run.chat.stream) {
-      const { completion } = await chat.reply(run, chatDeps, abort.signal);
-      return answer(shown, completion);
-    }
-    const begun = await chat.stream(run, chatDeps, abort);
-    return await send(shown, begun, run, abort.signal, deps);
-  } catch (error) {
-    if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
-      throw error;
-    throw new ApiError('submit_failed', {
-      message:
-        'This server stopped before the model had answered. Nothing was charged; send the request again.',
-      cause: error.cause,
-    });
-  } finally {
-    clearTimeout(limit);
-    stopWaiting();
-    if (draining) deps.drains.give(run.account_id, 1);
-    deps.cutoff.removeEventListener('abort', cut);
-  }
+function writerOf(
+  { door, call }: Shown,
+  identity: Pick<Answering, 'request_id' | 'created' | 'model'>,
+  ended: () => Date = () => new Date(),
+): ReplyWriter {
+  const { body, read } = call;
+  const now = () => Math.floor(ended().getTime() / 1000);
+  return door.open({ ...identity, now, body, stream: read.stream });
 }
 
 /** Calls back when the caller has left. Returns a function that cancels this. */
@@ -215,57 +185,78 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
   return () => raw.removeListener('close', callback);
 }
 
-/**
- * `charged`: what this very call costs; a repeat costs nothing. `ended`: when the reply was
- * complete.
- */
-function answer(
-  { reply, dialect, body }: Shown,
-  completion: Json,
-  { charged, ended = new Date() }: { charged?: string; ended?: Date } = {},
-): string {
-  const cost = charged ?? fieldOf(completion.usage, 'cost_usd_micro');
-  if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
+/** A whole reply. One that broke off after its first words is paid, and so is shown. */
+async function gather(
+  shown: Shown,
+  writer: ReplyWriter,
+  { events, settled }: RunningChat,
+): Promise<string> {
+  let cause: unknown = 'no output';
+  try {
+    for await (const event of events) writer.add(event);
+  } catch (error) {
+    cause = error;
+  }
+  const end = settled();
+  if (end === null) throw cause;
+  if (end.failed) throw new ApiError('submit_failed', { cause });
+  return answer(shown, writer.whole(end.usage), String(end.charge));
+}
+
+/** `charged`: what this very call costs, in micro-USD; a repeat costs nothing. */
+function answer({ reply }: Shown, body: Json, charged: string): string {
+  reply.header('x-charge-usd-micro', charged);
   reply.type('application/json; charset=utf-8');
-  return JSON.stringify(dialect.reply(completion, body, secondsOf(ended)));
+  return JSON.stringify(body);
 }
 
 async function send(
-  { req, reply, dialect, body }: Shown,
-  stream: chat.ChatStream,
+  { req, reply }: Shown,
+  writer: ReplyWriter,
+  running: RunningChat,
   run: ChatRun,
-  signal: AbortSignal,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
-  const events = open(reply, deps);
-  const told = dialect.events({ body, chat: run.chat, head: chat.identity(run) });
-  const charged = () => {
-    const settled = stream.settled();
-    return settled && !settled.failed && !settled.released ? settled.completion : null;
-  };
-  await sendAll(events, told.begin(), signal);
+  const { settled, signal } = running;
+  const events = open(reply, writer, deps);
+  await sendAll(events, writer.begin(promptOf(running.told, run)), signal);
   try {
-    for await (const chunk of stream.chunks) {
-      if (!(await sendAll(events, told.add(chunk), signal))) break;
+    for await (const event of running.events) {
+      if (!(await sendAll(events, writer.add(event), signal))) break;
       // When the time is up, a slow reader must not delay the settlement.
       signal.throwIfAborted();
     }
-    const settled = stream.settled();
-    if (settled && !settled.released)
-      await sendAll(events, told.end(settled.completion, secondsOf(new Date())), deps.cutoff);
+    const end = settled();
+    if (end && !end.released) await sendAll(events, writer.end(end.usage), deps.cutoff);
   } catch (error) {
     // A caller who has left gets no error; leaving usually caused it.
     if (events.closed.aborted) return reply;
     const { request_id, account_id, model } = run;
     deps.log.warn({ err: error, request_id, account_id, model_id: model.id }, 'chat stream broke');
+    const end = settled();
     // If nothing was settled, the books could not be written.
-    const why = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
-    await sendAll(events, told.fail(errorBody(why, req.id).error, charged()), deps.cutoff);
+    const why = end === null ? asApiError(error) : brokeOff(running.why());
+    const usage = end && !end.failed && !end.released ? end.usage : null;
+    await sendAll(events, writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
   }
-  // A released call is not paid for, so chunks that the reader has not taken yet are dropped.
-  if (stream.settled()?.released) reply.raw.destroy();
+  // A released call is not paid for, so pieces that the reader has not taken yet are dropped.
+  if (settled()?.released) reply.raw.destroy();
   else events.end();
   return reply;
+}
+
+/** The count of the prompt that is known when the reply begins: the upstream's, or ours. */
+function promptOf(
+  told: Json | null,
+  { call: { conversation }, files, model }: Pick<ChatRun, 'call' | 'files' | 'model'>,
+): () => Json {
+  return () => {
+    const { prompt_tokens = null, ...prompt_tokens_details } = objectOf(
+      told && promptUsageOf(told),
+    );
+    if (prompt_tokens !== null) return { prompt_tokens, prompt_tokens_details };
+    return { prompt_tokens: countPromptTokens({ ...conversation, files }, model.context_tokens) };
+  };
 }
 
 /**
@@ -282,18 +273,11 @@ async function sendAll(
   return true;
 }
 
-const breaks = {
+const breaks: Readonly<Record<Break, string>> = {
   time_was_up: 'The time limit of the model was reached',
   server_stopped: 'This server stopped',
   model_broke_off: 'The model ended the reply early',
 };
-
-type Break = keyof typeof breaks;
-
-function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
-  if (reason instanceof chat.TimeIsUp) return 'time_was_up';
-  return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
-}
 
 /**
  * The charge depends on the model and the usage it reported, so the message refers to the request.
@@ -317,14 +301,33 @@ function firstBrokeOff(): ApiError {
   });
 }
 
-function open(reply: FastifyReply, deps: HttpDeps): EventStream {
+function open(reply: FastifyReply, writer: ReplyWriter, deps: HttpDeps): EventStream {
   const headers = hijackHeaders(reply);
   reply.hijack();
   const { times } = deps.settings;
-  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times });
+  const alive = () => writer.alive();
+  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times, alive });
   deps.metrics.streams.inc();
   events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
   return events;
+}
+
+async function refuseInStream(
+  error: ApiError,
+  shown: Shown,
+  deps: HttpDeps,
+): Promise<FastifyReply> {
+  const { req, reply, call } = shown;
+  const created = Math.floor(Date.now() / 1000);
+  const writer = writerOf(shown, { request_id: req.id, created, model: call.read.model });
+  const events = open(reply, writer, deps);
+  await sendAll(
+    events,
+    writer.begin(() => ({})),
+  );
+  await sendAll(events, writer.fail(errorBody(error, req.id).error, null));
+  events.end();
+  return reply;
 }
 
 interface KeptReply {
@@ -362,29 +365,49 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<KeptRe
   return { completion: now.output, ended: now.completed_at! };
 }
 
-function secondsOf(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
-}
-
-/** Streams the chunks of a kept reply, and an error if that reply broke off. */
+/** Tells a kept reply again, and an error if that reply broke off. */
 async function replay(
-  { req, reply, dialect, body }: Shown,
+  shown: Shown,
   { completion: kept, ended }: KeptReply,
-  { chat: asked }: PreparedChat,
+  { call, files, model }: PreparedChat,
   deps: HttpDeps,
-): Promise<FastifyReply> {
-  const events = open(reply, deps);
-  const { id, created, model } = kept as Json & CompletionIdentity;
-  const told = dialect.events({ body, chat: asked, head: { id, created, model } });
-  await sendAll(events, told.begin());
-  for (const chunk of chunksFromCompletion(kept, false))
-    if (!(await sendAll(events, told.add(chunk)))) return reply;
-  await sendAll(
-    events,
-    isUnfinished(kept)
-      ? told.fail(errorBody(firstBrokeOff(), req.id).error, kept)
-      : told.end(kept, secondsOf(ended)),
-  );
+): Promise<unknown> {
+  const { req, reply } = shown;
+  const request_id = String(kept.id).replace(/^chatcmpl-/, '');
+  const identity = { request_id, created: Number(kept.created), model: String(kept.model) };
+  const writer = writerOf(shown, identity, () => ended);
+  const { pieces, isWhole } = keptEvents(kept, request_id, call.read);
+  const usage = objectOf(kept.usage);
+  if (!call.read.stream) {
+    pieces.forEach(writer.add);
+    return answer(shown, writer.whole(usage), '0');
+  }
+  const events = open(reply, writer, deps);
+  await sendAll(events, writer.begin(promptOf(null, { call: call.read, files, model })));
+  for (const piece of pieces) if (!(await sendAll(events, writer.add(piece)))) return reply;
+  const error = () => errorBody(firstBrokeOff(), req.id).error;
+  await sendAll(events, isWhole ? writer.end(usage) : writer.fail(error(), usage));
   events.end();
   return reply;
+}
+
+/** The events of a stored reply. One that broke off has no finish reason. */
+function keptEvents(
+  { usage: _usage, ...kept }: Json,
+  request_id: string,
+  { conversation: { settings } }: ReadCall,
+): { pieces: ReplyEvent[]; isWhole: boolean } {
+  const pieces: ReplyEvent[] = [];
+  const asked = {
+    request_id,
+    custom: new Set<string>(),
+    ownName: (name: string) => name,
+    stops: settings.stop,
+  };
+  const reader = completionsReader(asked, (event) => pieces.push(event));
+  reader.read(kept);
+  reader.end(true);
+  const { finish_reason } = objectOf(itemsOf(kept.choices)[0]);
+  if (typeof finish_reason === 'string') return { pieces, isWhole: true };
+  return { pieces: pieces.filter(({ type }) => type !== 'end'), isWhole: false };
 }

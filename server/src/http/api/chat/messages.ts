@@ -1,10 +1,10 @@
+import { readMessagesCall, readPrompt } from '../../../core/apis/messages/read-call.ts';
+import { messagesWriter } from '../../../core/apis/messages/write-reply.ts';
 import { demandFew } from '../../../core/chat/list-sizes.ts';
-import { messages } from '../../../core/dialect/messages.ts';
-import { messagesChatBody } from '../../../core/dialect/messages-request.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../../body.ts';
-import { callModel, inDialect } from './chat.ts';
 import { keyedEndpoint } from '../endpoint.ts';
+import { callModel, type ChatDoor } from './chat.ts';
 import {
   CountRequest,
   Message,
@@ -14,14 +14,20 @@ import {
   TokenCount,
 } from './messages-schema.ts';
 
-/** Anthropic's Messages: the same calls as chat completions, in another form. */
+/** Anthropic's Messages. */
+const door: ChatDoor = {
+  path: '/messages',
+  list: 'messages',
+  read: readMessagesCall,
+  open: messagesWriter,
+};
 
 const failure = MessagesError;
 
 /** POST /messages */
 export const create = keyedEndpoint(
   { body: MessageRequest, written: Message, events: MessageEvent, failure },
-  ({ req, reply }, deps) => callModel(req, reply, messages, deps),
+  ({ req, reply }, deps) => callModel(req, reply, door, deps),
 );
 
 /** POST /messages/count_tokens */
@@ -29,12 +35,7 @@ export const countTokens = keyedEndpoint(
   { body: CountRequest, reply: TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
-    demandFew(body, 'messages');
-    const chatBody = messagesChatBody(body);
-    try {
-      return { input_tokens: await countPrompt(chatBody, req.caller, deps) };
-    } catch (error) {
-      throw inDialect(error, messages, body);
-    }
+    demandFew(body, door.list);
+    return { input_tokens: await countPrompt(readPrompt(body), req.caller, deps) };
   },
 );

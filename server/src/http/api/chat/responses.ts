@@ -1,7 +1,17 @@
-import { responses as dialect } from '../../../core/dialect/responses.ts';
-import { callModel } from './chat.ts';
+import { readResponsesCall } from '../../../core/apis/responses/read-call.ts';
+import { responsesWriter } from '../../../core/apis/responses/write-reply.ts';
 import { keyedEndpoint } from '../endpoint.ts';
+import { callModel, type ChatDoor } from './chat.ts';
 import { ResponseEvent, ResponseObject, ResponseRequest } from './responses-schema.ts';
+
+/** OpenAI's Responses, without stored conversations and without tools that run here. */
+const door: ChatDoor = {
+  path: '/responses',
+  list: 'input',
+  read: readResponsesCall,
+  open: responsesWriter,
+  tellsInStream: ({ code }) => code === 'context_length_exceeded',
+};
 
 const shapes = {
   body: ResponseRequest,
@@ -11,5 +21,5 @@ const shapes = {
 
 /** POST /responses */
 export const create = keyedEndpoint(shapes, ({ req, reply }, deps) =>
-  callModel(req, reply, dialect, deps),
+  callModel(req, reply, door, deps),
 );

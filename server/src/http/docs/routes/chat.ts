@@ -97,6 +97,7 @@ export const chat: RouteDocs = {
     'unknown_model',
     'forbidden',
     'bad_messages',
+    'context_length_exceeded',
     'invalid_input',
     'insufficient_balance',
     'key_limit_reached',

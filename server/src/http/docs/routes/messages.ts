@@ -64,6 +64,7 @@ const errors: RouteDocs['errors'] = [
   'unknown_model',
   'forbidden',
   'bad_messages',
+  'context_length_exceeded',
   'payload_too_large',
   'unsupported_media_type',
   'capacity_unavailable',

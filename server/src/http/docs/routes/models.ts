@@ -137,6 +137,7 @@ export const estimate: RouteDocs = {
     'unpriceable',
     'invalid_input',
     'bad_messages',
+    'context_length_exceeded',
     'payload_too_large',
     'unsupported_media_type',
   ],

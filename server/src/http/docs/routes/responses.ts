@@ -112,6 +112,7 @@ export const createResponse: RouteDocs = {
     'unknown_model',
     'forbidden',
     'bad_messages',
+    'context_length_exceeded',
     'invalid_input',
     'insufficient_balance',
     'key_limit_reached',

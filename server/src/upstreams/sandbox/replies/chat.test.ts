@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
+import { gatherReply } from '../../../core/chat/gathered-reply.ts';
+import type { ReplyEvent } from '../../../core/chat/reply.ts';
 import type { ChatOutcome } from '../../upstream.ts';
 import { createChat } from './chat.ts';
 import { countTokens } from './tokens.ts';
 
-type Chunk = Record<string, any>;
+type Json = Record<string, any>;
 
 function newChat(speed = Infinity) {
   const chat = createChat(speed);
@@ -15,40 +18,54 @@ function newChat(speed = Infinity) {
   ): Promise<ChatOutcome> => {
     const { stream = false, context_tokens = 131_072, ...body } = more;
     const messages = [{ role: 'user', content: text }];
-    const call = { request_id: 'r1', model: 'echo', body: { messages, max_tokens: 4096, ...body } };
-    const window = Number(context_tokens);
-    const hold = () => {};
-    return chat({ ...call, context_tokens: window, stream: stream === true, hold, signal });
+    const read = readCompletionsCall({ model: 'echo', messages, ...body });
+    return chat({
+      request_id: 'r1',
+      model: 'echo',
+      conversation: read.conversation,
+      max_tokens: read.max_tokens ?? 4096,
+      marks: true,
+      context_tokens: Number(context_tokens),
+      stream: stream === true,
+      hold: () => {},
+      signal,
+    });
   };
   return { ask };
 }
 
-function replyOf(outcome: ChatOutcome): Chunk {
+function eventsIn(outcome: ChatOutcome): AsyncIterable<ReplyEvent> {
   assert.equal(outcome.outcome, 'reply');
-  return (outcome as { reply: Chunk }).reply;
+  return (outcome as { events: AsyncIterable<ReplyEvent> }).events;
 }
 
-async function chunksOf(outcome: ChatOutcome): Promise<Chunk[]> {
-  assert.equal(outcome.outcome, 'stream');
-  return Array.fromAsync((outcome as { chunks: AsyncIterable<Chunk> }).chunks);
-}
+const eventsOf = (outcome: ChatOutcome) => Array.fromAsync(eventsIn(outcome));
 
-const textOf = (chunks: Chunk[]): string =>
-  chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
+const textsIn = (events: ReplyEvent[]) =>
+  events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
+
+async function replyOf(outcome: ChatOutcome) {
+  const events = await eventsOf(outcome);
+  const reply = gatherReply();
+  for (const event of events) reply.add(event);
+  return {
+    text: textsIn(events).join(''),
+    reason: reply.end()?.reason,
+    usage: reply.usage(true) as Json | null,
+  };
+}
 
 describe('a reply', () => {
   test('says what it is, echoes the question, and is the same every time', async () => {
     const { ask } = newChat();
-    const first = replyOf(await ask('What is a farebox?'));
-    const text = first.choices[0].message.content;
-    assert.match(text, /Farebox sandbox/);
-    assert.match(text, /4 words: "What is a farebox\?"/);
-    assert.equal(first.object, 'chat.completion');
-    assert.equal(first.choices[0].finish_reason, 'stop');
-    const again = replyOf(await newChat().ask('What is a farebox?'));
-    assert.equal(again.choices[0].message.content, text);
-    const other = replyOf(await ask('And what is a turnstile?'));
-    assert.notEqual(other.choices[0].message.content, text);
+    const first = await replyOf(await ask('What is a farebox?'));
+    assert.match(first.text, /Farebox sandbox/);
+    assert.match(first.text, /4 words: "What is a farebox\?"/);
+    assert.equal(first.reason, 'stop');
+    const again = await replyOf(await newChat().ask('What is a farebox?'));
+    assert.equal(again.text, first.text);
+    const other = await replyOf(await ask('And what is a turnstile?'));
+    assert.notEqual(other.text, first.text);
   });
 
   test('counts prompt tokens by the documented rule', async () => {
@@ -58,79 +75,84 @@ describe('a reply', () => {
       { role: 'system', content: 'Be brief' },
       { role: 'user', content: [{ type: 'text', text: 'sandbox time' }, picture] },
     ];
-    const { usage } = replyOf(await ask('', { messages }));
+    const { usage } = await replyOf(await ask('', { messages }));
     // 4 a message; "Be", "brie" "f"; "sand" "box", "time"; 256 for the picture.
-    assert.equal(usage.prompt_tokens, 4 + 3 + 4 + 3 + 256);
-    assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
+    assert.equal(usage!.prompt_tokens, 4 + 3 + 4 + 3 + 256);
+    assert.equal(usage!.total_tokens, usage!.prompt_tokens + usage!.completion_tokens);
   });
 
   test('stops at max_tokens and says so', async () => {
-    const reply = replyOf(await newChat().ask('hello there', { max_tokens: 5 }));
-    assert.equal(reply.choices[0].finish_reason, 'length');
-    assert.equal(reply.usage.completion_tokens, 5);
-    assert.equal(countTokens(reply.choices[0].message.content), 5);
+    const { text, reason, usage } = await replyOf(
+      await newChat().ask('hello there', { max_tokens: 5 }),
+    );
+    assert.equal(reason, 'length');
+    assert.equal(usage!.completion_tokens, 5);
+    assert.equal(countTokens(text), 5);
   });
 
   test('ends before a stop text', async () => {
-    const reply = replyOf(await newChat().ask('hello there', { stop: ['You wrote'] }));
-    assert.doesNotMatch(reply.choices[0].message.content, /You wrote/);
-    assert.equal(reply.choices[0].finish_reason, 'stop');
+    const { text, reason } = await replyOf(
+      await newChat().ask('hello there', { stop: ['You wrote'] }),
+    );
+    assert.doesNotMatch(text, /You wrote/);
+    assert.equal(reason, 'stop');
   });
 
   test('is JSON where JSON is asked for', async () => {
     const asked = { response_format: { type: 'json_object' } };
-    const reply = replyOf(await newChat().ask('hello "you"', asked));
-    const { sandbox, echo } = JSON.parse(reply.choices[0].message.content);
+    const { text } = await replyOf(await newChat().ask('hello "you"', asked));
+    const { sandbox, echo } = JSON.parse(text);
     assert.deepEqual({ sandbox, echo }, { sandbox: true, echo: 'hello "you"' });
   });
 
   test('has as many words as sandbox:words asks for', async () => {
-    const reply = replyOf(await newChat().ask('sandbox:words=300'));
-    assert.equal(reply.choices[0].message.content.split(' ').length, 300);
+    const { text } = await replyOf(await newChat().ask('sandbox:words=300'));
+    assert.equal(text.split(' ').length, 300);
   });
 
-  test('survives messages of any shape', async () => {
+  test('comes to messages without any text', async () => {
+    const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '' } };
     for (const messages of [
-      undefined,
-      'text',
-      [null, 7, {}],
-      [{ role: 'user', content: [null] }],
+      [{ role: 'user', content: '' }],
+      [{ role: 'user', content: [picture] }],
+      [{ role: 'assistant', content: null, tool_calls: [call] }],
+      [{ role: 'system', content: 'Be brief.' }],
     ]) {
-      const reply = replyOf(await newChat().ask('', { messages }));
-      assert.match(reply.choices[0].message.content, /no text/);
+      const { text } = await replyOf(await newChat().ask('', { messages }));
+      assert.match(text, /no text/);
     }
   });
 });
 
 describe('a stream', () => {
-  test('is role, words, end and usage, and says the same as the reply', async () => {
+  test('is words, end and usage, and says the same as the reply', async () => {
     const { ask } = newChat();
-    const chunks = await chunksOf(await ask('hello there', { stream: true }));
-    const reply = replyOf(await ask('hello there'));
-    assert.equal(textOf(chunks), reply.choices[0].message.content);
-    assert.deepEqual(chunks[0]!.choices[0].delta, { role: 'assistant', content: '' });
-    assert.equal(chunks.at(-2)!.choices[0].finish_reason, 'stop');
-    assert.deepEqual(chunks.at(-1)!.choices, []);
-    assert.deepEqual(chunks.at(-1)!.usage, reply.usage);
-    const early = chunks.slice(0, -2);
-    assert.ok(early.every((chunk) => chunk.choices[0].finish_reason === null && !chunk.usage));
-    assert.equal(new Set(chunks.map((chunk) => chunk.id)).size, 1);
-    assert.equal(chunks.length, reply.usage.completion_tokens + 3);
+    const events = await eventsOf(await ask('hello there', { stream: true }));
+    const { text, usage } = await replyOf(await ask('hello there'));
+    assert.equal(textsIn(events).join(''), text);
+    const types = events.map(({ type }) => type);
+    assert.deepEqual(types.slice(-2).toSorted(), ['end', 'usage']);
+    assert.ok(types.slice(0, -2).every((type) => type === 'text'));
+    const told = events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []));
+    assert.deepEqual(told, [usage]);
+    assert.equal(events.length, usage!.completion_tokens + 2);
   });
 
   test('ends with length at max_tokens', async () => {
-    const chunks = await chunksOf(await newChat().ask('hi', { stream: true, max_tokens: 3 }));
-    assert.equal(chunks.at(-2)!.choices[0].finish_reason, 'length');
-    assert.equal(chunks.at(-1)!.usage.completion_tokens, 3);
+    const outcome = await newChat().ask('hi', { stream: true, max_tokens: 3 });
+    const { reason, usage } = await replyOf(outcome);
+    assert.equal(reason, 'length');
+    assert.equal(usage!.completion_tokens, 3);
   });
 
   test('throws as soon as the caller gives up', async () => {
     const leave = new AbortController();
     const outcome = await newChat(1).ask('sandbox:words=5000', { stream: true }, leave.signal);
-    const seen: Chunk[] = [];
+    const seen: ReplyEvent[] = [];
     await assert.rejects(async () => {
-      for await (const chunk of (outcome as { chunks: AsyncIterable<Chunk> }).chunks) {
-        seen.push(chunk);
+      for await (const event of eventsIn(outcome)) {
+        seen.push(event);
         if (seen.length === 3) leave.abort(new Error('left'));
       }
     }, /left/);
@@ -171,22 +193,21 @@ describe('faults on request', () => {
 
   test('sandbox:break ends a stream half-way, without end or usage', async () => {
     const outcome = await newChat().ask('sandbox:break sandbox:words=40', { stream: true });
-    const seen: Chunk[] = [];
+    const seen: ReplyEvent[] = [];
     await assert.rejects(async () => {
-      for await (const chunk of (outcome as { chunks: AsyncIterable<Chunk> }).chunks)
-        seen.push(chunk);
+      for await (const event of eventsIn(outcome)) seen.push(event);
     }, /broke off/);
-    assert.ok(seen.length > 10, `${seen.length} chunks`);
-    assert.ok(seen.every((chunk) => !chunk.usage && chunk.choices[0].finish_reason === null));
+    assert.ok(seen.length > 10, `${seen.length} events`);
+    assert.ok(seen.every(({ type }) => type === 'text'));
     assert.equal((await newChat().ask('sandbox:break')).outcome, 'unknown');
   });
 
   test('sandbox:no-usage leaves usage out', async () => {
     const { ask } = newChat();
-    assert.equal(replyOf(await ask('sandbox:no-usage')).usage, undefined);
-    const chunks = await chunksOf(await ask('sandbox:no-usage', { stream: true }));
-    assert.ok(chunks.every((chunk) => !chunk.usage));
-    assert.equal(chunks.at(-1)!.choices[0].finish_reason, 'stop');
+    assert.equal((await replyOf(await ask('sandbox:no-usage'))).usage, null);
+    const events = await eventsOf(await ask('sandbox:no-usage', { stream: true }));
+    assert.ok(events.every(({ type }) => type !== 'usage'));
+    assert.deepEqual(events.at(-1), { type: 'end', reason: 'stop', stop: null });
   });
 
   test('sandbox:slow waits before the first word, however fast the sandbox', async () => {
@@ -206,7 +227,7 @@ describe('faults on request', () => {
     leave.abort();
     assert.equal((await waiting).outcome, 'unknown');
     const late = await newChat().ask('sandbox:hang', { stream: true }, AbortSignal.timeout(20));
-    await assert.rejects(chunksOf(late));
+    await assert.rejects(eventsOf(late));
   });
 
   test('only the last user message is read for them', async () => {

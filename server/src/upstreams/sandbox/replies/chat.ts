@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { completionFromChunks } from '../../../core/chat/completion.ts';
+import type { Json } from '../../../lib/json.ts';
+import { completionOf, eventsOf } from '../../in-process.ts';
 import type { ChatCall, ChatOutcome } from '../../upstream.ts';
 import { faultsIn } from '../faults.ts';
 import type { Faults } from '../faults.ts';
@@ -22,6 +23,8 @@ interface Piece {
 /** A complete reply, and how it is sent. */
 interface Reply {
   call: ChatCall;
+  /** The call as a chat completion. */
+  body: Json;
   faults: Faults;
   /** Cut to `max_tokens` tokens and at a stop text. */
   pieces: Piece[];
@@ -39,12 +42,13 @@ const busyRetryMs = 2_000;
 
 export function createChat(speed: number): (call: ChatCall) => Promise<ChatOutcome> {
   return async (call) => {
-    const faults = faultsIn(lastUserText(call.body.messages));
-    const tokens = promptTokens(call.body.messages, call.context_tokens + 1);
-    const refused = refusalOf(faults) ?? rejectionOf(call, faults, tokens);
+    const { body } = completionOf(call);
+    const faults = faultsIn(lastUserText(body.messages));
+    const tokens = promptTokens(body.messages, call.context_tokens + 1);
+    const refused = refusalOf(faults) ?? rejectionOf(call, body, faults, tokens);
     if (refused) return refused;
-    const reply = replyOf(call, faults, tokens, speed);
-    if (call.stream) return { outcome: 'stream', chunks: stream(reply) };
+    const reply = replyOf(call, body, faults, tokens, speed);
+    if (call.stream) return { outcome: 'reply', told: null, events: eventsOf(call, stream(reply)) };
     try {
       return await fullReply(reply);
     } catch {
@@ -69,19 +73,31 @@ function refusalOf(faults: Faults): ChatOutcome | null {
  * Refuses a prompt that is larger than the context window, and a `sandbox:tool` word that does not
  * fit the offered tools.
  */
-function rejectionOf(call: ChatCall, faults: Faults, tokens: number): ChatOutcome | null {
+function rejectionOf(
+  call: ChatCall,
+  body: Json,
+  faults: Faults,
+  tokens: number,
+): ChatOutcome | null {
   const most = call.context_tokens;
   const message =
     tokens > most
       ? `The messages have more than ${most} tokens, the most that the model takes.`
-      : wrongTool(call.body, faults);
+      : wrongTool(body, faults);
   return message === null ? null : { outcome: 'rejected', message };
 }
 
-function replyOf(call: ChatCall, faults: Faults, prompt_tokens: number, speed: number): Reply {
-  const calls = toolCalls(call.body, faults);
-  const all = calls.length > 0 ? calls.flatMap(piecesOfCall(call)) : piecesOfText(call, faults);
-  const most = Number(call.body.max_tokens ?? call.body.max_completion_tokens ?? Infinity);
+function replyOf(
+  call: ChatCall,
+  body: Json,
+  faults: Faults,
+  prompt_tokens: number,
+  speed: number,
+): Reply {
+  const calls = toolCalls(body, faults);
+  const all =
+    calls.length > 0 ? calls.flatMap(piecesOfCall(call)) : piecesOfText(call.model, body, faults);
+  const most = call.max_tokens;
   const pieces: Piece[] = [];
   let completion_tokens = 0;
   for (const piece of all) {
@@ -93,10 +109,10 @@ function replyOf(call: ChatCall, faults: Faults, prompt_tokens: number, speed: n
   }
   const isCut = pieces.length < all.length;
   const finish = isCut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
-  return { call, faults, pieces, completion_tokens, finish, prompt_tokens, speed };
+  return { call, body, faults, pieces, completion_tokens, finish, prompt_tokens, speed };
 }
 
-function piecesOfText({ model, body }: ChatCall, { words }: Faults): Piece[] {
+function piecesOfText(model: string, body: Json, { words }: Faults): Piece[] {
   let text = composeReply(model, body, words);
   for (const stop of stopsOf(body.stop)) {
     const at = text.indexOf(stop);
@@ -128,8 +144,7 @@ async function fullReply(reply: Reply): Promise<ChatOutcome> {
   await firstToken(reply);
   if (faults.breaks) throw new Error('broken off, as asked');
   await pause(Math.min(replyMsMax, pieces.length * tokenMs) / speed, call.signal);
-  const head = envelope(reply);
-  return { outcome: 'reply', reply: { ...head, ...completionFromChunks(chunksOf(reply), head) } };
+  return { outcome: 'reply', told: null, events: eventsOf(call, chunksOf(reply)) };
 }
 
 async function* stream(reply: Reply): AsyncIterable<Chunk> {

@@ -1,0 +1,49 @@
+import { completionsReader } from '../core/apis/completions/read-reply.ts';
+import {
+  writeCompletionsCall,
+  type CompletionsManners,
+} from '../core/apis/completions/write-call.ts';
+import { readReply } from '../core/apis/read-reply.ts';
+import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
+import type { ReplyEvent } from '../core/chat/reply.ts';
+import type { Json } from '../lib/json.ts';
+import type { ChatCall, Unsaid } from './upstream.ts';
+
+/** Chat with upstreams in this process, which speak chat completions without a network. */
+
+const all = {
+  passes: new Set(optionalNames),
+  developer: true,
+  message_fields: new Set(messageFields),
+  tool_name_max: Infinity,
+  token_limit: 'max_tokens',
+  include_usage: false,
+} as const;
+
+/** The call as a chat completion. `passes`: the optional fields that it has. */
+export function completionOf(
+  call: Unsaid,
+  passes: ReadonlySet<string> = all.passes,
+  more: Partial<CompletionsManners> = {},
+) {
+  const marks = call.marks && passes.has('cache_control');
+  return writeCompletionsCall(call.conversation, call, { ...all, passes, marks, ...more });
+}
+
+/** The events of chunks, or of a whole chat completion. */
+export function eventsOf(
+  { request_id, conversation: { tools, settings } }: ChatCall,
+  chunks: AsyncIterable<Json> | Iterable<Json>,
+): AsyncGenerator<ReplyEvent> {
+  return readReply(bytesOf(chunks), completionsReader, {
+    request_id,
+    custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
+    ownName: (name) => name,
+    stops: settings.stop,
+  });
+}
+
+async function* bytesOf(chunks: AsyncIterable<Json> | Iterable<Json>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+  yield Buffer.from('data: [DONE]\n\n');
+}
