@@ -91,13 +91,18 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
     return true;
   }
   // An empty or broken data address would cost an upstream call that refuses it.
-  return dataIn(value) !== null || sampleForm.test(value);
+  const data = dataIn(value);
+  return (data !== null && mediaTypes.test(data.content_type)) || sampleForm.test(value);
 }
+
+/** Types that a data address may state. The bytes of a general one decide what it is. */
+const mediaTypes =
+  /^(?:(?:image|video|audio)\/|text\/plain$|application\/(?:pdf|ogg|octet-stream)$)/;
 
 /** The rule that a value of a media field breaks, for error messages. */
 export function mediaRule(value: string): string {
   return /^\s*data:/i.test(value)
-    ? 'is a data: address without data, or with invalid base64'
+    ? 'is a data: address without data, with invalid base64, or of a type that is no media'
     : mediaForms;
 }
 
