@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { crc32, deflateSync } from 'node:zlib';
 import { media, type Accepted, type Made } from './kit.ts';
 
 /**
@@ -21,12 +21,27 @@ export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: Made): 
   return kind === 'png' ? picture(width, height) : film(seconds);
 }
 
-/** A PNG whose header states this size; its pixels are those of the small image. */
+/** A black PNG with one bit for each pixel. */
 export function picture(width: number, height: number): Buffer {
-  const bytes = Buffer.from(media.png);
-  bytes.writeUInt32BE(width, 16);
-  bytes.writeUInt32BE(height, 20);
-  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29);
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header[8] = 1;
+  const pixels = Buffer.alloc((1 + Math.ceil(width / 8)) * height);
+  return Buffer.concat([
+    media.png.subarray(0, 8),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(pixels, { level: 1 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(name: string, data: Buffer): Buffer {
+  const bytes = Buffer.alloc(12 + data.length);
+  bytes.writeUInt32BE(data.length, 0);
+  bytes.write(name, 4, 'latin1');
+  data.copy(bytes, 8);
+  bytes.writeUInt32BE(crc32(bytes.subarray(4, -4)), bytes.length - 4);
   return bytes;
 }
 
