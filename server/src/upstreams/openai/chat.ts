@@ -195,16 +195,20 @@ async function begun(
     const [seen] =
       peekMs === null ? await settled : await withTimeout(settled, left).catch(() => [null]);
     if (seen === null) return replyOf(head, next, events, wire);
-    const hasSaid = head.some(({ type }) => type !== 'usage');
+    const hasSaid = head.some(isOfReply);
     if (seen.status === 'rejected')
       return hasSaid
         ? replyOf(head, Promise.reject(seen.reason), events, wire)
-        : { ...faultOf(seen.reason, headers, wire, model), ...toldIn(head) };
+        : withTold(faultOf(seen.reason, headers, wire, model), head);
     if (seen.value.done) return replyOf(head, next, events, wire);
     head.push(seen.value.value);
-    if (peekMs !== null && seen.value.value.type !== 'usage')
-      return replyOf(head, null, events, wire);
+    if (peekMs !== null && isOfReply(seen.value.value)) return replyOf(head, null, events, wire);
   }
+}
+
+/** A reply that ends without having said anything may still turn out to be broken. */
+function isOfReply({ type }: ReplyEvent): boolean {
+  return type !== 'usage' && type !== 'end';
 }
 
 function faultOf(
@@ -213,7 +217,7 @@ function faultOf(
   wire: Wire,
   model: string,
 ): ChatOutcome {
-  if (error instanceof FetchError) throw error;
+  if (error instanceof FetchError) return wire.fault(error);
   if (error instanceof ReplyBroken && error.error !== null)
     return wire.inBand(error.error, headers, model);
   return { outcome: 'unknown', message: wire.clean(messageOf(error)), answer: 'unreadable' };
@@ -245,6 +249,13 @@ function replyOf(
   const events = { next, return: () => rest.return(undefined) };
   const { told = null } = toldIn(head);
   return { outcome: 'reply', told, events: { [Symbol.asyncIterator]: () => events } };
+}
+
+/** A call whose usage was reported has run, even if its error says otherwise. */
+function withTold(fault: ChatOutcome, head: readonly ReplyEvent[]): ChatOutcome {
+  const { told } = toldIn(head);
+  if (told === undefined || fault.outcome === 'reply') return fault;
+  return { outcome: 'unknown', message: fault.message, told };
 }
 
 function toldIn(head: readonly ReplyEvent[]): { told?: Json } {

@@ -60,7 +60,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
       const choice = choiceIn(piece);
       const sent = messageIn(choice ?? {});
       const report = reportIn(piece, choice ?? {}, sent.message);
-      const usage = report && usageOfReport(report);
+      const usage = report && (usageOfReport(report) ?? report);
       // A usage in the middle of a reply does not cover the text beside it.
       const isLast = !sent.isPiece || finishOf(choice?.finish_reason) !== null;
       if (usage && !isLast) say({ type: 'usage', usage });
@@ -77,8 +77,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
     isOver: () => false,
     end(isMarked) {
       if (failure !== null) throw failure;
-      const hasEnded = finish !== null || isWhole || isCounted;
-      if (!hasEnded && !(isMarked && hasSaid)) throw endedEarly();
+      if (finish === null && !isWhole && !((isMarked || isCounted) && hasSaid)) throw endedEarly();
       calls.end();
       say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
     },
