@@ -3,7 +3,8 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { isShown, judge, rows, type Scene, type Sent, type Verdict } from './chat-rule.ts';
+import { isShown, judge, rows, textIn, thoughtIn } from './chat-rule.ts';
+import type { Scene, Sent, Verdict } from './chat-rule.ts';
 import { setFront, type Answer, type Call } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
@@ -382,34 +383,26 @@ function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): 
   if (verdict.shown === null) return;
   const said = shown.map(({ choices: [choice] }) => choice);
   for (const choice of said) assert.deepEqual([choice.index, choice.logprobs], [0, null]);
-  assert.deepEqual(
-    sumOf(said),
-    sumOf(verdict.shown.map(({ choices: [choice] }) => asText(choice))),
-  );
+  const { broken } = verdict;
+  const sent = verdict.shown.map(({ choices: [choice] }) => choice);
+  assert.deepEqual(sumOf(said, broken), sumOf(sent, broken));
 }
 
-/** The text and the reasoning of choices, and their finish reason; without one, the service's. */
-function sumOf(choices: Json[]): Json {
-  const joined = (field: string) => choices.map(({ delta }) => delta[field] ?? '').join('');
+/**
+ * The text and the reasoning of choices, and their finish reason; without one, the service's. The
+ * reason of a reply that broke off says nothing.
+ */
+function sumOf(choices: Json[], broken: boolean): Json {
+  const deltas = choices.map(({ delta }) => delta as Json);
   const reasons = choices.map(({ finish_reason }) => finish_reason).filter((each) => each);
-  const details = choices.flatMap(({ delta }) => delta.reasoning_details ?? []) as Json[];
-  const told = details.map(({ text = '', summary = '' }) => text + summary).join('');
-  const reasoning = joined('reasoning_content') || joined('reasoning') || told;
-  const last = reasons.at(-1) ?? 'stop';
-  const called = choices.some(({ delta }) => delta.tool_calls ?? delta.function_call);
-  // A reply that failed has no reason, and one that calls tools has its own.
-  const reason = last === 'error' ? 'stop' : last === 'stop' && called ? 'tool_calls' : last;
-  return { content: joined('content'), reasoning, reason };
-}
-
-/** A caller gets the parts of a text as one text, and the thinking among them separately. */
-function asText(choice: Json): Json {
-  const parts = choice.delta.content;
-  if (!Array.isArray(parts)) return choice;
-  const content = parts.map(({ text = '' }) => text).join('');
-  const thought = parts.flatMap(({ thinking = [] }) => thinking.map(({ text }: Json) => text));
-  const reasoning = thought.length > 0 && { reasoning_content: thought.join('') };
-  return { ...choice, delta: { ...choice.delta, ...reasoning, content } };
+  const last = reasons.at(-1) as string | undefined;
+  const called = deltas.some((delta) => delta.tool_calls ?? delta.function_call);
+  return {
+    content: deltas.map(({ content }) => textIn(content)).join(''),
+    reasoning: deltas.map(thoughtIn).join(''),
+    // A reply that ended well calls tools or does not.
+    reason: broken ? null : last === 'length' ? last : called ? 'tool_calls' : 'stop',
+  };
 }
 
 async function assertProven(service: Service, account: TestAccount): Promise<void> {

@@ -131,10 +131,11 @@ export function judge(scene: Scene): Verdict {
   if ('body' in answer) return judgeWhole(scene, answer, http, refused);
   const [first] = answer.events;
   if (!isRecord(first)) return refused(http(502), 'outcome_unknown');
-  if (errorIn(first) !== null && !isRecord(usageIn(first))) return refusal(first, http, refused);
-  const { course, shown } = walk(scene, answer);
+  const { course, shown, error } = walk(scene, answer);
   const broken = course.end === 'broken';
   const isNothing = deliveredBytes(course.pieces) === 0 && course.end !== 'left';
+  // An error before the first word refuses the call, unless the model has already run.
+  if (isNothing && error !== null && !isRecord(course.usage)) return refusal(error, http, refused);
   if (isNothing && (broken || course.finish === null || course.finish === 'error'))
     return nothing(scene, course, refused(http(502), 'outcome_unknown'));
   return { ...bill(scene, course, quote), http: http(200), shown, broken };
@@ -177,17 +178,35 @@ function judgeWhole(
       ? refused(http(502), 'outcome_unknown')
       : refusal(body, http, refused);
   const [{ message, finish_reason: finish = null }] = body.choices;
-  const isBroken = errorIn(body) !== null;
+  const isBroken = errorIn(body) !== null || finish === 'error';
   const end = isBroken ? 'broken' : 'whole';
-  const course: Course = { pieces: [message], usage: usageIn(body), outrun: false, finish, end };
+  const pieces = [message];
+  // A body is whole also without a reason.
+  const course: Course = {
+    pieces,
+    usage: usageIn(body),
+    outrun: false,
+    finish: finish ?? 'stop',
+    end,
+  };
+  const isNothing = isBroken && deliveredBytes(pieces) === 0;
+  if (isNothing && errorIn(body) !== null && !isRecord(course.usage))
+    return refusal(body, http, refused);
+  if (isNothing) return nothing(scene, course, refused(http(502), 'outcome_unknown'));
   const billed = bill(scene, course, quoteOf(scene));
-  const isRefused = !scene.streamed && billed.status === 'FAILED';
   const broken = scene.streamed && isBroken;
-  return { ...billed, shown: null, broken, http: http(isRefused ? 502 : 200) };
+  return { ...billed, shown: null, broken, http: http(200) };
+}
+
+interface Walked {
+  course: Course;
+  shown: Json[];
+  /** The event with the error that broke the stream off. */
+  error: Json | null;
 }
 
 /** Reads a stream as far as it counts: to its end, its fault, or until the caller leaves. */
-function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; shown: Json[] } {
+function walk({ row, leaves }: Scene, { events, end }: Sent): Walked {
   const course: Course = {
     pieces: [],
     usage: undefined,
@@ -198,11 +217,12 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; 
   const shown: Json[] = [];
   let isClosed = false;
   for (const event of events) {
-    if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown };
+    if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown, error: null };
     const usage = usageIn(event);
     if (isRecord(usage)) Object.assign(course, { usage, outrun: false });
     // An upstream that reports usage and an error at once has reported its usage.
-    if (errorIn(event) !== null) return { course: { ...course, end: 'broken' }, shown };
+    if (errorIn(event) !== null)
+      return { course: { ...course, end: 'broken' }, shown, error: event };
     const [choice] = (event.choices ?? []) as Json[];
     if (choice === undefined) isClosed ||= isRecord(usage);
     else {
@@ -214,12 +234,12 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; 
       shown.push(event);
       if (!isShown(event)) continue;
       if (shown.filter(isShown).length === leaves && endsWithCaller(row))
-        return { course: { ...course, end: 'left' }, shown };
+        return { course: { ...course, end: 'left' }, shown, error: null };
     }
   }
   const isCut = end === 'dies' || (end === 'quiet' && !isClosed);
   if (isCut || course.finish === 'error') course.end = 'broken';
-  return { course, shown };
+  return { course, shown, error: null };
 }
 
 /**
@@ -241,8 +261,11 @@ function errorIn(said: Json): Json | null {
     : null;
 }
 
+/** Without one of these, a usage reports nothing. */
+const reported = ['prompt_tokens', 'completion_tokens', 'cost'];
+
 function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
-  if (isRecord(usage)) return usage;
+  if (isRecord(usage) && reported.some((name) => name in usage)) return usage;
   if (isRecord(groq?.usage)) return groq.usage;
   if (!isRecord(timings)) return undefined;
   const prompt_tokens = (timings.cache_n ?? 0) + timings.prompt_n;
@@ -329,7 +352,7 @@ function numbered(usage: Json): Json {
 /** The reported prompt. 0 without a completion may mean that the prompt is not counted yet. */
 function promptTold(usage: unknown): number | null {
   if (!isRecord(usage)) return null;
-  const { prompt_tokens: prompt, completion_tokens: completion = null } = usage;
+  const { prompt_tokens: prompt, completion_tokens: completion = null } = numbered(usage);
   if (completion !== null && !isCount(completion)) return null;
   return isCount(prompt) && prompt > 0 ? prompt : null;
 }
@@ -356,52 +379,46 @@ function costTold(usage: unknown): bigint | null {
   return (billionths + 999n) / 1000n;
 }
 
-/** The delivered text as one string, in the order in which it is bounded. */
+/** The delivered text as one string, as it came; the parts of a call stand at its beginning. */
 function deliveredText(pieces: readonly Json[]): string {
-  const texts = { reasoning_content: '', reasoning: '', content: '', refusal: '' };
-  const calls = new Map<number, { name: string; text: string }>();
-  let details = '';
+  const texts: { text: string }[] = [];
+  const calls = new Map<number, { text: string }>();
   for (const piece of pieces) {
-    details += textOfDetails(piece);
-    for (const field of Object.keys(texts) as (keyof typeof texts)[]) {
-      const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
-      for (const { text, thinking = [] } of parts) {
-        texts[field] += text ?? '';
-        for (const thought of thinking) texts.reasoning_content += thought.text;
-      }
-    }
+    texts.push({ text: thoughtIn(piece) + textIn(piece.content) + textIn(piece.refusal) });
     for (const [at, { index = at, function: said }] of (piece.tool_calls ?? []).entries()) {
-      const call = calls.get(index) ?? { name: '', text: '' };
-      call.name ||= said.name;
+      const call = calls.get(index) ?? { text: said.name };
+      if (!calls.has(index)) texts.push(call);
       call.text += said.arguments;
       calls.set(index, call);
     }
   }
-  const written = [...calls].sort(([a], [b]) => a - b).map(([, { name, text }]) => name + text);
-  const thought = texts.reasoning_content || texts.reasoning || details;
-  return [thought, texts.content, texts.refusal, ...written].join('');
+  return texts.map(({ text }) => text).join('');
 }
 
-/** Reasoning in details; counts only if it is not also there as a plain text. */
-function textOfDetails({ reasoning_details: details = [] }: Json): string {
-  return details.map(({ text, summary }: Json) => text ?? summary ?? '').join('');
+/** The reasoning of a piece. A text that has several names counts once. */
+export function thoughtIn(piece: Json): string {
+  const { reasoning_details: details = [], reasoning_content, reasoning, content } = piece;
+  const parts = Array.isArray(content) ? content.flatMap(({ thinking = [] }) => thinking) : [];
+  return (
+    details.map(({ text, summary }: Json) => text ?? summary ?? '').join('') ||
+    reasoning_content ||
+    reasoning ||
+    parts.map(({ text }: Json) => text).join('')
+  );
+}
+
+/** A text, which may come as a list of parts. */
+export function textIn(content: unknown): string {
+  if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
+  return content.map(({ text = '' }: Json) => text).join('');
 }
 
 /** Bytes of all that was written: reasoning once, text, refusal, names and arguments of calls. */
 function deliveredBytes(pieces: readonly Json[]): number {
-  const sizes = { content: 0, refusal: 0, reasoning: 0, reasoning_content: 0 };
   const named = new Map<number, number>();
   let total = 0;
-  let details = 0;
   for (const piece of pieces) {
-    details += bytesOf(textOfDetails(piece));
-    for (const field of Object.keys(sizes) as (keyof typeof sizes)[]) {
-      const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
-      for (const { text, thinking = [] } of parts) {
-        sizes[field] += bytesOf(text);
-        for (const thought of thinking) sizes.reasoning_content += bytesOf(thought.text);
-      }
-    }
+    total += bytesOf(thoughtIn(piece) + textIn(piece.content) + textIn(piece.refusal));
     for (const [at, { index = at, function: call }] of (piece.tool_calls ?? []).entries()) {
       total += bytesOf(call.arguments);
       // A name comes whole; some servers repeat it.
@@ -409,6 +426,5 @@ function deliveredBytes(pieces: readonly Json[]): number {
     }
   }
   for (const bytes of named.values()) total += bytes;
-  const thought = sizes.reasoning_content || sizes.reasoning || details;
-  return total + sizes.content + sizes.refusal + thought;
+  return total;
 }

@@ -1,5 +1,5 @@
 import { plain, type Framing } from './chat-billing-kit.ts';
-import type { Message, Row, Scene, Sent, Whole } from './chat-rule.ts';
+import { isShown, type Message, type Row, type Scene, type Sent, type Whole } from './chat-rule.ts';
 import { chunkOf, replyOf } from './fakes/openai-chat.ts';
 
 /** Random chat calls: the call, the upstream's answer, and when the caller leaves. */
@@ -68,7 +68,9 @@ export function randomScene(random: Random): RandomScene {
 
   function delta(): Json {
     const index = below(2);
-    const call = { index, id: `call_${index}`, function: { name: 'look', arguments: text() } };
+    // A call whose JSON is complete gets no further pieces, and one without input gets `{}`.
+    const input = `(${text().replace(/[{}]/g, '')}`;
+    const call = { index, id: `call_${index}`, function: { name: 'look', arguments: input } };
     return pick<() => Json>([
       () => ({ content: text() }),
       () => ({ content: text() }),
@@ -96,7 +98,8 @@ export function randomScene(random: Random): RandomScene {
     const reason = pick(['stop', 'stop', 'length', 'tool_calls', 'error', null]);
     if (reason !== null || chance(0.5))
       list.push(chunkOf({}, told(places === 'finish' || isEvery()), reason));
-    if (places === 'own') list.push(chunkOf({}, { choices: [], usage: usage() }));
+    if (places === 'own')
+      list.push(chunkOf({}, { choices: [], ...(chance(0.1) ? zero : { usage: usage() }) }));
     return list;
   }
 
@@ -157,5 +160,5 @@ function chunksShown({ events }: Sent): number {
     event.choices?.[0]?.error !== undefined;
   const at = events.findIndex(isFault);
   const before = at === -1 ? events : events.slice(0, at);
-  return before.filter((event) => (event as Json).choices?.length > 0).length;
+  return before.filter((event) => isShown(event as Json)).length;
 }
