@@ -134,8 +134,9 @@ export function judge(scene: Scene): Verdict {
   const { course, shown, error } = walk(scene, answer);
   const broken = course.end === 'broken';
   const isNothing = deliveredBytes(course.pieces) === 0 && course.end !== 'left';
-  // An error before the first word refuses the call, unless the model has already run.
-  if (isNothing && error !== null && !isRecord(course.usage)) return refusal(error, http, refused);
+  // An error before the first word refuses the call, unless the model may have run.
+  const refusing = isNothing && error !== null ? refusal(error, http, refused) : null;
+  if (refusing && (refusing.code === 'upstream_failed' || !isRecord(course.usage))) return refusing;
   if (isNothing && (broken || course.finish === null || course.finish === 'error'))
     return nothing(scene, course, refused(http(502), 'outcome_unknown'));
   return { ...bill(scene, course, quote), http: http(200), shown, broken };
@@ -190,8 +191,8 @@ function judgeWhole(
     end,
   };
   const isNothing = isBroken && deliveredBytes(pieces) === 0;
-  if (isNothing && errorIn(body) !== null && !isRecord(course.usage))
-    return refusal(body, http, refused);
+  const refusing = isNothing && errorIn(body) !== null ? refusal(body, http, refused) : null;
+  if (refusing && (refusing.code === 'upstream_failed' || !isRecord(course.usage))) return refusing;
   if (isNothing) return nothing(scene, course, refused(http(502), 'outcome_unknown'));
   const billed = bill(scene, course, quoteOf(scene));
   const broken = scene.streamed && isBroken;

@@ -199,7 +199,7 @@ async function begun(
     if (seen.status === 'rejected')
       return hasSaid
         ? replyOf(head, Promise.reject(seen.reason), events, wire)
-        : withTold(faultOf(seen.reason, headers, wire, model), head);
+        : { ...faultOf(seen.reason, headers, wire, model), ...toldIn(head) };
     if (seen.value.done) return replyOf(head, next, events, wire);
     head.push(seen.value.value);
     if (peekMs !== null && isOfReply(seen.value.value)) return replyOf(head, null, events, wire);
@@ -249,13 +249,6 @@ function replyOf(
   const events = { next, return: () => rest.return(undefined) };
   const { told = null } = toldIn(head);
   return { outcome: 'reply', told, events: { [Symbol.asyncIterator]: () => events } };
-}
-
-/** A call whose usage was reported has run, even if its error says otherwise. */
-function withTold(fault: ChatOutcome, head: readonly ReplyEvent[]): ChatOutcome {
-  const { told } = toldIn(head);
-  if (told === undefined || fault.outcome === 'reply') return fault;
-  return { outcome: 'unknown', message: fault.message, told };
 }
 
 function toldIn(head: readonly ReplyEvent[]): { told?: Json } {
