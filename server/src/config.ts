@@ -385,7 +385,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 
 /** Other services repeat secrets in their refusals, which are logged. */
 function hideSecret(given: string): void {
-  // A folder for the storage is no secret.
+  // The path of the storage folder is public.
   if (!given.startsWith('disk')) given.split(/\s+/).forEach(hideInLogs);
 }
 

@@ -82,7 +82,7 @@ const bodies: Record<string, [body: string, reply: string[]]> = {
     `${eventsOf(chunks.slice(0, 1))}data: {"choi\n\n`,
     ['text Hel', 'broken'],
   ],
-  'an event that is no object': [eventsOf([chunks[0], 7, chunks[1]]), ['text Hel', 'broken']],
+  'an event that is a number': [eventsOf([chunks[0], 7, chunks[1]]), ['text Hel', 'broken']],
   'another object': ['{"hello":1}', ['broken']],
 };
 
@@ -164,7 +164,7 @@ describe('the bytes', () => {
     }
   });
 
-  test('may be nested without end, which is no reply', async () => {
+  test('is refused if it is nested too deeply', async () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     for (const value of [
       deep,
