@@ -40,6 +40,7 @@ export async function fillHistory(
           union all select charge, n * 2, 'charge', ${key}, id, at from history
         ) t where b.account_id = ${account}`,
       `update balances set last_seq = last_seq + 2 * ${count} where account_id = ${account}`,
+      `update key_usage set month = date_trunc('month', now() at time zone 'utc') where key_id = ${key}`,
     ])
       await tx.run(rawSql(text));
   });
