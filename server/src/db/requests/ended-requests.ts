@@ -15,13 +15,15 @@ export interface LockedRequest {
   quoted_usd_micro: bigint;
   /** First day of the month (UTC) in which the amount was reserved. */
   month: string;
+  /** When it ended or, if it ends in this transaction, ends. */
+  ended_at: Date;
 }
 
 /** Locks requests that are about to end. Balances and key usage must be locked before them. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
   return tx.run<LockedRequest>(sql`
     select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
-      'YYYY-MM-01') as month
+      'YYYY-MM-01') as month, coalesce(completed_at, now()) as ended_at
     from requests where id = any(${ids}::uuid[]) order by id for update`);
 }
 

@@ -56,10 +56,10 @@ function valueOf<T>(result: PromiseSettledResult<T>): T {
 }
 
 /**
- * Decides on endings of locked requests: true if the ending takes effect, false if another attempt
- * was faster, an error for an impossible charge or an output that cannot be written. Rows to write
- * are added to `ended`. A repeat also returns true if an earlier try, whose answer was lost, ended
- * the request.
+ * Decides on endings of locked requests: the time of the end if it takes effect, null if another
+ * attempt was faster, an error for an impossible charge or an output that cannot be written. Rows
+ * to write are added to `ended`. A repeat also returns the time if an earlier try, whose answer was
+ * lost, ended the request.
  */
 export function decideEndings(
   endings: EndTransition[],
@@ -68,15 +68,15 @@ export function decideEndings(
   rows: endedRequests.LockedRequest[],
   ended: endedRequests.EndedRequest[],
   { isRepeat = false } = {},
-): (boolean | Error)[] {
+): (Date | null | Error)[] {
   const open = new Map(rows.map((row) => [row.id, row]));
   return endings.map((ending) => {
     const { account_id, key_id, opens_job } = ending;
     const row = open.get(ending.id);
-    if (!row) return false;
+    if (!row) return null;
     // guard: lost-commit-end
-    if (isRepeat && hasEnded(ending, row)) return true;
-    if (!mayEnd(ending, row)) return false;
+    if (isRepeat && hasEnded(ending, row)) return row.ended_at;
+    if (!mayEnd(ending, row)) return null;
     const { id: request_id, quoted_usd_micro: reserved, month } = row;
     const charge = ending.to === 'COMPLETED' ? ending.charge : null;
     // guard: wrong-charge-fails-alone
@@ -89,10 +89,10 @@ export function decideEndings(
     books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
     ended.push(written);
-    // So that a second ending of the same request in this batch returns false.
+    // So that a second ending of the same request in this batch returns null.
     // guard: one-end-in-a-batch
     open.delete(ending.id);
-    return true;
+    return row.ended_at;
   });
 }
 

@@ -25,8 +25,11 @@ import { settleBatch, type Settlement } from './settle.ts';
 export interface Operations {
   /** Accepts a request and reserves its price. Throws the `ApiError` that refuses it. */
   submit(submit: Submit): Promise<SubmitResult>;
-  /** Ends a request: its money and its status. False: another attempt ended or claimed it first. */
-  end(ending: EndTransition): Promise<boolean>;
+  /**
+   * Ends a request: its money and its status. Returns when it ended; null: another attempt ended or
+   * claimed it first.
+   */
+  end(ending: EndTransition): Promise<Date | null>;
   /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
   /** An upstream called back: the request's next poll is due. */
@@ -72,33 +75,38 @@ export function batchOperations(deps: BatchDeps): Operations {
     if (wanted.row.call_seconds === null) hints.work();
     return verdict;
   }
-  async function end(ending: EndTransition): Promise<boolean> {
+  async function end(ending: EndTransition): Promise<Date | null> {
     const { ended } = await settle({ submits: [], endings: [ending] });
     const verdict = ended[0]!;
     if (verdict instanceof Error) throw verdict;
-    if (!verdict) return overtaken(ending);
+    if (!verdict) {
+      overtaken(ending);
+      return null;
+    }
     events.ended(ending);
     hints.changed([ending.id]);
     // Its slot at the upstream is free again, so a worker can start the next job.
     hints.work();
-    return true;
+    return verdict;
   }
   async function moveOne(moving: MoveTransition): Promise<boolean> {
-    if (!(await move(moving))) return overtaken(moving);
+    if (!(await move(moving))) {
+      overtaken(moving);
+      return false;
+    }
     if (shows(moving)) hints.changed([moving.id]);
     if (moving.to === 'notified') events.notified(moving);
     return true;
   }
-  function overtaken(transition: Transition): false {
+  function overtaken(transition: Transition): void {
     if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
-    return false;
   }
   return {
     submit,
     end,
-    advance: (transition) =>
+    advance: async (transition) =>
       transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
-        ? end(transition)
+        ? (await end(transition)) !== null
         : moveOne(transition),
     calledBack: async (call) => {
       if (await callBack(call)) hints.work();

@@ -65,6 +65,8 @@ export interface SettledChat {
   failed: boolean;
   /** True if a worker had already released the reservation, so nothing was charged. */
   released: boolean;
+  /** When the request ended, if it ended here. */
+  ended: Date | null;
 }
 
 /** Why a reply broke off. */
@@ -328,7 +330,7 @@ async function settle(
   const base = endOf(run);
   if (bill === null) {
     const message = 'The model ended before any output.';
-    await deps.operations.end({
+    const ended = await deps.operations.end({
       ...base,
       to: 'FAILED',
       code: 'upstream_failed',
@@ -336,7 +338,7 @@ async function settle(
       cost_usd_micro: costOf(run, told, null),
     });
     const usage = usageOf(told, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
-    return { charge: 0n, usage, failed: true, released: false };
+    return { charge: 0n, usage, failed: true, released: false, ended };
   }
   const { prompt_tokens, completion_tokens, ...cacheUse } = bill;
   const amount = charge(run.quote, {
@@ -345,7 +347,7 @@ async function settle(
     ...cacheUse,
   });
   const usage = usageOf(told, bill, amount);
-  const settled = await deps.operations.end({
+  const ended = await deps.operations.end({
     ...base,
     to: 'COMPLETED',
     charge: amount,
@@ -356,8 +358,8 @@ async function settle(
     cost_usd_micro: costOf(run, told, bill),
     ttl_seconds: 0,
   });
-  if (settled) return { charge: amount, usage, failed: false, released: false };
-  return { charge: 0n, usage: usageOf(told, bill, 0n), failed: false, released: true };
+  if (ended) return { charge: amount, usage, failed: false, released: false, ended };
+  return { charge: 0n, usage: usageOf(told, bill, 0n), failed: false, released: true, ended };
 }
 
 /** A reply as it is stored: a chat completion, whatever the caller's API. */

@@ -11,10 +11,8 @@ import { decideSubmits, type Submit, type SubmitResult } from './admit.ts';
 export interface Settlement {
   /** A verdict for each submit, in order. */
   submitted: (SubmitResult | ApiError)[];
-  /**
-   * True: the request was ended; false: another attempt was faster; an error: it cannot be written.
-   */
-  ended: (boolean | Error)[];
+  /** When each request ended; null: another attempt was faster; an error: it cannot be written. */
+  ended: (Date | null | Error)[];
 }
 
 /**
@@ -70,9 +68,11 @@ export function settleBatch(
   });
 }
 
+/** True for each request that was ended. */
 export async function endMany(
   db: Database,
   endings: EndTransition[],
 ): Promise<(boolean | Error)[]> {
-  return (await settleBatch(db, [], endings)).ended;
+  const { ended } = await settleBatch(db, [], endings);
+  return ended.map((verdict) => (verdict instanceof Error ? verdict : verdict !== null));
 }

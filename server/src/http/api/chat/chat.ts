@@ -162,19 +162,22 @@ function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const chatDeps = { db, upstreams, circuit, inputs, operations, drains, cutoff, log };
   const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
   const { request_id, created, model } = run;
-  const writer = writerOf(shown, { request_id, created, model: model.id });
-  return runChat<unknown>(run, chatDeps, onLeave, (running) =>
-    run.call.stream ? send(shown, writer, running, run, deps) : gather(shown, writer, running),
-  );
+  const identity = { request_id, created, model: model.id };
+  return runChat<unknown>(run, chatDeps, onLeave, (running) => {
+    const writer = writerOf(shown, identity, () => running.settled()?.ended);
+    return run.call.stream
+      ? send(shown, writer, running, run, deps)
+      : gather(shown, writer, running);
+  });
 }
 
 function writerOf(
   { door, call }: Shown,
   identity: Pick<Answering, 'request_id' | 'created' | 'model'>,
-  ended: () => Date = () => new Date(),
+  ended: () => Date | null | undefined = () => null,
 ): ReplyWriter {
   const { body, read } = call;
-  const now = () => Math.floor(ended().getTime() / 1000);
+  const now = () => Math.floor((ended()?.getTime() ?? Date.now()) / 1000);
   return door.open({ ...identity, now, body, stream: read.stream });
 }
 
