@@ -6,6 +6,7 @@ import { changeKey, makeKey } from '../operations/accounts/key.ts';
 import type { HttpDeps } from './deps.ts';
 import { idOf, timeToCome } from './form.ts';
 import {
+  amountFromZero,
   form,
   integer,
   list as listOf,
@@ -40,7 +41,7 @@ export const Ceilings = named(
 
 /** Settings that can change; null removes a limit. */
 export const settings = {
-  monthly_limit_usd_micro: optional(nullable(microUsd())),
+  monthly_limit_usd_micro: optional(nullable(amountFromZero())),
   expires_at: optional(nullable(time())),
   models: optional(nullable(listOf(text(), undefined, { minItems: 1, maxItems: 200 }))),
   rpm: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),

@@ -2,37 +2,36 @@ import { TextInput, type TextInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { isTooLarge, parseUsd } from '../money.ts';
 
+/** Which amounts are allowed: `change` means any but 0. */
+type Allowed = 'above_zero' | 'from_zero' | 'change';
+
 /** An amount in USD as typed; `parseUsd` reads it. */
 export function MoneyInput(
   props: Omit<TextInputProps, 'value' | 'onChange' | 'error'> & {
     value: string;
     onChange: (text: string) => void;
-    /** Allows a minus sign. */
-    signed?: boolean;
+    allows?: Allowed;
   },
 ) {
   const { t } = useTranslation('common');
-  const { value, onChange, signed = false, ...rest } = props;
-  const fault = isTooLarge(value)
-    ? 'too_large_amount'
-    : signed
-      ? 'bad_signed_amount'
-      : 'bad_amount';
-  const isWrong = value.trim() !== '' && !isAmount(value, signed);
+  const { value, onChange, allows = 'above_zero', ...rest } = props;
+  const fault = isTooLarge(value) ? 'too_large' : allows;
+  const isWrong = value.trim() !== '' && !isAmount(value, allows);
   return (
     <TextInput
       {...rest}
       value={value}
-      inputMode={signed ? 'text' : 'decimal'}
+      inputMode={allows === 'change' ? 'text' : 'decimal'}
       autoComplete="off"
       leftSection="$"
-      error={isWrong ? t(fault) : null}
+      error={isWrong ? t(`bad_amount.${fault}`) : null}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );
 }
 
-export function isAmount(text: string, signed = false): boolean {
+export function isAmount(text: string, allows: Allowed = 'above_zero'): boolean {
   const amount = parseUsd(text);
-  return amount !== null && (signed ? amount !== 0n : amount > 0n);
+  if (amount === null) return false;
+  return allows === 'change' ? amount !== 0n : amount > 0n || (allows === 'from_zero' && !amount);
 }

@@ -50,9 +50,12 @@ export const everywhere = {
       refund: 'Refunds',
     },
     reserved: 'Reserved',
-    bad_amount: 'An amount in USD above 0, such as 25 or 0.50',
-    too_large_amount: 'Too large. The maximum is 999,999,999.999999 USD',
-    bad_signed_amount: 'An amount in USD, such as 25 or −0.50',
+    bad_amount: {
+      above_zero: 'An amount in USD above 0, such as 25 or 0.50',
+      from_zero: 'An amount in USD from 0, such as 25 or 0.50',
+      change: 'An amount in USD, such as 25 or −0.50',
+      too_large: 'Too large. The maximum is 999,999,999.999999 USD',
+    },
     went_wrong: 'That did not work',
     not_updated: 'Not updated since {{time}}',
     suspended: {
@@ -158,9 +161,12 @@ export const everywhere = {
       refund: 'Возвраты',
     },
     reserved: 'В резерве',
-    bad_amount: 'Сумма в USD больше 0, например 25 или 0.50',
-    too_large_amount: 'Слишком много: не больше 999,999,999.999999 USD',
-    bad_signed_amount: 'Сумма в USD, например 25 или −0.50',
+    bad_amount: {
+      above_zero: 'Сумма в USD больше 0, например 25 или 0.50',
+      from_zero: 'Сумма в USD от 0, например 25 или 0.50',
+      change: 'Сумма в USD, например 25 или −0.50',
+      too_large: 'Слишком много: не больше 999,999,999.999999 USD',
+    },
     went_wrong: 'Не получилось',
     not_updated: 'Не обновлялось с {{time}}',
     suspended: {

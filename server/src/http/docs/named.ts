@@ -51,7 +51,7 @@ export function withReferences(schema: Schema): Schema {
 }
 
 /** Formats that only `validate.ts` knows. */
-const ownFormats = new Set<unknown>(['cursor', 'moment']);
+const ownFormats = new Set<unknown>(['cursor', 'micro_usd', 'moment']);
 
 function documentedFields(fields: Record<string, Schema>): Record<string, Schema> {
   const entries = Object.entries(fields).map(([name, field]) => [name, documented(field)] as const);

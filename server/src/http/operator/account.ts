@@ -21,14 +21,13 @@ import { ceilingsOf } from '../../operations/accounts/key.ts';
 import { changeLimits } from '../../operations/accounts/key-actions.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
 import { Refused } from '../../operations/refused.ts';
-import { Ceilings, limitsOf } from '../keys.ts';
+import { Ceilings, limitsOf, settings } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
 import { inSum } from '../database-share.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
-  amount,
   boolean,
   choice,
   cursorRule,
@@ -311,12 +310,8 @@ async function demandOther(db: Database, { session }: Visit, account_id: string)
   );
 }
 
-const count = integer(undefined, { minimum: 1, maximum: 1_000_000 });
-const limitFields = {
-  monthly_limit_usd_micro: optional(nullable(amount())),
-  rpm: optional(nullable(count)),
-  open_jobs: optional(nullable(count)),
-};
+const { monthly_limit_usd_micro, rpm, open_jobs } = settings;
+const limitFields = { monthly_limit_usd_micro, rpm, open_jobs };
 
 /**
  * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The account's own

@@ -12,6 +12,7 @@ import {
 } from '../../operations/upstreams/unknown-outcome.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
+  amountFromZero,
   boolean,
   choice,
   cursorRule,
@@ -151,7 +152,7 @@ function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRo
 
 const finding = {
   outcome: choice(outcomes),
-  cost_usd_micro: optional(nullable(microUsd('Cost of each request, if it ran.'))),
+  cost_usd_micro: optional(nullable(amountFromZero('Cost of each request, if it ran.'))),
   note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
 };
 

@@ -154,6 +154,11 @@ export function signedMicroUsd(description?: string) {
   return text(description, { pattern: signedMicroUsdPattern });
 }
 
+/** An amount from zero that a caller gives. */
+export function amountFromZero(description?: string) {
+  return text(description, { pattern: microUsdPattern, format: 'micro_usd', example: '39000' });
+}
+
 /** An amount above zero that a caller gives. */
 export function amount(description?: string) {
   return text(description, { pattern: '^[1-9][0-9]{0,17}$' });

@@ -12,7 +12,14 @@ const ajv = new Ajv({
   strict: false,
   useDefaults: true,
   verbose: true,
-  formats: { uuid: isUuid, cursor: isUuid, 'date-time': isTime, moment: isMoment, uri: true },
+  formats: {
+    uuid: isUuid,
+    cursor: isUuid,
+    'date-time': isTime,
+    moment: isMoment,
+    micro_usd: isMicroUsd,
+    uri: true,
+  },
 });
 
 const nothing = object({});
@@ -159,6 +166,8 @@ function textRule({ format, pattern, minLength, maxLength }: Schema): string {
     return 'a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
   if (format === 'uuid') return 'an id';
   if (format === 'uri') return 'an address';
+  if (format === 'micro_usd')
+    return `whole micro-USD as a decimal string, such as "2500000" for 2.50 USD, and at most "${microUsdMax}"`;
   if (pattern?.includes('[1-9][0-9]'))
     return `whole micro-USD${pattern.includes('0|') ? '' : ' above 0'} as a decimal string, such as "2500000" for 2.50 USD`;
   return `a text${range(minLength, maxLength, 'characters')}`;
@@ -177,6 +186,13 @@ function isTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text)) return false;
   const year = new Date(text).getUTCFullYear();
   return year >= 1970 && year < 2200;
+}
+
+/** PostgreSQL's `bigint`. */
+const microUsdMax = 2n ** 63n - 1n;
+
+function isMicroUsd(text: string): boolean {
+  return text.length <= 19 && /^[0-9]+$/.test(text) && BigInt(text) <= microUsdMax;
 }
 
 const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;

@@ -15,6 +15,7 @@ import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
+import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { modelsQuery } from '../../studio/models.ts';
 import { KeyScope, ManagerWarning, type Scope } from './KeyScope.tsx';
@@ -90,7 +91,7 @@ function Fields(props: Props) {
     return null;
   });
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
-  const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
+  const isWrong = typed.limit.trim() !== '' && !isAmount(typed.limit, 'from_zero');
   const isStudio = changed?.is_studio ?? false;
   const isManager = typed.scope === 'keys';
   const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
@@ -126,7 +127,7 @@ function Fields(props: Props) {
         {!changed && <KeyScope scope={typed.scope} onChange={(scope) => set({ scope })} />}
         {isManager && <ManagerWarning />}
         {!isManager && (
-          <TextInput
+          <MoneyInput
             label={t('limit')}
             description={
               ceiling === null
@@ -135,12 +136,9 @@ function Fields(props: Props) {
             }
             placeholder={t('no_limit_placeholder')}
             required={ceiling !== null}
-            leftSection="$"
-            inputMode="decimal"
-            autoComplete="off"
             value={typed.limit}
-            onChange={(event) => set({ limit: event.currentTarget.value })}
-            error={isWrong ? t('limit_wrong') : null}
+            onChange={(limit) => set({ limit })}
+            allows="from_zero"
           />
         )}
         {!isStudio && <End typed={typed} set={set} changed={changed} />}

@@ -52,7 +52,6 @@ addWords('keys', {
     limit_hint: 'In USD, by calendar month in UTC. Reserved amounts count too.',
     limit_hint_studio:
       'In USD, by calendar month in UTC. Reserved amounts count too. 0 stops the studio.',
-    limit_wrong: 'Enter an amount of 0 or more, with at most six decimals',
     no_limit_placeholder: 'Limited by the balance only',
     end: 'Expires',
     end_hint: 'The key stops working then. You can extend it later, even after it expired.',
@@ -159,7 +158,6 @@ addWords('keys', {
     limit_hint: 'В USD. Считается списанное и зарезервированное; месяц календарный, по UTC.',
     limit_hint_studio:
       'В USD. Считается списанное и зарезервированное; месяц календарный, по UTC. 0 останавливает студию.',
-    limit_wrong: 'Сумма от 0, не больше шести знаков после запятой',
     no_limit_placeholder: 'Без лимита, кроме баланса',
     end: 'Срок',
     end_hint: 'После него ключ не действует. Срок можно сдвинуть, даже когда он вышел.',

@@ -139,7 +139,7 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
     onClose();
   };
   const isRight =
-    (limit.trim() === '' || isAmount(limit)) &&
+    (limit.trim() === '' || isAmount(limit, 'from_zero')) &&
     countOf(rpm) !== undefined &&
     countOf(jobs) !== undefined;
   return (
@@ -151,7 +151,13 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
       onSubmit={submit}
     >
       <Text size="sm">{t('limits_text')}</Text>
-      <MoneyInput label={t('limit_usd')} value={limit} onChange={setLimit} data-autofocus />
+      <MoneyInput
+        label={t('limit_usd')}
+        value={limit}
+        onChange={setLimit}
+        allows="from_zero"
+        data-autofocus
+      />
       <TextInput
         label={t('rpm')}
         inputMode="numeric"

@@ -35,8 +35,9 @@ export function Booking(props: {
   const [lastDay, setLastDay] = useState('');
   const [allowsDebt, setAllowsDebt] = useState(false);
   const isCredit = kind === 'credit';
+  const allows = isCredit ? 'above_zero' : 'change';
   const isComplete =
-    isAmount(amount, !isCredit) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
+    isAmount(amount, allows) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
   const submit = async () => {
     const body = {
       amount_usd_micro: String(parseUsd(amount)),
@@ -68,7 +69,7 @@ export function Booking(props: {
         label={t(isCredit ? 'amount' : 'correct_amount')}
         value={amount}
         onChange={setAmount}
-        signed={!isCredit}
+        allows={allows}
         required
         data-autofocus
       />
