@@ -295,6 +295,73 @@ const translated: Record<string, [call: Json, chat: Json]> = {
       ],
     },
   ],
+  'outputs that belong to no call, as Codex tells of events': [
+    {
+      input: [
+        user,
+        call,
+        {
+          type: 'function_call_output',
+          name: 'goal_objective',
+          namespace: 'agent',
+          output: 'Read it.',
+        },
+        answer,
+        { type: 'function_call_output', call_id: null, name: 'heartbeat', output: 'Tick.' },
+        {
+          type: 'custom_tool_call_output',
+          output: [
+            { type: 'input_text', text: 'See.' },
+            { type: 'input_image', image_url: 'https://a.test/b.png' },
+          ],
+        },
+      ],
+    },
+    {
+      messages: [
+        user,
+        { role: 'assistant', content: null, tool_calls: [called] },
+        { role: 'tool', tool_call_id: 'c1', content: 'Sunny.' },
+        { role: 'user', content: 'Output of agent.goal_objective:\nRead it.' },
+        { role: 'user', content: 'Output of heartbeat:\nTick.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Output of a tool:' },
+            { type: 'text', text: 'See.' },
+            { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
+          ],
+        },
+      ],
+    },
+  ],
+  'messages of the user between calls and their results': [
+    {
+      input: [
+        user,
+        call,
+        { ...call, call_id: 'c2' },
+        user,
+        answer,
+        user,
+        { ...answer, call_id: 'c2' },
+      ],
+    },
+    {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [called, { ...called, id: 'c2' }],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'Sunny.' },
+        { role: 'tool', tool_call_id: 'c2', content: 'Sunny.' },
+        user,
+        user,
+      ],
+    },
+  ],
   'a call of a tool in a namespace': [
     { input: [user, { ...call, name: 'log', namespace: 'mcp__git' }] },
     {
@@ -466,6 +533,8 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'input[1].content[0].file_id',
   ],
   [item({ ...call, call_id: '' }), 'bad_messages', 'input[1].call_id'],
+  [item({ ...answer, call_id: '' }), 'bad_messages', 'input[1].call_id'],
+  [item({ ...answer, call_id: undefined, name: 7 }), 'bad_messages', 'input[1].name'],
   [item({ ...call, arguments: {} }), 'bad_messages', 'input[1].arguments'],
   [item({ type: 'custom_tool_call', call_id: 'c', name: 'n' }), 'bad_messages', 'input[1].input'],
   [item({ ...answer, output: 7 }), 'bad_messages', 'input[1].output'],

@@ -16,14 +16,23 @@ const thoughtsMax = 4_096;
 
 interface Reading {
   turns: Turn[];
+  /** The place of the next result in `turns`; null: the assistant has said nothing yet. */
+  results: number | null;
   thoughts: number;
   left: LeftOut;
 }
 
 type ReadItem = (item: Json, at: string, reading: Reading) => void;
 
-/** The kinds of items, each with the fields that are read or that only a stored item needs. */
-const kinds: Readonly<Record<string, { read: ReadItem; fields: readonly string[] }>> = {
+/** `fields`: those that are read, or that only a stored item needs. */
+interface ItemKind {
+  read: ReadItem;
+  fields: readonly string[];
+}
+
+const output: ItemKind = { read: addOutput, fields: ['call_id', 'output'] };
+
+const kinds: Readonly<Record<string, ItemKind>> = {
   message: { read: addMessage, fields: ['role', 'content', 'phase'] },
   reasoning: { read: addReasoning, fields: ['summary', 'content', 'encrypted_content'] },
   function_call: {
@@ -34,9 +43,12 @@ const kinds: Readonly<Record<string, { read: ReadItem; fields: readonly string[]
     read: (item, at, reading) => addCall(item, at, reading, 'input'),
     fields: ['call_id', 'name', 'namespace', 'input'],
   },
-  function_call_output: { read: addOutput, fields: ['call_id', 'output'] },
-  custom_tool_call_output: { read: addOutput, fields: ['call_id', 'output'] },
+  function_call_output: output,
+  custom_tool_call_output: output,
 };
+
+/** Codex tells of a new goal or of a message of another task by an output that has no call. */
+const uncalled: ItemKind = { read: addUncalled, fields: ['name', 'namespace', 'output'] };
 
 const ofEveryItem = new Set(['type', 'id', 'status']);
 
@@ -47,7 +59,7 @@ const ofEveryItem = new Set(['type', 'id', 'status']);
  * @throws ApiError `bad_messages`, which names the item or its field
  */
 export function readInput({ input, instructions }: Json): { turns: Turn[]; ignored: string[] } {
-  const reading: Reading = { turns: [], thoughts: 0, left: new LeftOut() };
+  const reading: Reading = { turns: [], results: null, thoughts: 0, left: new LeftOut() };
   if (isFilled(instructions))
     addBlocks(
       reading,
@@ -81,17 +93,19 @@ function addItem(item: unknown, at: string, reading: Reading): void {
     );
   if (kind === undefined)
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
-  const { read, fields } = kind;
+  const { read, fields } = kind === output && !isGiven(item.call_id) ? uncalled : kind;
   reading.left.add(at, item, (name) => fields.includes(name) || ofEveryItem.has(name));
   read(item, at, reading);
 }
 
 const joining: ReadonlySet<string> = new Set(['system', 'developer', 'assistant']);
 
-function addBlocks({ turns }: Reading, by: Turn['by'], blocks: Block[], at: string): void {
+function addBlocks(reading: Reading, by: Turn['by'], blocks: Block[], at: string): void {
+  const { turns } = reading;
   const last = turns.at(-1);
   if (last?.by === by && joining.has(by)) for (const block of blocks) last.blocks.push(block);
   else turns.push({ by, name: null, blocks, at });
+  if (by === 'assistant') reading.results = turns.length;
 }
 
 function addMessage(item: Json, at: string, reading: Reading): void {
@@ -103,12 +117,12 @@ function addMessage(item: Json, at: string, reading: Reading): void {
   addBlocks(reading, role, saidIn(content, `${at}.content`), at);
 }
 
-/** The texts of a message that has nothing else are one text. */
 function saidIn(content: unknown, at: string): Block[] {
-  const blocks =
-    typeof content === 'string'
-      ? [{ type: 'text' as const, text: content, at }]
-      : partsIn(content, at);
+  return asOneText(partsIn(content, at), at);
+}
+
+/** The texts of a message that has nothing else are one text. */
+function asOneText(blocks: Block[], at: string): Block[] {
   const texts = blocks.filter((block) => block.type === 'text');
   if (texts.length < blocks.length) return blocks;
   return [{ type: 'text', text: texts.map(({ text }) => text).join('\n'), at }];
@@ -179,17 +193,27 @@ function addCall(item: Json, at: string, reading: Reading, field: 'arguments' | 
   addBlocks(reading, 'assistant', [call], at);
 }
 
+/** Other APIs want results directly behind the calls, so messages in between come after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
   const call = filled(item, 'call_id', at);
-  const { output } = item;
-  const blocks =
-    typeof output === 'string'
-      ? [{ type: 'text' as const, text: output, at }]
-      : partsIn(output, `${at}.output`);
-  addBlocks(reading, 'user', [{ type: 'result', call, blocks, failed: false, at }], at);
+  const blocks = partsIn(item.output, `${at}.output`);
+  const result: Block = { type: 'result', call, blocks, failed: false, at };
+  const place = reading.results ?? reading.turns.length;
+  reading.turns.splice(place, 0, { by: 'user', name: null, blocks: [result], at });
+  if (reading.results !== null) reading.results++;
+}
+
+/** Other APIs have no such output: it becomes a message of the user that says where it is from. */
+function addUncalled(item: Json, at: string, reading: Reading): void {
+  const names = ['namespace', 'name'].filter((field) => isGiven(item[field]));
+  const from = names.map((field) => text(item, field, at)).join('.') || 'a tool';
+  const label: Block = { type: 'text', text: `Output of ${from}:`, at };
+  const said = asOneText([label, ...partsIn(item.output, `${at}.output`)], at);
+  addBlocks(reading, 'user', said, at);
 }
 
 function partsIn(content: unknown, at: string): (TextBlock | MediaBlock)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   if (content.length === 0) throw badMessages(at, 'must hold at least one part');
   return content.map((part, k) => partOf(objectOf(part), `${at}[${k}]`));
