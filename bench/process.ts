@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { startApp } from '../server/src/app.ts';
 import { openServiceDatabase } from '../server/src/database.ts';
-import { readConfig } from '../server/src/config.ts';
+import { readConfig } from '../server/src/read-config.ts';
 import { createLog } from '../server/src/lib/log.ts';
 import { startBareProxy } from './bare-proxy.ts';
 import { createInstant, createWaiting } from './instant.ts';

@@ -1,22 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
-import { hideInLogs } from './lib/log.ts';
 import { mailParameters } from './lib/mail.ts';
-import { judgeOperatorUrl } from './lib/outbound/address.ts';
+import { because, judgeOperatorUrl } from './lib/outbound/address.ts';
 import { faultOfParameters, type Parameters } from './lib/outbound/parameters.ts';
 import { isOneOf } from './lib/records.ts';
 import { databaseParameters, faultOfDatabaseUrl } from './lib/sql/address.ts';
 import { messageOf } from './lib/unknown.ts';
-import { because, brokenRules, misspelt } from './settings-rules.ts';
 
 /**
- * Every setting: name, reader, default, and a sentence for the operator. Only this file reads the
- * environment; `docs/configuration.md` is generated from this table. A secret may also be given as
+ * Every setting: name, reader, default, and a sentence for the operator. `docs/configuration.md` is
+ * generated from this table. A secret may also be given as
  * a file, in a variable of the same name with `_FILE` appended.
  */
-interface Setting<T> {
+export interface Setting<T> {
   read: (text: string) => T;
   /** A string, so that the documentation shows it as an operator would write it. Null: unset. */
   default: string | null;
@@ -26,7 +23,7 @@ interface Setting<T> {
   says: string;
 }
 
-const settings = {
+export const settings = {
   PORT: int(0, 65_535, '8080', 'Port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
   FAREBOX_BASE_URL: text(
@@ -349,74 +346,6 @@ export type Config = {
 /** A setting is missing or wrong; the message names it and says what is allowed. */
 export class ConfigError extends Error {}
 
-/** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const problems: string[] = [];
-  const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
-    try {
-      const given = readSetting(env, name, setting);
-      if (given !== null && setting.secret) hideSecret(given);
-      return [name, given === null ? null : setting.read(given)];
-    } catch (error) {
-      problems.push(`${name}: ${messageOf(error)}`);
-      return [name, null];
-    }
-  });
-  problems.push(...misspelt(env, [...Object.keys(settings), ...Object.keys(chainSettings)], files));
-  const variable = (name: string) => {
-    try {
-      return readSetting(env, name, { read: String, default: null, secret: true, says: '' });
-    } catch (error) {
-      throw new ConfigError(`${name}: ${messageOf(error)}`, { cause: error });
-    }
-  };
-  const isGiven = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);
-  const named = (prefix: string) =>
-    Object.keys(env).filter((name) => name.startsWith(prefix) && isGiven(name));
-  // A setting that could not be read is null until the problems are thrown below.
-  const config = {
-    ...Object.fromEntries(entries),
-    variable: Object.assign(variable, { named }),
-  } as Config;
-  if (problems.length === 0) problems.push(...brokenRules(config, isGiven));
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return config;
-}
-
-/** Other services repeat secrets in their refusals, which are logged. */
-function hideSecret(given: string): void {
-  // The path of the storage folder is public.
-  if (!given.startsWith('disk')) given.split(/\s+/).forEach(hideInLogs);
-}
-
-function readSetting(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  setting: Setting<unknown>,
-): string | null {
-  const direct = env[name];
-  const file = setting.secret || setting.long ? env[`${name}_FILE`] : undefined;
-  if (direct && file) throw new ConfigError(`is also given as ${name}_FILE. Keep one of them.`);
-  if (direct) {
-    if (direct.trim() === '') throw new ConfigError('is blank.');
-    return direct;
-  }
-  if (file) {
-    const held = readSecretFile(file);
-    if (held === '') throw new ConfigError(`${file} is empty.`);
-    return held;
-  }
-  return setting.default;
-}
-
-function readSecretFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new ConfigError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
 /** Limits for all keys of an account together. */
 export function ceilings(config: Config): { rpm: number; openJobs: number; openChats: number } {
   return {
@@ -453,7 +382,7 @@ export function dataDir(config: Config, inside = '.'): string {
 }
 
 /** Settings that only `Config.variable` reads, because their names contain a chain file's name. */
-const chainSettings: Record<string, Setting<string>> = {
+export const chainSettings: Record<string, Setting<string>> = {
   'FAREBOX_RPC_<NAME>': secret(
     'One or two JSON-RPC addresses, with a blank between, of the [blockchain](deposits.md) whose file has this name: `FAREBOX_RPC_BSC` for `bsc.yaml`. Each may contain `USER:PASSWORD@`, percent-encoded. Unset: the chain is not read.',
   ),
@@ -463,7 +392,7 @@ const chainSettings: Record<string, Setting<string>> = {
 };
 
 /** The settings that a file may hold. */
-const files = [...Object.entries(settings), ...Object.entries(chainSettings)].flatMap(
+export const files = [...Object.entries(settings), ...Object.entries(chainSettings)].flatMap(
   ([name, setting]: [string, Setting<unknown>]) => (setting.secret || setting.long ? [name] : []),
 );
 

@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import { isWebhookSecret } from './core/request/webhook.ts';
 import { typoOf } from './lib/nearest.ts';
-import { judgeOperatorUrl, type UrlVerdict } from './lib/outbound/address.ts';
+import { because, judgeOperatorUrl } from './lib/outbound/address.ts';
 
 /** Rules for several settings, and for their names. The form of each setting is in `config.ts`. */
 
@@ -81,11 +81,6 @@ function wrongLimits(config: Config, isGiven: (name: Name) => boolean): string[]
       'FAREBOX_UPLOAD_MAX_BYTES must be at most FAREBOX_FILES_MAX_BYTES, or such a file is never taken.',
     );
   return problems;
-}
-
-/** The reason of a verdict as the end of a sentence. */
-export function because(verdict: UrlVerdict | null): string {
-  return verdict === null || verdict.ok ? '' : `: it ${verdict.reason}`;
 }
 
 /**

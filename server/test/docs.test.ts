@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { generatedFiles } from '../src/commands/generate.ts';
 import { endpointVariable } from '../src/core/deposit/chain.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/read-config.ts';
 import { passingFields } from '../src/core/chat/chat.ts';
 import { optionalNames } from '../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../src/core/errors.ts';

@@ -1,6 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { readConfig } from '../config.ts';
+import { readConfig } from '../read-config.ts';
 import { eventTypes } from '../core/operator-event.ts';
 import type { Context, Terminal } from './output.ts';
 import { tell } from './tell.ts';

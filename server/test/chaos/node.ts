@@ -1,6 +1,6 @@
 import { startApp } from '../../src/app.ts';
 import { openServiceDatabase } from '../../src/database.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { setClockOff } from './clock.ts';
 import { createRemote } from './remote.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openChains } from '../../src/chains/chains.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { settingsOf, type UpstreamDefinition } from '../../src/core/catalog/upstream-definition.ts';
 import { hideInLogs, redact } from '../../src/lib/log.ts';
 import { signedIn } from '../../src/lib/outbound/address.ts';

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { redact } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { signingSecrets } from '../../src/secrets.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, mock, test } from 'node:test';
 import type pg from 'pg';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { isUnavailable, sql } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase, type ServiceDatabase } from '../../src/database.ts';

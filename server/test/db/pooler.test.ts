@@ -6,7 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase } from '../../src/database.ts';

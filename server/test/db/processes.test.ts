@@ -1,7 +1,7 @@
 /** Processes of several versions on one database: who registers, who is refused, who gives up. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { withDatabase } from '../../src/commands/output.ts';
 import { findOthers } from '../../src/db/alone.ts';
 import { migrate, SchemaUnfit, verifySchema } from '../../src/db/migrate.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { openServiceDatabase } from '../../src/database.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { isUnavailable, rawSql, type Database } from '../../src/lib/sql/sql.ts';

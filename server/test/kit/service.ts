@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
 import type { Chains } from '../../src/chains/chains.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { usualTimes, type Times } from '../../src/http/times.ts';
 import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';

@@ -3,7 +3,8 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dataDir, readConfig } from '../../src/config.ts';
+import { dataDir } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 
 test('the data folder and its contents are closed to other users, old ones too', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'farebox-modes-'));

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openServices, type Services } from '../../src/services.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';

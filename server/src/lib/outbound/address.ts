@@ -233,3 +233,8 @@ function blockList(cidrs: string[]): BlockList {
   }
   return list;
 }
+
+/** The reason of a verdict as the end of a sentence. */
+export function because(verdict: UrlVerdict | null): string {
+  return verdict === null || verdict.ok ? '' : `: it ${verdict.reason}`;
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import {
+  chainSettings,
+  ConfigError,
+  files,
+  settings,
+  type Config,
+  type Setting,
+} from './config.ts';
+import { hideInLogs } from './lib/log.ts';
+import { messageOf } from './lib/unknown.ts';
+import { brokenRules, misspelt } from './settings-rules.ts';
+
+/** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const problems: string[] = [];
+  const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
+    try {
+      const given = readSetting(env, name, setting);
+      if (given !== null && setting.secret) hideSecret(given);
+      return [name, given === null ? null : setting.read(given)];
+    } catch (error) {
+      problems.push(`${name}: ${messageOf(error)}`);
+      return [name, null];
+    }
+  });
+  problems.push(...misspelt(env, [...Object.keys(settings), ...Object.keys(chainSettings)], files));
+  const variable = (name: string) => {
+    try {
+      return readSetting(env, name, { read: String, default: null, secret: true, says: '' });
+    } catch (error) {
+      throw new ConfigError(`${name}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  const isGiven = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);
+  const named = (prefix: string) =>
+    Object.keys(env).filter((name) => name.startsWith(prefix) && isGiven(name));
+  // A setting that could not be read is null until the problems are thrown below.
+  const config = {
+    ...Object.fromEntries(entries),
+    variable: Object.assign(variable, { named }),
+  } as Config;
+  if (problems.length === 0) problems.push(...brokenRules(config, isGiven));
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config;
+}
+
+/** Other services repeat secrets in their refusals, which are logged. */
+function hideSecret(given: string): void {
+  // The path of the storage folder is public.
+  if (!given.startsWith('disk')) given.split(/\s+/).forEach(hideInLogs);
+}
+
+function readSetting(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  setting: Setting<unknown>,
+): string | null {
+  const direct = env[name];
+  const file = setting.secret || setting.long ? env[`${name}_FILE`] : undefined;
+  if (direct && file) throw new ConfigError(`is also given as ${name}_FILE. Keep one of them.`);
+  if (direct) {
+    if (direct.trim() === '') throw new ConfigError('is blank.');
+    return direct;
+  }
+  if (file) {
+    const held = readSecretFile(file);
+    if (held === '') throw new ConfigError(`${file} is empty.`);
+    return held;
+  }
+  return setting.default;
+}
+
+function readSecretFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
+  }
+}
