@@ -3,12 +3,12 @@ import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
 import { hasKeysByApi } from '../db/accounts/accounts.ts';
-import type { Caller, LapsedKey, Rate } from '../db/accounts/callers.ts';
+import type { Caller, KeyGrant, LapsedKey, Rate } from '../db/accounts/callers.ts';
 import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { noKeysByApi } from '../operations/accounts/key.ts';
 import type { HttpDeps } from './deps.ts';
-import type { KeyGrant } from './stream-grants.ts';
+import { challenge } from './errors.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
@@ -150,9 +150,6 @@ export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {
     headers: { 'retry-after': String(reset_seconds) },
   });
 }
-
-/** Sent with every 401. */
-export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
 export function setRateHeaders(
   reply: FastifyReply,

@@ -13,6 +13,9 @@ import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 import { speaksMessages, unstored, usualHeaders } from './speaks-messages.ts';
 
+/** Sent with every 401. */
+export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
+
 /** The body of an error reply; `messagesError` and `falRefusal` adapt it for other clients. */
 export function errorBody(error: ApiError, requestId: string) {
   const { code, message, type, param, details } = error;

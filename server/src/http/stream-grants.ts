@@ -1,12 +1,7 @@
 import { ApiError } from '../core/errors.ts';
+import type { KeyGrant } from '../db/accounts/callers.ts';
 import type { PersonGrant } from '../db/accounts/people.ts';
-import { challenge } from './auth.ts';
-
-/** The key that opened a stream or a waiting call. */
-export interface KeyGrant {
-  key_hash: Buffer;
-  account_id: string;
-}
+import { challenge } from './errors.ts';
 
 export type Grant = PersonGrant | KeyGrant;
 

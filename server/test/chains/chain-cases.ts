@@ -3,9 +3,8 @@ import type { Token } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { isLong } from '../kit/long.ts';
-import type { DepositCase } from './deposit-cases.ts';
 import { crashAt, meanwhileAt, steppedDatabase, steppedRpc, type Step } from './interrupt.ts';
-import { liveChain, readerOf, wakeChains, type Scene } from './scene.ts';
+import { type DepositCase, liveChain, readerOf, type Scene, wakeChains } from './scene.ts';
 
 /** Chains that replace blocks, and processes that die, sleep or read at the same time. */
 export const chainCases: Record<string, DepositCase> = {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { wordOf } from '../../src/chains/wire.ts';
 import { usdc } from '../operations/deposits-kit.ts';
 import { call, contracts, type ContractWorld } from './anvil-door.ts';
-import type { DepositCase } from './deposit-cases.ts';
-import type { Scene } from './scene.ts';
+import type { DepositCase, Scene } from './scene.ts';
 
 /** Payments that only a chain with contracts can have. */
 export const contractCases: Record<string, DepositCase> = {

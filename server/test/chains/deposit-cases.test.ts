@@ -7,9 +7,9 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { isLong } from '../kit/long.ts';
 import { anvilDoor, findAnvil } from './anvil-door.ts';
 import { contractCases } from './contract-cases.ts';
-import { depositCases, type DepositCase } from './deposit-cases.ts';
+import { depositCases } from './deposit-cases.ts';
 import { doors, type Door } from './doors.ts';
-import { availableTo, forgetChains, openScene, type Scene } from './scene.ts';
+import { availableTo, type DepositCase, forgetChains, openScene, type Scene } from './scene.ts';
 
 /** Each deposit case with each kind of endpoint; in the short form, with one of them. */
 

@@ -3,9 +3,8 @@ import { RpcError } from '../../src/chains/rpc.ts';
 import { hexOf } from '../../src/chains/wire.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
-import type { DepositCase } from './deposit-cases.ts';
 import type { Faults } from './play-kit.ts';
-import { payer, type Scene } from './scene.ts';
+import { type DepositCase, payer, type Scene } from './scene.ts';
 
 /** One deposit that an endpoint cannot confirm, a log or a block that it cannot give. */
 

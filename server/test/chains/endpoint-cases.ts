@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { keyOf, usdt } from '../operations/deposits-kit.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import type { DepositCase } from './deposit-cases.ts';
 import type { Door } from './doors.ts';
 import type { Faults } from './play-kit.ts';
-import { payer, readerOf } from './scene.ts';
+import { type DepositCase, payer, readerOf } from './scene.ts';
 
 /** Endpoints that answer too little, nothing, or something that is not on the chain. */
 export const endpointCases: Record<string, DepositCase> = {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import type { Rpc } from '../../src/chains/rpc.ts';
 import { hexOf, topicOf, wordOf } from '../../src/chains/wire.ts';
 import { keyOf, usdc } from '../operations/deposits-kit.ts';
-import type { DepositCase } from './deposit-cases.ts';
 import type { Faults } from './play-kit.ts';
-import { payer, type Scene } from './scene.ts';
+import { type DepositCase, payer, type Scene } from './scene.ts';
 
 /** Endpoints that lie about a deposit for a while. */
 export const lyingCases: Record<string, DepositCase> = {

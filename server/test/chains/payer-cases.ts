@@ -4,9 +4,8 @@ import { changeStatus, needAccount } from '../../src/operations/accounts/account
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { keyOf, usdc } from '../operations/deposits-kit.ts';
-import type { DepositCase } from './deposit-cases.ts';
 import type { Faults } from './play-kit.ts';
-import { payer, readerOf, type Scene } from './scene.ts';
+import { type DepositCase, payer, readerOf, type Scene } from './scene.ts';
 
 /** Customers who pay in other ways than the page says, and attackers who try to get money. */
 export const payerCases: Record<string, DepositCase> = {

@@ -201,3 +201,13 @@ async function sceneOf(
     },
   };
 }
+
+/** A history of a chain, and the deposits at its end. */
+export interface DepositCase {
+  /** Plays the history; asserts on the way what must not have happened yet. */
+  history(scene: Scene): Promise<void>;
+  /** States of the deposits at the end. Default: each payment is credited. */
+  deposits?: string[];
+  /** Something that a real node cannot do, or not within a test. */
+  needs?: 'many blocks' | 'hashes of choice';
+}

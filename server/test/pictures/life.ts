@@ -1,5 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Trial } from './run.ts';
+
+/** A running trial and how to enter it. */
+export interface Trial {
+  base_url: string;
+  key: string;
+  web: { url: string; password: string };
+}
 
 /** The data of an account that has been used for a while, so that its pages show something. */
 export interface Life {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Browser, Page } from 'playwright-core';
 import { desktop, openBrowser, phone, signIn, visitor, withoutBrowser } from '../kit/browser.ts';
-import { seed, type Life } from './life.ts';
+import { seed, type Life, type Trial } from './life.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const folder = join(root, 'docs/pictures');
@@ -18,12 +18,6 @@ const folder = join(root, 'docs/pictures');
 const settleMs = 1_200;
 /** Parts of the names of the pages to take; none: all. */
 const wanted = process.argv.slice(2);
-
-export interface Trial {
-  base_url: string;
-  key: string;
-  web: { url: string; password: string };
-}
 
 interface Look {
   name: string;

@@ -20,13 +20,13 @@ import { addressOf, Uncensored, facts } from './Gallery.tsx';
 import { InputForm } from './form/InputForm.tsx';
 import classes from './Model.module.css';
 import type { Model as ModelRow } from '../api-types.ts';
-import { mediaOf, usd } from './models.ts';
+import { usd } from './models.ts';
 import { shortage, useAllowance, useModels, useQuote } from './price.ts';
 import { Rate } from './form/Rate.tsx';
 import { RunBar, type Blocked } from './runs/RunBar.tsx';
 import { Runs } from './runs/Runs.tsx';
 import { shownAs, useCard, useOutput, usePresses } from './runs/runs.ts';
-import { anotherSeed, defaultsOf, fieldsOf, missing, type Field } from './form/schema.ts';
+import { anotherSeed, defaultsOf, fieldsOf, mediaOf, missing, type Field } from './form/schema.ts';
 import { said } from '../words.ts';
 
 /** One model: input, price and results. */
@@ -309,10 +309,4 @@ function About({ model }: { model: ModelRow }) {
       </Group>
     </Stack>
   );
-}
-
-export interface RunActions {
-  fill: (input: Input) => void;
-  /** Runs again with another seed; null if the model has no seed or the user may not run it. */
-  rerun: ((input: Input, shown: string) => void) | null;
 }

@@ -1,7 +1,7 @@
 import { call } from '../api.ts';
 import type { Model } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
-import type { Schema } from './form/schema.ts';
+import { mediaOf, schemaOf } from './form/schema.ts';
 import { kinds, type Sort, type Wish } from './form/wish.ts';
 
 /** The catalog, as the service publishes it. */
@@ -95,12 +95,6 @@ export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/** A model's schema as far as the form reads it. */
-export function schemaOf(input_schema: Record<string, unknown>): Schema {
-  // The catalog takes only JSON Schema.
-  return input_schema as Schema;
-}
-
 /** Queue models that accept this kind of media in a field. */
 export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
   return models.filter(
@@ -110,15 +104,4 @@ export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Mod
         (field) => mediaOf(field) === media,
       ),
   );
-}
-
-export type Media = 'image' | 'video' | 'audio' | 'any';
-
-/** The kind of media that a field takes, by the field's name; null if it takes no URL. */
-export function mediaOf(field: string): Media | null {
-  if (!/(^|_)urls?$/.test(field)) return null;
-  if (/video|film|clip/.test(field)) return 'video';
-  if (/audio|voice|sound|music|speech/.test(field)) return 'audio';
-  if (/image|img|mask|picture|photo|frame|face|reference/.test(field)) return 'image';
-  return 'any';
 }

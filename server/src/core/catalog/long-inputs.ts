@@ -1,6 +1,6 @@
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf, holdsLong, isLong, rounded } from '../../lib/long-integers.ts';
-import type { InputError } from './model-input.ts';
+import type { InputError } from './input-error.ts';
 import { escaped } from './media-input.ts';
 
 /**

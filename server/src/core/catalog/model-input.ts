@@ -11,6 +11,7 @@ import { exactJson, rounded } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
 import type { Why } from '../reasons.ts';
+import type { InputError } from './input-error.ts';
 import { longFaults, schemaForCheck } from './long-inputs.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
@@ -18,14 +19,6 @@ import { metadataHeader } from '../request/metadata.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { pricedFields } from '../price/priced-fields.ts';
 import { boundTokens } from '../chat/tokens.ts';
-
-export interface InputError {
-  /** JSON pointer into the input; '' is the input itself. */
-  path: string;
-  message: string;
-  /** The broken rule as data: its code and the values for a message. */
-  rule: Why;
-}
 
 type Schema = Record<string, unknown>;
 type Input = Record<string, unknown>;

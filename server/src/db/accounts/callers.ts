@@ -22,6 +22,12 @@ export interface Caller {
 /** A key whose calls are not counted here. */
 export type Spender = Omit<Caller, 'rate'>;
 
+/** The key that opened a stream or a waiting call. */
+export interface KeyGrant {
+  key_hash: Buffer;
+  account_id: string;
+}
+
 /**
  * A key that no longer works although nobody revoked it, because it has expired or its secret was
  * replaced.

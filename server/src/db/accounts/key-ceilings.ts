@@ -1,15 +1,5 @@
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
-import type { Limits } from './keys.ts';
-
-/**
- * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
- * remove a ceiling. Null: none.
- */
-export interface Ceilings {
-  monthly_ceiling_usd_micro: bigint | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
-}
+import type { Ceilings, Limits } from './keys.ts';
 
 /** Ceilings for the keys that the people of an account create. */
 export async function ofAccount(db: Connection, accountId: string): Promise<Ceilings> {

@@ -2,7 +2,6 @@ import type { KeyScope } from '../../core/account/scope.ts';
 import { lastId } from '../../lib/id.ts';
 import { fragment, rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 import { monthEnd, monthStart, neverUsed, spentThisMonth } from './month.ts';
-import type { Ceilings } from './key-ceilings.ts';
 import type { Spender } from './callers.ts';
 
 /** For each hash, whether it belongs to a key that may be used now. */
@@ -58,6 +57,16 @@ export interface KeyRow {
   spent_usd_micro: bigint;
   reserved_usd_micro: bigint;
   open_requests: number;
+}
+
+/**
+ * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
+ * remove a ceiling. Null: none.
+ */
+export interface Ceilings {
+  monthly_ceiling_usd_micro: bigint | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
 }
 
 export interface NewKey extends Ceilings {

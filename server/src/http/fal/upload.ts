@@ -6,7 +6,7 @@ import { signUpload, verifyUpload } from '../../core/request/signature.ts';
 import * as callers from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
-import { challenge } from '../auth.ts';
+import { challenge } from '../errors.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { store } from '../api/files.ts';
 import type { At } from '../path.ts';

@@ -58,7 +58,7 @@ export async function ceilingsOf(
   db: Connection,
   account_id: string,
   bounds: Bounds,
-): Promise<ceilings.Ceilings> {
+): Promise<keys.Ceilings> {
   const set = await ceilings.ofAccount(db, account_id);
   const below = (ceiling: number | null, most: number) =>
     ceiling !== null && ceiling < most ? ceiling : null;
@@ -139,7 +139,7 @@ export function tooManyADay(what: string, limit: number, seconds: number): ApiEr
   });
 }
 
-const nothing: ceilings.Ceilings = {
+const nothing: keys.Ceilings = {
   monthly_ceiling_usd_micro: null,
   rpm_ceiling: null,
   open_jobs_ceiling: null,
@@ -149,7 +149,7 @@ const nothing: ceilings.Ceilings = {
 async function insertKey(
   tx: Transaction,
   wanted: OwnKey,
-  set: ceilings.Ceilings,
+  set: keys.Ceilings,
 ): Promise<{ key: string; key_id: string }> {
   demandName(wanted.name);
   if (await keys.hasLiving(tx, wanted.account_id, livingKeysMax)) {
@@ -244,7 +244,7 @@ function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds):
   }
 }
 
-function demandCeilings(limits: keys.Limits, set: ceilings.Ceilings): void {
+function demandCeilings(limits: keys.Limits, set: keys.Ceilings): void {
   for (const field of ['rpm', 'open_jobs'] as const)
     demandCeiling(field, limits[field], set[`${field}_ceiling`], String);
   const { monthly_limit_usd_micro: wanted } = limits;

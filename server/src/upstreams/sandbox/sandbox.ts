@@ -1,9 +1,8 @@
 import { completionOf } from '../in-process.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
-import { acceptJob } from './jobs/accept.ts';
+import { acceptJob, type Parts } from './jobs/accept.ts';
 import { createRenderer } from './jobs/renderer.ts';
-import type { Renderer } from './jobs/renderer.ts';
 import { badOutput, isVideo, resultOf, running } from './jobs/reply.ts';
 import { openStore } from './jobs/store.ts';
 import type { Job, Store } from './jobs/store.ts';
@@ -25,15 +24,6 @@ export interface SandboxOptions {
   speed?: number;
   /** Downloads a caller's address; if absent, only uploaded files are accepted. */
   download?: UpstreamTools['download'];
-}
-
-/** Objects shared by the parts of one sandbox. */
-export interface Parts {
-  store: Store;
-  renderer: Renderer;
-  workshops: { image: Workshop; video: Workshop };
-  speed: number;
-  download: UpstreamTools['download'];
 }
 
 const pruneEveryMs = 10 * 60 * 1000;

@@ -29,7 +29,7 @@ import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
 import type { ControlProps } from './control.ts';
 import classes from './MediaField.module.css';
-import type { Media } from '../models.ts';
+import type { Media } from './schema.ts';
 import { useAllowance } from '../price.ts';
 import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
 

@@ -7,7 +7,7 @@ import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useAccount, useAccountApi } from '../../session.tsx';
-import type { Media } from '../models.ts';
+import type { Media } from './schema.ts';
 import { outputOf, shownAs, type Medium } from '../runs/runs.ts';
 import classes from './RecentOutputs.module.css';
 import { Small } from '../runs/Shown.tsx';

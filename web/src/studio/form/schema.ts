@@ -1,5 +1,3 @@
-import { mediaOf, schemaOf, type Media } from '../models.ts';
-
 /** Chooses the control for each field of a model's input from its JSON Schema. */
 
 export interface Schema {
@@ -201,4 +199,21 @@ export function isInFront({ name, required, control }: Field, priced: Set<string
 export function inOrder(fields: Field[], input: Record<string, unknown>): Record<string, unknown> {
   const known = fields.filter(({ name }) => Object.hasOwn(input, name));
   return { ...Object.fromEntries(known.map(({ name }) => [name, input[name]])), ...input };
+}
+
+/** A model's schema as far as the form reads it. */
+export function schemaOf(input_schema: Record<string, unknown>): Schema {
+  // The catalog takes only JSON Schema.
+  return input_schema as Schema;
+}
+
+export type Media = 'image' | 'video' | 'audio' | 'any';
+
+/** The kind of media that a field takes, by the field's name; null if it takes no URL. */
+export function mediaOf(field: string): Media | null {
+  if (!/(^|_)urls?$/.test(field)) return null;
+  if (/video|film|clip/.test(field)) return 'video';
+  if (/audio|voice|sound|music|speech/.test(field)) return 'audio';
+  if (/image|img|mask|picture|photo|frame|face|reference/.test(field)) return 'image';
+  return 'any';
 }

@@ -1,6 +1,6 @@
 import { fromJson } from '../../../../client/src/unknown.ts';
 import { ApiFailure, Unreachable } from '../../api.ts';
-import type { Media } from '../models.ts';
+import type { Media } from './schema.ts';
 
 /** Uploads with progress, which `fetch` cannot report. */
 

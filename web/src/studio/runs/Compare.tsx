@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text.tsx';
-import { Download } from './RunCard.tsx';
+import { DownloadLink } from './DownloadLink.tsx';
 import classes from './Runs.module.css';
 import { useCard, useOutput, type Run } from './runs.ts';
 import { Shown, Words } from './Shown.tsx';
@@ -41,7 +41,7 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
             <Note className="number">
               {medium.width ? `${medium.width} × ${medium.height}` : ''}
             </Note>
-            <Download medium={medium} />
+            <DownloadLink medium={medium} />
           </Group>
         </div>
       ))}

@@ -20,7 +20,8 @@ import { isFinal } from '../../../../client/src/watch.ts';
 import { formatUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
 import { download } from './download.ts';
-import type { RunActions } from '../Model.tsx';
+import type { Input } from '../form/draft.ts';
+import { DownloadLink } from './DownloadLink.tsx';
 import { Shown, Words } from './Shown.tsx';
 import classes from './Runs.module.css';
 import {
@@ -35,6 +36,13 @@ import {
   type StatusNow,
 } from './runs.ts';
 import { said } from '../../words.ts';
+
+/** The menu of a run fills or runs the form of its model's page. */
+export interface RunActions {
+  fill: (input: Input) => void;
+  /** Runs again with another seed; null if the model has no seed or the user may not run it. */
+  rerun: ((input: Input, shown: string) => void) | null;
+}
 
 const Viewer = lazy(() => import('./Viewer.tsx'));
 const UseAsInput = lazy(() => import('./UseAsInput.tsx'));
@@ -94,7 +102,7 @@ export function RunCard(props: {
                 title={t('compare_hint')}
               />
             )}
-            {media.length === 1 && <Download medium={media[0]!} />}
+            {media.length === 1 && <DownloadLink medium={media[0]!} />}
             <Actions
               run={run}
               input={card.data?.input}
@@ -215,22 +223,6 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
         </RowButton>
       )}
     </>
-  );
-}
-
-export function Download({ medium }: { medium: Medium }) {
-  const { t } = useTranslation('studio');
-  return (
-    <QuietIcon
-      component="a"
-      href={medium.url}
-      download={medium.file_name}
-      aria-label={t('download_file', { name: medium.file_name })}
-      title={t('common:download')}
-      onClick={(event) => download(event, medium)}
-    >
-      <IconDownload size={18} />
-    </QuietIcon>
   );
 }
 

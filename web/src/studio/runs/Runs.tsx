@@ -6,10 +6,9 @@ import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles
 import { ApiFailure } from '../../api.ts';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
-import type { RunActions } from '../Model.tsx';
 import type { Model } from '../../api-types.ts';
 import type { Press } from '../form/presses.ts';
-import { RunCard } from './RunCard.tsx';
+import { RunCard, type RunActions } from './RunCard.tsx';
 import classes from './Runs.module.css';
 import { useRuns, type Run } from './runs.ts';
 

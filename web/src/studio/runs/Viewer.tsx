@@ -4,7 +4,7 @@ import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Download } from './RunCard.tsx';
+import { DownloadLink } from './DownloadLink.tsx';
 import classes from './Runs.module.css';
 import type { Medium } from './runs.ts';
 
@@ -43,7 +43,7 @@ export default function Viewer(props: {
               .filter(Boolean)
               .join(' · ')}
           </Dimmed>
-          <Download medium={medium} />
+          <DownloadLink medium={medium} />
         </Group>
       }
     >

@@ -1,14 +1,24 @@
 import { InputRefused } from '../../inputs.ts';
-import type { StartJob, StartOutcome } from '../../upstream.ts';
+import type { StartJob, StartOutcome, UpstreamTools } from '../../upstream.ts';
 import { faultsIn } from '../faults.ts';
 import type { Faults } from '../faults.ts';
 import { gatherInputs } from '../orders/inputs.ts';
 import { orderOf } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
-import type { Parts } from '../sandbox.ts';
+import type { Renderer } from './renderer.ts';
 import { accepted, readyAfterMs } from './reply.ts';
 import { keyOf } from './store.ts';
-import type { Job } from './store.ts';
+import type { Job, Store } from './store.ts';
+import type { Workshop } from './workshop.ts';
+
+/** Objects shared by the parts of one sandbox. */
+export interface Parts {
+  store: Store;
+  renderer: Renderer;
+  workshops: { image: Workshop; video: Workshop };
+  speed: number;
+  download: UpstreamTools['download'];
+}
 
 const busyRetryMs = 2_000;
 
