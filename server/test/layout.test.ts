@@ -28,6 +28,7 @@ import {
   checkNames,
   checkPlainWords,
   checkSqlRooms,
+  checkTransactions,
   checkUnfinished,
 } from './layout/text.ts';
 
@@ -121,11 +122,15 @@ const rules: Rule[] = [
         [`${src}db/b.ts`]: "export * from './c.ts';",
         [`${src}db/c.ts`]: "import { a } from './a.ts';",
       },
+      [`${src}db/d.ts → ${src}db/e.ts → ${src}db/d.ts`]: {
+        [`${src}db/d.ts`]: "import { e } from './e.ts';",
+        [`${src}db/e.ts`]: "import type { D } from './d.ts';",
+      },
     },
     kept: [
       {
-        [`${src}db/a.ts`]: "import { b } from './b.ts';",
-        [`${src}db/b.ts`]: "import type { A } from './a.ts';",
+        [`${src}db/a.ts`]: "import type { B } from './b.ts';",
+        [`${src}db/b.ts`]: "await import('./a.ts');",
       },
     ],
   },
@@ -198,7 +203,34 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'the environment is read in config.ts',
+    name: 'transactions begin in operations/ or, without money and ends, in db/',
+    reason: 'money and status are written together, in the one transaction of a verb',
+    check: checkTransactions,
+    broken: {
+      [`${src}ledger/a.ts:1 begins a transaction`]: {
+        [`${src}ledger/a.ts`]: 'return db.tx(async (tx) => tx.run(text));',
+      },
+      [`${src}upstreams/a.ts:1 begins a transaction`]: {
+        [`${src}upstreams/a.ts`]: 'await db.tx<Row>(work);',
+      },
+      [`${src}db/a.ts:1 begins a transaction in a file that writes money or an end`]: {
+        [`${src}db/a.ts`]: 'db.tx((tx) => tx.run(sql`update balances set debits_posted = 1`));',
+      },
+      [`${src}db/b.ts:1 begins a transaction in a file that writes money or an end`]: {
+        [`${src}db/b.ts`]:
+          "db.tx((tx) => tx.run(sql`update requests set slot = false, status = 'FAILED'`));",
+      },
+    },
+    kept: [
+      {
+        [`${src}db/a.ts`]: 'db.tx((tx) => tx.run(sql`select id from files for update`));',
+        [`${src}db/b.ts`]: 'tx.send(sql`update balances set debits_posted = 1`);',
+        [`${src}operations/a.ts`]: 'db.tx((tx) => settle(tx));',
+      },
+    ],
+  },
+  {
+    name: 'the environment is read in read-config.ts',
     reason: 'one table shows the operator every setting, and a test sets none by accident',
     check: checkEnvironment,
     broken: {
@@ -211,7 +243,7 @@ const rules: Rule[] = [
       },
     },
     kept: [
-      { [`${src}config.ts`]: 'process.env.PORT', 'server/test/run.ts': 'process.env.PORT' },
+      { [`${src}read-config.ts`]: 'process.env.PORT', 'server/test/run.ts': 'process.env.PORT' },
       { [`${src}http/a.ts`]: "// process.env\nsay('process.env is read elsewhere');" },
     ],
   },

@@ -73,7 +73,7 @@ function roomOf(file: string): string {
 export function checkCircles(project: Project): string[] {
   const next = new Map<string, string[]>();
   for (const { source, target, form } of edges(project, /./)) {
-    if (form.kind !== 'value') continue;
+    if (form.kind === 'lazy') continue;
     next.set(source.path, [...(next.get(source.path) ?? []), target]);
   }
   const circles: string[] = [];

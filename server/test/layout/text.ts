@@ -27,9 +27,33 @@ function isSql(text: string): boolean {
   return sqlBegins.test(text) && !/^\s*[A-Z][a-z]/.test(text);
 }
 
+const moneyTables = /\b(update|insert\s+into|delete\s+from)\s+(balances|transfers|key_usage)\b/i;
+const finalStatus = /\bset\s+(?:[^;]*\s)?status\s*=\s*'(COMPLETED|FAILED|CANCELLED)'/i;
+
+/**
+ * A room of `db/` may begin a transaction, for a count that needs a lock, but then writes neither
+ * money nor a final status.
+ */
+export function checkTransactions(project: Project): string[] {
+  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|chains)\//)
+    .filter(({ path }) => !isTest(path))
+    .flatMap((source) => {
+      const begins = [...source.code.matchAll(/\.tx\s*[(<]/g)];
+      const isDb = source.path.startsWith('server/src/db/');
+      const written = source.literals.filter(
+        ({ text }) => moneyTables.test(text) || finalStatus.test(text),
+      );
+      if (isDb && written.length === 0) return [];
+      return begins.map((match) => {
+        const at = place(source, match.index);
+        return `${at} begins a transaction${isDb ? ' in a file that writes money or an end' : ''}`;
+      });
+    });
+}
+
 export function checkEnvironment(project: Project): string[] {
   return sources(project, /^server\/src\//)
-    .filter(({ path }) => path !== 'server/src/config.ts' && !isTest(path))
+    .filter(({ path }) => path !== 'server/src/read-config.ts' && !isTest(path))
     .flatMap((source) => [
       ...[...source.code.matchAll(/\bprocess\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[)/g)].map(
         (match) => `${place(source, match.index)} reads the environment`,
