@@ -16,7 +16,7 @@ import { throttled } from './lib/log-throttle.ts';
 import { UnfitSession } from './lib/sql/faults.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
 import { codeOf, messageOf } from './lib/unknown.ts';
-import { Refused } from './operations/refused.ts';
+import { CommandFailed } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;
 /** Wrong password, role, database or grants; the server's own message explains which. */
@@ -42,7 +42,7 @@ export interface DatabaseOptions {
 
 /**
  * Connects to the configured database, or starts the embedded one if none is configured. Migrates
- * the schema, or checks that it is current. Throws `Refused` if the database cannot be used.
+ * the schema, or checks that it is current. Throws `CommandFailed` if the database cannot be used.
  */
 export async function openServiceDatabase(
   config: Config,
@@ -73,7 +73,7 @@ export async function openServiceDatabase(
     // Checked before the first table is made, because commits must be durable.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     // guard: durable-database
-    if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
+    if (unsafe.length > 0) throw new CommandFailed(unsafe.join('\n'));
     const warn = (told: string) => log.warn({}, told);
     const applied = migrates
       ? await migrate(db, { ...options, warn })
@@ -104,7 +104,7 @@ async function embed(config: Config, log: Logger): Promise<EmbeddedServer> {
   } catch (cause) {
     // Plain errors say what this machine lacks; an error of another class is a bug.
     if (!(cause instanceof Error) || cause.constructor !== Error) throw cause;
-    throw new Refused(`The embedded PostgreSQL: ${cause.message}`, { cause });
+    throw new CommandFailed(`The embedded PostgreSQL: ${cause.message}`, { cause });
   }
 }
 
@@ -117,15 +117,15 @@ function tellOfAddress(error: unknown): never {
   const says = wordsOf(error).replace(/\.$/, '');
   // The server was reached, and is full or about to start or stop.
   const hint = /^5[37]/.test(codeOf(error)) ? '' : ' Check DATABASE_URL.';
-  throw new Refused(`The database cannot be used: ${says}.${hint}`, { cause: error });
+  throw new CommandFailed(`The database cannot be used: ${says}.${hint}`, { cause: error });
 }
 
-/** An error of a database that cannot be used as `Refused`; any other error as it is. */
+/** An error of a database that cannot be used as `CommandFailed`; any other error as it is. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof Refused) return error;
-  if (error instanceof SchemaUnfit) return new Refused(error.message, { cause: error });
+  if (error instanceof CommandFailed) return error;
+  if (error instanceof SchemaUnfit) return new CommandFailed(error.message, { cause: error });
   if (!isUnavailable(error) && !refusalCodes.has(codeOf(error))) return error;
-  return new Refused(`The database cannot be used: ${wordsOf(error)}`, { cause: error });
+  return new CommandFailed(`The database cannot be used: ${wordsOf(error)}`, { cause: error });
 }
 
 /** If a host name has several addresses and none answers, the error has no message. */

@@ -11,24 +11,24 @@ import {
   retireWebhookSecret,
   rotateWebhookSecret,
 } from '../operations/accounts/account.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 /** Far above any real amount, and far below the maximum of the balance's column. */
 const usdMax = 1_000_000_000n * USD;
 
-/** The micro-USD of an amount in USD that was typed. Throws `Refused` if it is not an amount. */
+/** The micro-USD of a typed amount in USD. Throws `CommandFailed` if it is not an amount. */
 export function usd(text: string): bigint {
   let amount: bigint;
   try {
     amount = parseUsd(text);
   } catch {
-    throw new Refused(
+    throw new CommandFailed(
       `"${text}" is not an amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
     );
   }
-  if (amount > usdMax) throw new Refused(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
+  if (amount > usdMax) throw new CommandFailed(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
   return amount;
 }
 
@@ -183,7 +183,7 @@ export async function webhookSecret(
   email: string,
   { rotate, retire }: { rotate?: boolean; retire?: boolean },
 ): Promise<void> {
-  if (rotate && retire) throw new Refused('Give either --rotate or --retire, not both.');
+  if (rotate && retire) throw new CommandFailed('Give either --rotate or --retire, not both.');
   const shown = await withDatabase(context, async (db) => {
     const found = await needAccount(db, email);
     const { id: account_id } = found;

@@ -4,7 +4,7 @@ import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import type { Booked } from '../operations/accounts/booking.ts';
 import { adjust as correct, deposit } from '../operations/accounts/deposit.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { usd } from './account.ts';
 import { timeIn } from './moment.ts';
 import { print, withDatabase, type Context } from './output.ts';
@@ -27,7 +27,7 @@ export async function credit(
 function sourceOf(text: string): BookedSource {
   const source = bookedSources.find((each) => each === text);
   if (source === undefined)
-    throw new Refused(`"${text}" is not a source: use one of ${bookedSources.join(', ')}.`);
+    throw new CommandFailed(`"${text}" is not a source: use one of ${bookedSources.join(', ')}.`);
   return source;
 }
 

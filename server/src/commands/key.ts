@@ -4,7 +4,7 @@ import * as keys from '../db/accounts/keys.ts';
 import { isUuid } from '../lib/id.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { addKey, changeLimits, endKey, renewSecret } from '../operations/accounts/key-actions.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
 import { usd } from './account.ts';
@@ -123,7 +123,7 @@ export async function limit(
     open_jobs: given(options.openJobs, wholeNumber),
   };
   if (Object.values(limits).every((limit) => limit === undefined)) {
-    throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
+    throw new CommandFailed('Say what to change: --limit-usd, --rpm or --open-jobs.');
   }
   const { is_studio } = await withDatabase(context, async (db) => {
     const found = await need(db, keyId);
@@ -153,7 +153,7 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
   await withDatabase(context, async (db) => {
     const found = await find(db, keyId);
     if (!found || found.revoked_at !== null)
-      throw new Refused(
+      throw new CommandFailed(
         `There is no active key with the id ${keyId}. "farebox key list" shows them.`,
       );
     await runAction(db, commandLine, 'key.revoke', (inside) => endKey(inside, found));
@@ -168,7 +168,7 @@ async function find(db: Database, keyId: string): Promise<keys.KeyRow | null> {
 async function need(db: Database, keyId: string): Promise<keys.KeyRow> {
   const found = await find(db, keyId);
   if (found) return found;
-  throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
+  throw new CommandFailed(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
 }
 
 /** Undefined means no change; null, for the text "none", means no limit. */
@@ -180,7 +180,7 @@ function given<T>(text: string | undefined, read: (text: string) => T): T | null
 function later(text: string): Date {
   const at = momentOf(text);
   if (at !== null && at.getTime() > Date.now()) return at;
-  throw new Refused(
+  throw new CommandFailed(
     `"${text}" is not a future day, such as 2030-12-31, or a future time in ISO 8601 with a time zone.`,
   );
 }
@@ -193,11 +193,12 @@ async function knownModels({ config }: Context, ids: string[]): Promise<string[]
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   const known = new Set(rows.map(({ id }) => id));
   const unknown = ids.find((id) => !known.has(id));
-  if (unknown !== undefined) throw new Refused(`The catalog has no model "${unknown}".`);
+  if (unknown !== undefined) throw new CommandFailed(`The catalog has no model "${unknown}".`);
   return [...new Set(ids)];
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Refused(`"${text}" is not a whole number above 0.`);
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new CommandFailed(`"${text}" is not a whole number above 0.`);
   return Number(text);
 }

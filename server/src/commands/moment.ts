@@ -1,5 +1,5 @@
 import { isCalendarDay } from '../lib/calendar-day.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 
 const dayForm = /^\d{4}-\d{2}-\d{2}$/;
 const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -22,5 +22,7 @@ export function timeIn(
   if (text === undefined) return null;
   const moment = momentOf(day === 'start' && dayForm.test(text) ? `${text}T00:00Z` : text);
   if (moment !== null) return moment;
-  throw new Refused(`"${text}" is not a ${word}, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  throw new CommandFailed(
+    `"${text}" is not a ${word}, such as 2027-01-31 or 2027-01-31T12:00:00Z.`,
+  );
 }

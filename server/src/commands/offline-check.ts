@@ -1,5 +1,5 @@
 import { catalogDir, type Config } from '../config.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
 import { checkUpstream, type UpstreamReport } from '../upstreams/check-upstream.ts';
@@ -13,7 +13,7 @@ const built = 'it comes with Farebox';
 /** Reads the catalog folder. If that fails, the error says why in words. */
 export async function readFolder(dir: string, opened: OpenedUpstreams): Promise<CheckedFolder> {
   return checkFolder({ dir, ...opened }).catch((error: Error) => {
-    throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
+    throw new CommandFailed(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
   });
 }
 

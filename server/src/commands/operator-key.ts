@@ -3,7 +3,7 @@ import * as operatorKeys from '../db/operator-keys.ts';
 import { isUuid } from '../lib/id.ts';
 import { createOperatorKey, revokeOperatorKey } from '../operations/accounts/operator-key.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 export async function create(
@@ -44,7 +44,7 @@ export async function list(context: Context, { limit }: { limit: number }): Prom
 
 export async function revoke(context: Context, id: string): Promise<void> {
   if (!isUuid(id))
-    throw new Refused(
+    throw new CommandFailed(
       `There is no operator key with the id ${id}. "farebox operator-key list" shows them.`,
     );
   await withDatabase(context, (db) =>
@@ -56,5 +56,5 @@ export async function revoke(context: Context, id: string): Promise<void> {
 function scopeOf(text: string): Scope {
   const found = scopes.find((scope) => scope === text);
   if (found) return found;
-  throw new Refused(`"${text}" is not a scope. The scopes are ${scopes.join(', ')}.`);
+  throw new CommandFailed(`"${text}" is not a scope. The scopes are ${scopes.join(', ')}.`);
 }

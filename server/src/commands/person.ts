@@ -2,7 +2,7 @@ import { isRole, roles } from '../core/account/role.ts';
 import * as people from '../db/accounts/people.ts';
 import type { Config } from '../config.ts';
 import { needAccount } from '../operations/accounts/account.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { changeEmail } from '../operations/accounts/email.ts';
 import {
   dropTwoFactor,
@@ -53,11 +53,11 @@ export async function invite(
   { account, role }: { account?: string; role?: string },
 ): Promise<void> {
   if (role !== undefined && account === undefined)
-    throw new Refused(
+    throw new CommandFailed(
       '--role needs --account: in a new account of their own, people are always the owner.',
     );
   const wanted = role ?? 'owner';
-  if (!isRole(wanted)) throw new Refused(`--role must be one of ${roles.join(', ')}.`);
+  if (!isRole(wanted)) throw new CommandFailed(`--role must be one of ${roles.join(', ')}.`);
   const made = await withDatabase(context, async (db) => {
     const account_id = account === undefined ? null : (await needAccount(db, account)).id;
     return makeInvitation(db, { account_id, email, role: wanted, invited_by: null });

@@ -12,7 +12,7 @@ import { redact } from '../lib/log.ts';
 import { isOneOf } from '../lib/records.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
 import { refund as refundCharge } from '../operations/accounts/refund.ts';
@@ -32,7 +32,7 @@ interface ListOptions {
 export async function list(context: Context, options: ListOptions): Promise<void> {
   const { status = null, model: model_id = null, limit } = options;
   if (status !== null && !isOneOf(statuses, status)) {
-    throw new Refused(
+    throw new CommandFailed(
       `"${status}" is not a status of a request; statuses are ${statuses.join(', ')}.`,
     );
   }
@@ -85,7 +85,7 @@ export async function cancel(context: Context, requestId: string): Promise<void>
       const found = await cancelRequest(within, id);
       if (found === null) throw notThere(requestId);
       if (found.isCancelled) return found.done;
-      throw new Refused(
+      throw new CommandFailed(
         `Only a request that is IN_QUEUE can be cancelled; this one is ${found.status}.`,
       );
     }),
@@ -102,7 +102,7 @@ export async function resolve(
   const finding = findingOf(options);
   const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
   if (done === null && of.attempt > 0)
-    throw new Refused(
+    throw new CommandFailed(
       `Attempt ${of.attempt} of request ${of.request_id} was not given up for another route.`,
     );
   if (done === null) throw notThere(requestId);
@@ -152,12 +152,12 @@ function idOf(requestId: string): string {
   return id;
 }
 
-function notThere(requestId: string): Refused {
+function notThere(requestId: string): CommandFailed {
   if (/^req_/i.test(requestId))
-    return new Refused(
+    return new CommandFailed(
       `No request was made by the call ${requestId}. If the call was refused, the log has its line.`,
     );
-  return new Refused(
+  return new CommandFailed(
     `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
   );
 }

@@ -6,7 +6,7 @@ import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { print, type Context } from './output.ts';
 
 /** Time limit of stopping, whatever is still running. */
@@ -114,7 +114,7 @@ async function claim(config: Config): Promise<{ release(): void }> {
   });
   // guard: one-service-a-folder
   if ('held_by' in claimed) {
-    throw new Refused(
+    throw new CommandFailed(
       `Another Farebox runs in ${dir} (${claimed.held_by}). Stop it, or set FAREBOX_DATA_DIR to another folder.`,
     );
   }
@@ -127,13 +127,17 @@ function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORK
   const code = codeOf(error);
   const syscall = fieldOf(error, 'syscall');
   if (code === 'EADDRINUSE') {
-    return new Refused(`Port ${port} is taken by another program. Set ${setting} to a free one.`);
+    return new CommandFailed(
+      `Port ${port} is taken by another program. Set ${setting} to a free one.`,
+    );
   }
   if (syscall === 'listen' || syscall === 'getaddrinfo') {
-    return new Refused(`Cannot listen on ${HOST}:${port} (${code}). Set HOST and ${setting}.`);
+    return new CommandFailed(
+      `Cannot listen on ${HOST}:${port} (${code}). Set HOST and ${setting}.`,
+    );
   }
   if (syscall === 'scandir') {
-    return new Refused(
+    return new CommandFailed(
       `Cannot read the catalog folder ${catalogDir(config)} (${code}). Set FAREBOX_CATALOG.`,
     );
   }

@@ -1,5 +1,5 @@
 import { catalogDir } from '../config.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { stopOrResume } from '../operations/upstreams/stop-model.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
@@ -28,6 +28,6 @@ async function change(
   const { config } = context;
   const folder = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   if (!folder.rows.some((row) => row.id === id))
-    throw new Refused(`No catalog file has a row "${id}".`);
+    throw new CommandFailed(`No catalog file has a row "${id}".`);
   return withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
 }

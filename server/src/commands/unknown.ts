@@ -3,7 +3,7 @@ import { formatUsd } from '../core/price/money.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import * as resolutions from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import {
   resolvedMax,
@@ -73,7 +73,7 @@ export async function resolve(
     // Includes upstreams whose catalog file is gone, because their requests must still be resolved.
     const known = (await upstreamStates.upstreamStates(db, defined)).map(({ name }) => name);
     if (!known.includes(upstream))
-      throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
+      throw new CommandFailed(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
     return resolveOutcomes(db, commandLine, selected, finding);
   });
   const more = done.is_all
@@ -84,14 +84,14 @@ export async function resolve(
 
 export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   if (outcome !== 'ran' && outcome !== 'did_not_run')
-    throw new Refused(`--outcome must be ran or did_not_run, not "${outcome}".`);
+    throw new CommandFailed(`--outcome must be ran or did_not_run, not "${outcome}".`);
   if ((outcome === 'ran') !== (costUsd !== undefined))
-    throw new Refused(
+    throw new CommandFailed(
       '--outcome ran needs --cost-usd, your cost; --outcome did_not_run takes none.',
     );
   const cost = costUsd === undefined ? 0n : usd(costUsd);
   if (cost > costMaxUsdMicro)
-    throw new Refused(`--cost-usd must be at most ${formatUsd(costMaxUsdMicro)}.`);
+    throw new CommandFailed(`--cost-usd must be at most ${formatUsd(costMaxUsdMicro)}.`);
   return { outcome, cost, note: note ?? null };
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { runAction, commandLine } from '../operations/operator-action.ts';
 import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';
@@ -51,7 +51,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
   await withDatabase(context, async (db) => {
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
   }).catch((error: Error) => {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof CommandFailed)) throw error;
     context.err(`Pauses for a rejected key were not ended: ${error.message}`);
   });
 }
@@ -75,10 +75,10 @@ export async function resume(
   print(context, { ok: true, upstream: name, model, was_paused }, text);
 }
 
-function unknown(name: string, names: string[], dir: string, problems: unknown[]): Refused {
+function unknown(name: string, names: string[], dir: string, problems: unknown[]): CommandFailed {
   // Definitions in a file with a problem are not used.
   const hint = problems.length > 0 ? ' "farebox catalog check" finds problems there.' : '';
-  return new Refused(
+  return new CommandFailed(
     `No catalog file in ${dir} defines the upstream "${name}"; ` +
       `there are ${names.join(', ')}.${hint}`,
   );

@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import * as vouchers from '../db/accounts/vouchers.ts';
 import { isUuid } from '../lib/id.ts';
-import { Refused } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refused.ts';
 import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
 import { usd } from './account.ts';
 import { timeIn } from './moment.ts';
@@ -55,7 +55,7 @@ export async function list(context: Context, { limit }: { limit: number }): Prom
 
 export async function takeBack(context: Context, voucherId: string): Promise<void> {
   if (!isUuid(voucherId)) {
-    throw new Refused(
+    throw new CommandFailed(
       `There is no voucher with the id ${voucherId}. "farebox voucher list" shows them.`,
     );
   }

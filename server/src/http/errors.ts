@@ -73,8 +73,7 @@ const badPath =
 /** Turns anything thrown into an error for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  // A `Refused` without a reason is for the operator at the command line, not for callers.
-  if (thrown instanceof Refused && thrown.why)
+  if (thrown instanceof Refused)
     return new ApiError(thrown.code, {
       message: thrown.message,
       ...(typeof thrown.why.field === 'string' && { param: thrown.why.field }),

@@ -14,7 +14,7 @@ import type { Database, Transaction } from '../lib/sql/sql.ts';
 import { pieces } from '../lib/streams.ts';
 import { codeOf } from '../lib/unknown.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Refused } from './refused.ts';
+import { CommandFailed } from './refused.ts';
 
 const gzipped = promisify(gzip);
 /**
@@ -44,8 +44,8 @@ export interface ExportResult extends SnapshotManifest {
 
 /**
  * Writes everything into one file: all kept tables as of one moment, and the bytes of all media
- * that still exist. A service may keep running meanwhile. Throws `Refused` if the file cannot be
- * written or a stored object is damaged.
+ * that still exist. A service may keep running meanwhile. Throws `CommandFailed` if the file cannot
+ * be written or a stored object is damaged.
  */
 export async function exportSnapshot(
   db: Database,
@@ -54,7 +54,7 @@ export async function exportSnapshot(
 ): Promise<ExportResult> {
   const { path } = options;
   if (await stat(path).catch(() => null))
-    throw new Refused(`${path} already exists. Name a new file.`);
+    throw new CommandFailed(`${path} already exists. Name a new file.`);
   const part = `${path}.part`;
   await rm(part, { force: true });
   try {
@@ -134,7 +134,7 @@ async function writeTables(
   return copies;
 }
 
-/** Passes on the bytes of an object. Throws `Refused` if they have changed since it was stored. */
+/** Passes on the bytes of an object. Throws `CommandFailed` if they changed since it was stored. */
 async function* completeBody(
   body: AsyncIterable<Uint8Array>,
   { storage_key, size, sha256 }: snapshot.StoredObject,
@@ -148,7 +148,7 @@ async function* completeBody(
     yield piece;
   }
   if (BigInt(bytes) === size && hash.digest('hex') === sha256) return;
-  throw new Refused(
+  throw new CommandFailed(
     `The stored object ${storage_key} no longer has the ${size} bytes that were stored. ` +
       'Remove it from the storage, or restore it from a backup, and export again.',
   );
@@ -181,5 +181,5 @@ function inWords(error: unknown, path: string): unknown {
     EROFS: 'the disk is read-only',
   };
   const reason = reasons[codeOf(error)];
-  return reason ? new Refused(`${path} could not be written: ${reason}.`) : error;
+  return reason ? new CommandFailed(`${path} could not be written: ${reason}.`) : error;
 }

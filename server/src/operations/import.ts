@@ -30,7 +30,7 @@ import {
 } from '../lib/files/sealed-tar.ts';
 import { rawSql, within, type Database, type Transaction } from '../lib/sql/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
-import { Refused } from './refused.ts';
+import { CommandFailed } from './refused.ts';
 import { releaseOpen } from './requests/release.ts';
 
 const gunzipped = promisify(gunzip);
@@ -58,7 +58,7 @@ export interface ImportResult extends SnapshotManifest {
 /**
  * Loads a snapshot into an empty database and its media into the storage. The commit comes last:
  * any fault before it (in the file, the schema, the books or the storage) throws and leaves the
- * database empty. It throws `Refused` for a fault that the operator can fix.
+ * database empty. It throws `CommandFailed` for a fault that the operator can fix.
  */
 export async function importSnapshot(
   db: Database,
@@ -71,36 +71,36 @@ export async function importSnapshot(
     return await withSnapshot(path, (file) => load(db, storage, file, { ...options, tell }));
   } catch (error) {
     if (!(error instanceof StorageFull)) throw error;
-    throw new Refused('The storage of this service is full. The database was left empty.');
+    throw new CommandFailed('The storage of this service is full. The database was left empty.');
   }
 }
 
 /**
- * Throws `Refused` if this version cannot import the file. Called before the database is opened,
- * because that migrates it, and then the version that took the snapshot could not use it.
+ * Throws `CommandFailed` if this version cannot import the file. Called before the database is
+ * opened, because that migrates it, and then the version that took the snapshot could not use it.
  */
 export async function demandImportable(path: string): Promise<void> {
   await withSnapshot(path, async (file) => {
     const source = await Source.open(file);
     const { migrations } = await source.take<SnapshotHeader>(entryNames.header);
     const reason = otherSchema(migrations, await readMigrations());
-    if (reason) throw new Refused(`${path} is not imported. ${reason}`);
+    if (reason) throw new CommandFailed(`${path} is not imported. ${reason}`);
   });
 }
 
-/** Opens an undamaged snapshot for `work`. Throws `Refused` for any other file. */
+/** Opens an undamaged snapshot for `work`. Throws `CommandFailed` for any other file. */
 async function withSnapshot<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw new Refused(`${path} cannot be read: ${error.message}.`);
+    throw new CommandFailed(`${path} cannot be read: ${error.message}.`);
   });
   try {
     const reason = unreadable(await firstName(file));
-    if (reason) throw new Refused(`${path} is not imported. ${reason}`);
+    if (reason) throw new CommandFailed(`${path} is not imported. ${reason}`);
     await proveSeal(file);
     return await work(file);
   } catch (error) {
     if (!(error instanceof DamagedArchive)) throw error;
-    throw new Refused(`${path} is not imported: ${error.message}. Nothing was changed.`);
+    throw new CommandFailed(`${path} is not imported: ${error.message}. Nothing was changed.`);
   } finally {
     await file.close();
   }
@@ -117,7 +117,7 @@ async function load(
   const known = await snapshot.keptTables(db);
   const migrations = await snapshot.appliedMigrations(db);
   const reason = mismatch(header, { migrations, tables: known });
-  if (reason) throw new Refused(`${options.path} is not imported. ${reason}`);
+  if (reason) throw new CommandFailed(`${options.path} is not imported. ${reason}`);
   const tables = known.filter(({ name }) => header.tables.some((table) => table.name === name));
   return longTransaction(db, 'isolation level repeatable read', async (tx, client) => {
     await claimEmpty(tx, tables);
@@ -152,7 +152,7 @@ async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
   const filled = await snapshot.filledTable(tx, tables);
   if (filled === null) return;
-  throw new Refused(
+  throw new CommandFailed(
     `This database is not empty: it has ${filled}. A snapshot goes into a new database, so that ` +
       'nothing is mixed or overwritten. Point DATABASE_URL or FAREBOX_DATA_DIR at an empty one.',
   );
@@ -250,7 +250,7 @@ async function proven(tx: Transaction): Promise<AuditReport> {
     ({ says, found }) => `- ${says}: ${JSON.stringify(found[0])}`,
   );
   const verdict = 'The books of this snapshot do not balance, so it is not imported. Broken:';
-  throw new Refused([verdict, ...broken].join('\n'));
+  throw new CommandFailed([verdict, ...broken].join('\n'));
 }
 
 /**

@@ -1,21 +1,21 @@
-import type { Why } from '../core/reasons.ts';
+import type { Reason, Why } from '../core/reasons.ts';
 
-/**
- * A command or operation that cannot be carried out. The message is for people; operations that the
- * web pages call also give the reason as data.
- */
+/** An operation that cannot be carried out: a sentence for people, and the reason as data. */
 export class Refused extends Error {
   /** The error of a call that is refused for this. */
   readonly code: 'bad_request' | 'invalid_input';
-  readonly why: Why | undefined;
+  readonly why: Why & { reason: Reason };
 
   constructor(
     message: string,
-    { cause, ...why }: Why & ErrorOptions = {},
+    { cause, ...why }: Why & { reason: Reason } & ErrorOptions,
     code: Refused['code'] = 'bad_request',
   ) {
     super(message, { cause });
     this.code = code;
-    this.why = why.reason && why;
+    this.why = why;
   }
 }
+
+/** A command that cannot be carried out. The sentence is for the operator; no call meets it. */
+export class CommandFailed extends Error {}

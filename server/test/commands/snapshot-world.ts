@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import { CommandFailed } from '../../src/operations/refused.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -78,7 +78,7 @@ export async function assertUntouched(at: Place, why: string): Promise<void> {
 
 export async function refused(work: Promise<unknown>, says: RegExp): Promise<void> {
   await assert.rejects(work, (error: Error) => {
-    assert.ok(error instanceof Refused, error.stack);
+    assert.ok(error instanceof CommandFailed, error.stack);
     assert.match(error.message, says);
     return true;
   });

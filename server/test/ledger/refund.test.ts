@@ -51,7 +51,7 @@ async function refusalOf(work: Promise<unknown>): Promise<string | undefined> {
     await work;
   } catch (error) {
     assert.ok(error instanceof Refused, String(error));
-    return error.why?.reason;
+    return error.why.reason;
   }
   throw new assert.AssertionError({ message: 'it was not refused' });
 }

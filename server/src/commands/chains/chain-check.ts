@@ -6,7 +6,7 @@ import { chainsDir } from '../../config.ts';
 import { endpointVariable } from '../../core/deposit/chain.ts';
 import { hideInLogs, redact } from '../../lib/log.ts';
 import { createFetch } from '../../lib/outbound/fetch.ts';
-import { Refused } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refused.ts';
 import { print, type Context } from '../output.ts';
 
 /** Shorter parts of an address cannot be keys. */
@@ -20,15 +20,17 @@ export async function check(context: Context, name: string): Promise<number> {
   const chain = chains.find((each) => each.name === name);
   if (!chain) {
     const known = chains.map((each) => each.name).join(', ');
-    throw new Refused([`There is no chain "${name}"; there are ${known}.`, ...faults].join('\n'));
+    throw new CommandFailed(
+      [`There is no chain "${name}"; there are ${known}.`, ...faults].join('\n'),
+    );
   }
   const fetch = createFetch({ guard: false });
   try {
     const { variable } = config;
     const endpoints = openEndpoints(chain, { variable, fetch, hide: hideAll });
     if (endpoints === null)
-      throw new Refused(`${endpointVariable(name)} is not set: give one or two addresses.`);
-    if ('problem' in endpoints) throw new Refused(endpoints.problem);
+      throw new CommandFailed(`${endpointVariable(name)} is not set: give one or two addresses.`);
+    if ('problem' in endpoints) throw new CommandFailed(endpoints.problem);
     const addresses = Array.from(
       { length: firstQuestion.addresses },
       () => `0x${randomBytes(20).toString('hex')}`,

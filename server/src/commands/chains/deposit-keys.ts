@@ -14,7 +14,7 @@ import { listAddresses, type ListedAddress } from '../../db/deposits/address-lis
 import { needAccount } from '../../operations/accounts/account.ts';
 import { rotateKey } from '../../operations/deposits/rotate-key.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
-import { Refused } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refused.ts';
 import { timeIn } from '../moment.ts';
 import { counted, print, table, withDatabase, type Context } from '../output.ts';
 
@@ -24,12 +24,12 @@ const families = Object.keys(accountPaths) as Family[];
 
 export async function rotate(context: Context, given: string): Promise<void> {
   const family = families.find((each) => each === given);
-  if (family === undefined) throw new Refused(`"${given}" is not a family: use evm or tron.`);
+  if (family === undefined) throw new CommandFailed(`"${given}" is not a family: use evm or tron.`);
   const xpub = xpubOf(context.config, family);
   if (xpub === null)
-    throw new Refused(`${xpubVariable(family)} is not set. Set it to the new key first.`);
+    throw new CommandFailed(`${xpubVariable(family)} is not set. Set it to the new key first.`);
   const key = openKey(family, xpub);
-  if ('problem' in key) throw new Refused(key.problem);
+  if ('problem' in key) throw new CommandFailed(key.problem);
   const done = await withDatabase(context, (db) =>
     runAction(db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key)),
   );

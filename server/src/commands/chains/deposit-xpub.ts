@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accountPaths, readXpub, showAddress, type Family } from '../../core/deposit/address.ts';
 import { xpubVariable } from '../../core/deposit/chain.ts';
 import { accountXpub, mnemonicOf, readMnemonic } from '../../core/deposit/mnemonic.ts';
-import { Refused } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refused.ts';
 import { print, type Context } from '../output.ts';
 
 /** Prints the public keys of a wallet. Works offline, and stores nothing. */
@@ -12,12 +12,14 @@ const typedMax = 1000;
 
 export async function xpub(context: Context, { read = false }: { read?: boolean }): Promise<void> {
   if (context.json && !read)
-    throw new Refused(
+    throw new CommandFailed(
       'A new mnemonic is for paper, so it is never part of --json. Leave --json out, or use --read.',
     );
   const mnemonic = read ? readMnemonic(await typed(context)) : mnemonicOf(randomBytes(32));
   if (mnemonic === null)
-    throw new Refused('These are not the words of a wallet: one is wrong, missing or misplaced.');
+    throw new CommandFailed(
+      'These are not the words of a wallet: one is wrong, missing or misplaced.',
+    );
   // On stderr, so that a file that gets stdout contains only the public part.
   if (!read)
     context.err(
@@ -48,8 +50,9 @@ async function typed({ err }: Context): Promise<string> {
   try {
     for await (const part of stdin.setEncoding('utf8')) {
       text += part;
-      if (text.includes('\u0003')) throw new Refused('Cancelled.');
-      if (text.length > typedMax) throw new Refused('That is longer than the words of a wallet.');
+      if (text.includes('\u0003')) throw new CommandFailed('Cancelled.');
+      if (text.length > typedMax)
+        throw new CommandFailed('That is longer than the words of a wallet.');
       if (stdin.isTTY && ['\r', '\n', '\u0004'].some((end) => text.includes(end))) break;
     }
   } finally {

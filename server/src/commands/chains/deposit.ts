@@ -9,7 +9,7 @@ import { needAccount } from '../../operations/accounts/account.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { cancelRescan, rescanChain, type Rescan } from '../../operations/deposits/rescan-chain.ts';
 import { commandLine, runAction } from '../../operations/operator-action.ts';
-import { Refused } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refused.ts';
 import { print, table, withDatabase, type Context } from '../output.ts';
 
 const states = ['held', 'credited', 'ignored'];
@@ -28,8 +28,9 @@ const head = ['DEPOSIT ID', 'CHAIN', 'AMOUNT USD', 'STATE', 'ACCOUNT', 'TRANSACT
 export async function list(context: Context, selected: Selected): Promise<void> {
   const { state = null, why = null, chain = null, account, before = null, limit } = selected;
   if (state !== null && !states.includes(state))
-    throw new Refused(`"${state}" is not a state: use one of ${states.join(', ')}.`);
-  if (before !== null && !isUuid(before)) throw new Refused(`"${before}" is not a deposit's id.`);
+    throw new CommandFailed(`"${state}" is not a state: use one of ${states.join(', ')}.`);
+  if (before !== null && !isUuid(before))
+    throw new CommandFailed(`"${before}" is not a deposit's id.`);
   const rows = await withDatabase(context, async (db) => {
     const account_id = account === undefined ? null : (await needAccount(db, account)).id;
     const filter = { state, why, chain, account_id, tx_hash: null, below_id: before };
@@ -105,7 +106,7 @@ export async function rescan(
   { cancel = false }: { cancel?: boolean },
 ): Promise<void> {
   if (cancel !== (from === undefined))
-    throw new Refused('Give the first block, or --cancel to end an earlier rescan.');
+    throw new CommandFailed('Give the first block, or --cancel to end an earlier rescan.');
   const work = (inside: Database) =>
     from === undefined ? cancelRescan(inside, chain) : rescanChain(inside, chain, from, to);
   const done = await withDatabase(context, (db) =>

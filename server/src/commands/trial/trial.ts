@@ -14,7 +14,7 @@ import { randomBase62 } from '../../lib/base62.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount, needAccount } from '../../operations/accounts/account.ts';
-import { Refused } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refused.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
 import { createKey } from '../../operations/accounts/key.ts';
 import { createOwner } from '../../operations/accounts/person.ts';
@@ -63,7 +63,7 @@ export async function trial(context: Context): Promise<void> {
 async function ownDatabase(db: Database): Promise<void> {
   const [newest] = await accounts.list(db, { limit: 1 });
   if (newest === undefined || (await accounts.find(db, demo.email)) !== null) return;
-  throw new Refused(
+  throw new CommandFailed(
     `This database has accounts, and ${demo.email} is not one of them: a trial would mix play money with real money. ` +
       'Start "farebox serve"; or unset DATABASE_URL, or set FAREBOX_DATA_DIR to another folder, for a trial.',
   );

@@ -65,7 +65,7 @@ async function book<Answer extends Booked>(
     // The operation itself writes the action to the operator's log.
     return { answer, logged: true };
   } catch (error) {
-    if (!(error instanceof Refused) || error.why?.reason !== 'reference_used') throw error;
+    if (!(error instanceof Refused) || error.why.reason !== 'reference_used') throw error;
     const { message, why: details } = error;
     throw new ApiError('idempotency_conflict', { message, details, cause: error });
   }
