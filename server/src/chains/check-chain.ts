@@ -2,12 +2,8 @@ import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
 import { isObject, type Json } from '../lib/json.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { QuestionLimits, type QuestionSize } from './limits.ts';
-import {
-  demandSetting,
-  WrongSetting,
-  type ChainEndpoint,
-  type ChainEndpoints,
-} from './read-chain.ts';
+import type { ChainEndpoint } from './noted.ts';
+import { demandSetting, WrongSetting, type ChainEndpoints } from './read-chain.ts';
 import { RpcError, type Rpc } from './rpc.ts';
 import { readBlock, readFinal, readHead, type Block } from './scan.ts';
 import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';

@@ -69,11 +69,28 @@ export class QuestionLimits {
     return null;
   }
 
+  /** Returns a function that takes back what is learned from now on. */
+  remember(): () => void {
+    const [now, growsAfter, hasGrown, answers] = [
+      this.#now,
+      this.#growsAfter,
+      this.#hasGrown,
+      this.#answers,
+    ];
+    return () => {
+      this.#now = now;
+      this.#growsAfter = growsAfter;
+      this.#hasGrown = hasGrown;
+      this.#answers = answers;
+    };
+  }
+
   /** Makes the next questions smaller in this part: as small as the refusal says, or half. */
   refused({ text }: RpcError, asked: QuestionSize, part: keyof QuestionSize = 'blocks'): void {
     const named = isNaming[part].test(text) ? namedIn(text, asked[part]) : null;
     const isCrowd = part === 'addresses' && asked.addresses > usualAddresses;
-    this.#now[part] = named ?? (isCrowd ? usualAddresses : Math.floor(asked[part] / 2));
+    const next = named ?? (isCrowd ? usualAddresses : Math.floor(asked[part] / 2));
+    this.#now = { ...this.#now, [part]: next };
     if (named !== null) this.#growsAfter = growsAfter.most;
     else if (this.#hasGrown) this.#growsAfter = Math.min(growsAfter.most, this.#growsAfter * 4);
     this.#hasGrown = false;

@@ -1,9 +1,8 @@
 import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
-import { isTrifle } from '../core/deposit/deposit.ts';
 import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
-import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
 import { checkTransfers } from './check-transfers.ts';
+import { blocksMax, higher, noted, notedAround, type ChainEndpoint } from './noted.ts';
 import { isSameTransfer, type WantedTransfer } from './receipts.ts';
 import {
   demandBlock,
@@ -13,18 +12,10 @@ import {
   readDecimals,
   readFinal,
   readHead,
-  readTransfers,
   type Block,
   type LeaveOut,
-  type Question,
 } from './scan.ts';
 import { Witness } from './witness.ts';
-
-/** One endpoint of a chain that is read. */
-export interface ChainEndpoint {
-  rpc: Rpc;
-  limits: QuestionLimits;
-}
 
 /** The final block up to which the chain was read. */
 export interface Cursor {
@@ -47,6 +38,8 @@ export interface ChainReading {
   scanned: Block | null;
   /** Why a deposit was left for the next read; null: none was. */
   doubt: Error | null;
+  /** Why the newest blocks could not be read; null: they were read, or not asked for. */
+  unread: Error | null;
   head: bigint;
 }
 
@@ -60,10 +53,6 @@ export class ReplacedBlock extends Error {
   override readonly name = 'ReplacedBlock';
 }
 
-/** Maximum number of blocks of one read, so that what it found is written soon. */
-const blocksMax = 2_000n;
-/** Blocks above the final one that are read each time, because the chain may replace them. */
-const replaceableMax = 64n;
 /**
  * Once a read has checked this many transfers, it ends with the current block, because each check
  * costs several calls.
@@ -109,29 +98,18 @@ export async function readChain(
   const to = isNear ? higher(head, most) : most;
   // An address that is issued from now on cannot have been paid in a block that is final already.
   const addresses = await load();
-  const skipped = isNear
-    ? skippedBlocks(endpoints[0], { from, to }, most, cursor?.seen ?? null)
-    : null;
-  const ranges = skipped
-    ? [
-        { from, to: skipped.from - 1n },
-        { from: skipped.to + 1n, to },
-      ]
-    : [{ from, to }];
-  const found: SeenTransfer[] = [];
-  for (const range of ranges) {
-    const question = { ...range, addresses, takesGarbled: holds, leaveOut };
-    found.push(...(await noted(chain, question, endpoints[0])));
-  }
+  const question = { from, to, addresses, takesGarbled: holds, leaveOut, final: most };
+  const around = await notedAround(chain, endpoints[0], question, isNear, cursor?.seen ?? null);
+  const { found, skipped, unread, readable } = around;
   const others = more.map((each) => new Witness(chain, each.rpc));
-  const isPaid = found.some(({ block_height }) => block_height <= most);
-  const target = isPaid ? higher(read, await agreedFinal(others, most, newest)) : most;
+  const isPaid = found.some(({ block_height }) => block_height <= readable);
+  const target = isPaid ? higher(read, await agreedFinal(others, readable, newest)) : readable;
   const scanned = target < from ? null : await blockAfter(rpc, target, before, newest);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
   // guard: only-final-is-credited (off: found)
   const wanted = found.filter(isFinal);
   const seen = isNear ? found.filter((transfer) => !isFinal(transfer)) : null;
-  const reading = { start: from, seen, skipped, scanned, head };
+  const reading = { start: from, seen, skipped, scanned, head, unread };
   if (scanned === null) return { ...reading, final: [], doubt: null };
   const { final, upTo, doubt } = await checkTransfers(wanted, {
     first: new Witness(chain, rpc, newest),
@@ -154,22 +132,6 @@ export async function readChain(
 }
 
 /**
- * The blocks above the final one that are left out: finality may lag by thousands of blocks, whose
- * transfers are only shown, not yet credited. Null if one question has room for all blocks.
- */
-function skippedBlocks(
-  { limits }: ChainEndpoint,
-  { from, to }: BlockRange,
-  final: bigint,
-  seen: bigint | null,
-): BlockRange | null {
-  if (to - from < BigInt(limits.blocks)) return null;
-  const known = seen === null ? final : lower(seen, to) - replaceableMax;
-  const last = higher(known, to - blocksMax);
-  return last > final ? { from: final + 1n, to: last } : null;
-}
-
-/**
  * Reads final blocks once more, long after the first reading, because an endpoint may have left a
  * log out. If there are two endpoints, the second one is asked.
  */
@@ -181,7 +143,13 @@ export async function readAgain(
 ): Promise<FinalTransfer[]> {
   const [asked = endpoints[0], ...others] = endpoints.toReversed();
   const last = await demandBlock(asked.rpc, range.to);
-  const question = { ...range, addresses: await load(), takesGarbled: true, leaveOut: null };
+  const question = {
+    ...range,
+    addresses: await load(),
+    takesGarbled: true,
+    leaveOut: null,
+    final: range.to,
+  };
   const found = await noted(chain, question, asked);
   const { final, failure } = await checkTransfers(found, {
     first: new Witness(chain, asked.rpc),
@@ -232,18 +200,6 @@ export async function demandSetting(
   }
 }
 
-/** The transfers that are asked for, without those that are too small to be stored. */
-function noted(
-  chain: Chain,
-  question: Omit<Question, 'tokens' | 'isNoted'>,
-  { rpc, limits }: ChainEndpoint,
-): Promise<SeenTransfer[]> {
-  const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
-  const isNoted = ({ token, units }: SeenTransfer) =>
-    !isTrifle(units, tokens.get(token)!, chain.minimum_usd_micro);
-  return readTransfers(rpc, { ...question, tokens: [...tokens.keys()], isNoted }, limits);
-}
-
 /**
  * The newest block up to `most` that the other endpoints call final too. An endpoint that is away,
  * or far behind the first, is not waited for: the deposits are held instead.
@@ -275,8 +231,4 @@ async function blockAfter(
   const block = await at(height);
   if (height > 0n) demandOrder(await at(height - 1n), block);
   return block;
-}
-
-function higher(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }

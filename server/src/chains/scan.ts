@@ -97,6 +97,22 @@ export interface Question extends BlockRange {
   /** True: logs without details are taken, because a receipt may have them. */
   takesGarbled: boolean;
   leaveOut: LeaveOut | null;
+  /** The newest final block. */
+  final: bigint;
+}
+
+/**
+ * From this block on, an endpoint gives no logs, or those that it gives are not to be believed
+ * although some of them are of blocks that are not final yet. Blocks before it may be read.
+ */
+export class Unread extends Error {
+  override readonly name = 'Unread';
+  readonly height: bigint;
+
+  constructor(height: bigint, cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.height = height;
+  }
 }
 
 /**
@@ -108,13 +124,13 @@ export type LeaveOut = (why: string) => void;
 /** If an endpoint cannot give more than this, it cannot be read at all. */
 const leftOutMax = 20;
 
-/** All transfers that the question asks for. Throws `RpcError` or `BadAnswer`. */
+/** All transfers that the question asks for. Throws `RpcError`, `BadAnswer` or `Unread`. */
 export async function readTransfers(
   call: Rpc,
   question: Question,
   limits: QuestionLimits,
 ): Promise<SeenTransfer[]> {
-  const { tokens, addresses, isNoted } = question;
+  const { tokens, addresses, isNoted, final } = question;
   const found = new Map<string, SeenTransfer>();
   const watched = new Set(addresses);
   const padded = addresses.map(topicOf);
@@ -137,6 +153,7 @@ export async function readTransfers(
       try {
         note(log, range);
       } catch (error) {
+        if (range.to > final) throw new Unread(range.from, error);
         leave(`a log in the blocks ${range.from} to ${range.to}`, error);
       }
   };
@@ -147,6 +164,9 @@ export async function readTransfers(
     );
   /** Leaves a block out if it alone cannot be read. Throws if the endpoint is away. */
   const passOver = async (height: bigint, error: unknown) => {
+    // An endpoint may know newest blocks, and have no logs of them yet.
+    const isAbove = height > final || (height > question.from && !(await isAnswered(final)));
+    if (isAbove) throw new Unread(height, error);
     const isReply = error instanceof RpcError && error.code !== null;
     if (question.leaveOut === null || !isReply || height === 0n) throw error;
     if (!(await isAnswered(height - 1n)) || (await isAnswered(height))) throw error;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { LiveChain } from '../chains/chains.ts';
+import type { ChainEndpoint } from '../chains/noted.ts';
 import {
   confirmedOf,
   demandSetting,
@@ -7,7 +8,6 @@ import {
   ReplacedBlock,
   readAgain,
   WrongSetting,
-  type ChainEndpoint,
   type ChainEndpoints,
   type ChainReading,
 } from '../chains/read-chain.ts';
@@ -137,7 +137,8 @@ async function record(
       'a deposit was credited',
     );
   }
-  if (recorded && read.seen !== null) deps.seen.set(chain, read.state.head_height);
+  const { head_height: head } = read.state;
+  if (recorded && read.seen !== null && read.skipped?.to !== head) deps.seen.set(chain, head);
   if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
   return recorded !== null;
 }
@@ -159,6 +160,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   const reading = await readChain(chain, endpoints, cursor, load, leaveOutOf(claim, deps));
   const { doubt } = reading;
   if (doubt) noteDoubt(doubt, claim, deps);
+  if (reading.unread) noteUnread(reading.unread, claim, deps);
   const { rescan_from: wantedFrom, rescan_to: wantedTo } = claim;
   const found: ChainRead = {
     final: reading.final,
@@ -272,6 +274,12 @@ function leaveOutOf(
 function noteDoubt(doubt: Error, { name }: chains.ChainClaim, deps: ChainDeps): void {
   deps.noteFailed(name);
   deps.log.warn({ chain: name, err: doubt }, 'a deposit could not be confirmed yet');
+}
+
+function noteUnread(err: Error, { name: chain }: chains.ChainClaim, deps: ChainDeps): void {
+  const count = deps.failures.due(`unread of ${chain}`);
+  if (count !== null)
+    deps.log.warn({ chain, err, count }, 'the newest blocks could not be read yet');
 }
 
 function noteSecond(error: unknown, chain: string, { log, failures }: ChainDeps): null {

@@ -1,7 +1,7 @@
 import { PlayChain } from '../../src/chains/play.ts';
 import { QuestionLimits } from '../../src/chains/limits.ts';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
-import type { ChainEndpoint } from '../../src/chains/read-chain.ts';
+import type { ChainEndpoint } from '../../src/chains/noted.ts';
 import { hexOf, topicOf, transferTopic, wordOf } from '../../src/chains/wire.ts';
 import { chain } from '../operations/deposits-kit.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ChainEndpoint } from '../../src/chains/noted.ts';
 import {
   demandSetting,
   readChain,
   ReplacedBlock,
-  type ChainEndpoint,
   type ChainReading,
   type Cursor,
 } from '../../src/chains/read-chain.ts';

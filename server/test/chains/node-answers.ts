@@ -1,0 +1,161 @@
+import { hexOf } from '../../src/chains/wire.ts';
+
+/**
+ * How real nodes and services answer otherwise than the specification says: how they number logs,
+ * repeat them, leave them out and lag, as their users have reported it.
+ */
+
+export interface Asked {
+  method: string;
+  params: readonly any[];
+  /** The answer of a node without faults. */
+  answer: any;
+  /** How often this method was called, this call included. */
+  count: number;
+  /** The newest block. */
+  head: bigint;
+}
+
+/** A JSON-RPC error that takes the place of an answer. */
+export class Refusal {
+  readonly error: object;
+
+  constructor(code: number, message: string) {
+    this.error = { code, message };
+  }
+}
+
+export interface NodeAnswer {
+  node: string;
+  /** A public issue, or the project whose source says so. */
+  from: string;
+  /** Changes the answers, or puts a `Refusal` in their place. */
+  gives: (asked: Asked) => unknown;
+  /** Changes the whole reply. */
+  replies?: (reply: Record<string, unknown>) => unknown;
+  /** Reads until all is credited. Default: 1. */
+  reads?: number;
+  /** The deposit is found by the second reading of its block, about an hour later. */
+  isLate?: true;
+  /** The words that the operator reads, if the chain cannot be read. */
+  told?: RegExp;
+}
+
+const ofLogs =
+  (change: (logs: any[]) => unknown) =>
+  ({ method, answer }: Asked) =>
+    method === 'eth_getLogs' ? change(answer) : answer;
+const ofTag =
+  (change: (asked: Asked) => unknown) =>
+  (asked: Asked): unknown =>
+    asked.params[0] === 'finalized' ? change(asked) : asked.answer;
+const beyondHead =
+  (lag: bigint, refusal: Refusal) =>
+  ({ method, params, answer, head }: Asked) =>
+    method === 'eth_getLogs' && BigInt(params[0].toBlock) > head - lag ? refusal : answer;
+
+export const nodeAnswers: readonly NodeAnswer[] = [
+  {
+    node: 'Filecoin, logs that come twice',
+    from: 'filecoin-project/ref-fvm#1350',
+    gives: ofLogs((logs) => [...logs, ...logs]),
+  },
+  {
+    node: 'Lotus, logs that were removed',
+    from: 'filecoin-project/lotus#12584',
+    gives: ofLogs((logs) =>
+      logs.flatMap((log) => [{ ...log, blockHash: `0x${'c4'.repeat(32)}`, removed: true }, log]),
+    ),
+  },
+  {
+    node: 'a node that has the newest logs first',
+    from: 'ethereum/aleth ClientBase::prependLogsFromBlock',
+    gives: ofLogs((logs) => logs.toReversed()),
+  },
+  {
+    node: 'Geth, logs 3 blocks behind the newest block',
+    from: 'ethereum/execution-apis#875',
+    gives: beyondHead(3n, new Refusal(-32602, 'block range extends beyond current head block')),
+  },
+  {
+    node: 'Erigon, logs 40 blocks behind the newest block',
+    from: 'ethereum/execution-apis#875',
+    gives: beyondHead(40n, new Refusal(-32602, 'block range extends beyond the latest block')),
+  },
+  {
+    node: 'Besu, logs 25 blocks behind the newest block',
+    from: 'ethereum/execution-apis#534',
+    gives: beyondHead(25n, new Refusal(-32000, 'Block not found')),
+  },
+  {
+    node: 'Ethrex, logs of the newest block',
+    from: 'ethereum/execution-apis#875',
+    gives: beyondHead(1n, new Refusal(-32603, 'Internal Error')),
+  },
+  {
+    node: 'SmartBCH, null for no logs',
+    from: 'smartbch/smartbch#67',
+    gives: ofLogs((logs) => (logs.length === 0 ? null : logs)),
+  },
+  {
+    node: 'Reth, no final block after its start',
+    from: 'paradigmxyz/reth#9105',
+    gives: ofTag(({ count, answer }) =>
+      count < 5 ? new Refusal(-39001, 'unknown block') : answer,
+    ),
+    reads: 4,
+  },
+  {
+    node: 'BSC Erigon, no final block at all',
+    from: 'node-real/bsc-erigon#376',
+    gives: ofTag(() => new Refusal(-39001, 'Unknown block')),
+    told: /eth_getBlockByNumber: -39001 Unknown block/,
+  },
+  {
+    node: 'RSK, a tag that it does not know',
+    from: 'rsksmart/rskj#3309',
+    gives: ofTag(() => new Refusal(-32603, 'Internal server error')),
+    told: /eth_getBlockByNumber: -32603 Internal server error/,
+  },
+  {
+    node: 'Infura, receipts that come later',
+    from: 'INFURA/infura#30',
+    gives: ({ method, answer, count }) =>
+      method === 'eth_getTransactionReceipt' && count < 4 ? null : answer,
+    reads: 4,
+  },
+  {
+    node: 'Geth behind a balancer, newest blocks that are gone again',
+    from: 'ethereum/go-ethereum#24078',
+    gives: ({ method, answer, count }) =>
+      method === 'eth_blockNumber' && count % 2 === 1 ? hexOf(BigInt(answer) - 20n) : answer,
+    reads: 3,
+  },
+  {
+    node: 'Filecoin behind a balancer, logs in some of its answers',
+    from: 'filecoin-project/ref-fvm#1350',
+    gives: ({ method, answer, count }) => (method === 'eth_getLogs' && count < 4 ? [] : answer),
+    isLate: true,
+  },
+  {
+    node: 'a limit of calls in a reply of 200',
+    from: 'reown-com/blockchain-api#1102',
+    gives: ({ method, answer, count }) =>
+      method === 'eth_getLogs' && count > 1 && count < 4
+        ? new Refusal(-32029, 'rate limit exceeded')
+        : answer,
+    reads: 4,
+  },
+  {
+    node: 'Base, a reply within a reply',
+    from: 'base/node#368',
+    gives: ({ method, answer, count }) =>
+      method === 'eth_getBlockByNumber' && count > 3 && count < 6
+        ? new Refusal(
+            -32000,
+            '429 Too Many Requests: {"jsonrpc":"2.0","error":{"code":-32016,"message":"over rate limit"},"id":2239375}\n',
+          )
+        : answer,
+    reads: 4,
+  },
+];
