@@ -1,5 +1,6 @@
 import type { FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
 import { errorOf } from '../lib/unknown.ts';
+import { isGarbled } from './logs.ts';
 import { isSameTransfer, type ReceivedTransfer } from './receipts.ts';
 import { RpcError } from './rpc.ts';
 import { demandOrder, type Block } from './scan.ts';
@@ -47,7 +48,8 @@ export async function checkTransfers(
   for (const [height, transfers] of blocks) {
     if (final.length >= how.most) break;
     const checks = [];
-    for (const transfer of transfers) checks.push(await checked(transfer, how));
+    for (const [i, transfer] of transfers.entries())
+      checks.push(await checked(transfer, rankOf(transfers, i), how));
     failure = checks.find(({ error }) => isFailure(error, how.holds))?.error ?? null;
     if (failure) break;
     for (const { transfer, error } of checks)
@@ -71,9 +73,11 @@ function isFailure(error: Error | null, holds: boolean): boolean {
 /** The transfer with its log's place, its block's time, and whether every endpoint confirms it. */
 async function checked(
   transfer: SeenTransfer,
+  rank: number | null,
   { first, others, before, last }: TransferChecks,
 ): Promise<{ transfer: FinalTransfer; error: Error | null }> {
-  const wanted = { ...transfer, log_position: null };
+  const unplaced = { ...transfer, log_position: null };
+  const wanted = { ...unplaced, rank };
   const [own, ...more] = await Promise.all([
     first.received(wanted).then((received) => inOrder(received, before, last), errorOf),
     ...others.map((each) => each.receivedOrNull(wanted)),
@@ -85,13 +89,23 @@ async function checked(
   }
   const known = more.find((each) => each !== null);
   return {
-    transfer: { ...wanted, block_at: last.at, ...known, is_confirmed: false },
+    transfer: { ...unplaced, block_at: last.at, ...known, is_confirmed: false },
     error:
       own ??
       new BadAnswer(
         `the endpoint has found the transfer ${transfer.tx_hash}, but does not confirm it`,
       ),
   };
+}
+
+/** How many transfers before this one are equal to it; null: not all of them can be read. */
+function rankOf(transfers: readonly SeenTransfer[], at: number): number | null {
+  const one = transfers[at]!;
+  const same = transfers.filter(({ tx_hash }) => tx_hash === one.tx_hash);
+  if (same.some(isGarbled)) return null;
+  const isEqual = (other: SeenTransfer) =>
+    other.token === one.token && other.to_address === one.to_address && other.units === one.units;
+  return same.slice(0, same.indexOf(one)).filter(isEqual).length;
 }
 
 function inOrder(

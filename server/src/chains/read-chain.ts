@@ -167,12 +167,13 @@ export async function readAgain(
 export async function confirmedOf(
   chain: Chain,
   endpoints: ChainEndpoints,
-  deposits: readonly WantedTransfer[],
+  deposits: readonly Omit<WantedTransfer, 'rank'>[],
 ): Promise<FinalTransfer[]> {
   const witnesses = endpoints.map(({ rpc }) => new Witness(chain, rpc));
   const confirmed: FinalTransfer[] = [];
   for (const deposit of deposits) {
-    const [own, ...more] = await Promise.all(witnesses.map((each) => each.receivedOrNull(deposit)));
+    const wanted = { ...deposit, rank: null };
+    const [own, ...more] = await Promise.all(witnesses.map((each) => each.receivedOrNull(wanted)));
     if (own && more.every((each) => isSameTransfer(own, each)))
       confirmed.push({ ...own, is_confirmed: true });
   }

@@ -74,8 +74,9 @@ export function openRpc(fetch: Fetch, endpoint: Endpoint, signal?: AbortSignal):
       throw refusal(codeOf(answer.error) ?? status, wordsOf(answer.error));
     if (!isSuccess(status)) throw refusal(status, text);
     // A cached page, or a proxy that mixes replies up, must not be taken for the answer.
+    // Some services send the number of the call as a text.
     // guard: reply-is-to-this-call
-    if (!isObject(answer) || answer.id !== id || !('result' in answer))
+    if (!isObject(answer) || String(answer.id) !== String(id) || !('result' in answer))
       throw refusal(status, `not the reply to this call${body === undefined ? `: ${text}` : ''}`);
     return answer.result;
   };

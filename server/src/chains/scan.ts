@@ -140,18 +140,25 @@ export async function readTransfers(
     if (question.leaveOut === null || leftOut > leftOutMax) throw error;
     question.leaveOut(`${what}: ${messageOf(error)}`);
   };
-  const note = (log: unknown, range: BlockRange) => {
+  const note = (log: unknown, range: BlockRange, counts: Map<string, number>) => {
     const transfer = transferIn(log, question.takesGarbled);
     if (transfer === null) return;
     // guard: answer-fits-question
     demandFit(transfer, { tokens, range, watched });
-    if (isGarbled(transfer) || isNoted(transfer))
-      found.set(`${transfer.tx_hash}:${transfer.block_log_index}`, transfer);
+    if (!isGarbled(transfer) && !isNoted(transfer)) return;
+    const { tx_hash, block_log_index, token, to_address, units } = transfer;
+    const same = `${tx_hash}:${block_log_index}:${token}:${to_address}:${units}`;
+    // Some nodes give one number to several logs. One answer has each of them, so they are counted.
+    const count = (counts.get(same) ?? 0) + 1;
+    counts.set(same, count);
+    found.set(`${same}:${count}`, transfer);
   };
   const ask = async (range: BlockRange, first: number, count: number) => {
-    for (const log of await readLogs(call, tokens, range, padded.slice(first, first + count)))
+    const logs = await readLogs(call, tokens, range, padded.slice(first, first + count));
+    const counts = new Map<string, number>();
+    for (const log of logs)
       try {
-        note(log, range);
+        note(log, range, counts);
       } catch (error) {
         if (range.to > final) throw new Unread(range.from, error);
         leave(`a log in the blocks ${range.from} to ${range.to}`, error);

@@ -196,7 +196,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   );
   const confirmed = await newlyConfirmed(chain, endpoints, deps);
   return {
-    final: withoutRepeats([...reading.final, ...(again ?? []), ...wanted.found, ...confirmed]),
+    final: [...reading.final, ...(again ?? []), ...wanted.found, ...confirmed],
     seen: isWritten ? null : reading.seen,
     skipped: reading.skipped,
     state: {
@@ -338,16 +338,6 @@ async function newlyConfirmed(
   const tokens = chain.tokens.map(({ address }) => address);
   const held = await chainDeposits.unconfirmed(db, chain.name, tokens, unconfirmedMax);
   return confirmedOf(chain, endpoints, held);
-}
-
-/** Each transfer once, even if a read found it twice; confirmed if either copy is. */
-function withoutRepeats(found: FinalTransfer[]): FinalTransfer[] {
-  const byPlace = new Map<string, FinalTransfer>();
-  for (const each of found) {
-    const place = `${each.tx_hash}:${each.block_log_index ?? `at ${each.log_position}`}`;
-    if (!byPlace.get(place)?.is_confirmed) byPlace.set(place, each);
-  }
-  return [...byPlace.values()];
 }
 
 async function wakeSeconds(

@@ -41,10 +41,22 @@ export interface NodeAnswer {
   told?: RegExp;
 }
 
+type Change = (log: any, i: number) => any;
 const ofLogs =
   (change: (logs: any[]) => unknown) =>
   ({ method, answer }: Asked) =>
     method === 'eth_getLogs' ? change(answer) : answer;
+const ofReceipts =
+  (change: (receipt: any) => unknown) =>
+  ({ method, answer }: Asked) =>
+    method === 'eth_getTransactionReceipt' && answer !== null ? change(answer) : answer;
+const eachOf = (change: Change) => (logs: any[]) => logs.map(change);
+const everywhere = (change: Change) => (asked: Asked) =>
+  ofReceipts((receipt) => ({ ...receipt, logs: receipt.logs.map(change) }))({
+    ...asked,
+    answer: ofLogs(eachOf(change))(asked),
+  });
+const numbered = (number: bigint) => (log: any) => ({ ...log, logIndex: hexOf(number) });
 const ofTag =
   (change: (asked: Asked) => unknown) =>
   (asked: Asked): unknown =>
@@ -53,12 +65,64 @@ const beyondHead =
   (lag: bigint, refusal: Refusal) =>
   ({ method, params, answer, head }: Asked) =>
     method === 'eth_getLogs' && BigInt(params[0].toBlock) > head - lag ? refusal : answer;
+const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
 
 export const nodeAnswers: readonly NodeAnswer[] = [
+  {
+    node: 'Erigon, one number for several logs',
+    from: 'erigontech/erigon#15219',
+    gives: everywhere(numbered(0n)),
+  },
+  {
+    node: 'Aleth, the number 0 for all logs',
+    from: 'ethereum/aleth#4147',
+    gives: ofLogs(eachOf(numbered(0n))),
+  },
+  {
+    node: 'Lotus, other numbers in logs than in receipts',
+    from: 'filecoin-project/lotus#12254',
+    gives: ofLogs(eachOf((log) => numbered(BigInt(log.logIndex) + 1n)(log))),
+  },
+  {
+    node: 'Lotus, numbers that are not unique',
+    from: 'filecoin-project/lotus#12549',
+    gives: everywhere((log) => numbered(BigInt(log.logIndex) / 2n)(log)),
+  },
+  {
+    node: 'Polygon Edge, receipts that number from 0',
+    from: '0xPolygon/polygon-edge#1576',
+    gives: ofReceipts((receipt) => ({
+      ...receipt,
+      logs: receipt.logs.map((log: any, i: number) => numbered(BigInt(i))(log)),
+    })),
+  },
+  {
+    node: 'SKALE, receipts whose logs all have the number 0',
+    from: 'skalenetwork/skaled#1907',
+    gives: ofReceipts((receipt) => ({ ...receipt, logs: receipt.logs.map(numbered(0n)) })),
+  },
+  {
+    node: 'Flow, receipts without numbers of the block',
+    from: 'onflow/flow-evm-gateway#461',
+    gives: ofReceipts((receipt) => ({
+      ...receipt,
+      logs: receipt.logs.map((log: any, i: number) => numbered(BigInt(i) + 9n)(log)),
+    })),
+  },
   {
     node: 'Filecoin, logs that come twice',
     from: 'filecoin-project/ref-fvm#1350',
     gives: ofLogs((logs) => [...logs, ...logs]),
+  },
+  {
+    node: 'Darwinia, logs that come again under another number',
+    from: 'darwinia-network/darwinia#1649',
+    gives: ofLogs((logs) => logs.flatMap((log, i) => [log, numbered(BigInt(i) + 50n)(log)])),
+  },
+  {
+    node: 'XDPoS, logs with another hash of their block',
+    from: 'XinFinOrg/XDPoSChain#650',
+    gives: ofLogs(eachOf((log) => ({ ...log, blockHash: `0x${'c4'.repeat(32)}` }))),
   },
   {
     node: 'Lotus, logs that were removed',
@@ -68,9 +132,32 @@ export const nodeAnswers: readonly NodeAnswer[] = [
     ),
   },
   {
+    node: 'Anvil, logs of replaced blocks that are not marked',
+    from: 'foundry-rs/foundry#15670',
+    gives: ofLogs((logs) =>
+      logs.flatMap((log) => [{ ...log, blockHash: `0x${'c4'.repeat(32)}` }, log]),
+    ),
+  },
+  {
     node: 'a node that has the newest logs first',
     from: 'ethereum/aleth ClientBase::prependLogsFromBlock',
     gives: ofLogs((logs) => logs.toReversed()),
+  },
+  {
+    node: 'a node that writes addresses with capitals and hashes in capitals',
+    from: 'EIP-55',
+    gives: everywhere((log) => ({
+      ...log,
+      address: upper(log.address),
+      transactionHash: upper(log.transactionHash),
+      topics: log.topics.map(upper),
+      data: upper(log.data),
+    })),
+  },
+  {
+    node: 'a node that pads its numbers',
+    from: 'rsksmart/rskj, status 0x01',
+    gives: ofReceipts((receipt) => ({ ...receipt, status: '0x01' })),
   },
   {
     node: 'Geth, logs 3 blocks behind the newest block',
@@ -157,5 +244,11 @@ export const nodeAnswers: readonly NodeAnswer[] = [
           )
         : answer,
     reads: 4,
+  },
+  {
+    node: 'Tenderly, numbers of calls as text',
+    from: 'fluencelabs/dev-rewards#20',
+    gives: ({ answer }) => answer,
+    replies: (reply) => ({ ...reply, id: String(reply.id) }),
   },
 ];

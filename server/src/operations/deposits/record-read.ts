@@ -124,16 +124,21 @@ interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_men
   facts: Token;
 }
 
-/** Decides on new deposits, and again on deposits that were held as unconfirmed. */
+/**
+ * Decides on new deposits, and again on deposits that were held as unconfirmed. A deposit that was
+ * found several times is decided once, by a copy that is confirmed if there is one.
+ */
 function decide(
   found: Found[],
-  known: readonly chainDeposits.KnownDeposit[],
+  stored: readonly chainDeposits.KnownDeposit[],
   rules: DepositRules,
 ): { added: chainDeposits.NewDeposit[]; changed: chainDeposits.NewDeposit[] } {
   const added: chainDeposits.NewDeposit[] = [];
   const changed: chainDeposits.NewDeposit[] = [];
-  for (const { facts: token, units, is_confirmed, is_mentioned, ...facts } of found) {
-    const earlier = earlierOf(facts, known);
+  const known = new Map(stored.map((row) => [row.id, row]));
+  const inOrder = found.toSorted((one, two) => +two.is_confirmed - +one.is_confirmed);
+  for (const { facts: token, units, is_confirmed, is_mentioned, ...facts } of inOrder) {
+    const earlier = earlierOf(facts, [...known.values()]);
     // guard: deposit-credited-once
     if (earlier && earlier.why !== 'unconfirmed') continue;
     const amount_usd_micro = amountOf(units, token);
@@ -152,6 +157,7 @@ function decide(
       amount_usd_micro,
     };
     (earlier ? changed : added).push(row);
+    known.set(id, row);
   }
   return { added, changed };
 }
@@ -181,7 +187,7 @@ function shownOf(
   chain: Chain,
 ): sightings.Sighting[] {
   const credited = new Map(creditedTokens(chain).map((each) => [each.address, each]));
-  return seen.flatMap(({ units, ...each }) => {
+  const shown = seen.flatMap(({ units, ...each }) => {
     const account_id = owners.get(each.to_address);
     const token = credited.get(each.token);
     if (account_id === undefined || !token) return [];
@@ -189,6 +195,12 @@ function shownOf(
     if (amount_usd_micro < chain.minimum_usd_micro) return [];
     return [{ ...each, account_id, amount_usd_micro }];
   });
+  // A node may give one number to several logs.
+  return [
+    ...new Map(
+      shown.map((each) => [`${each.tx_hash}:${each.block_log_index}`, each] as const),
+    ).values(),
+  ];
 }
 
 function decisionOf(
