@@ -163,6 +163,7 @@ export async function readTransfers(
         if (range.to > final) throw new Unread(range.from, error);
         leave(`a log in the blocks ${range.from} to ${range.to}`, error);
       }
+    return logs.length;
   };
   const isAnswered = (height: bigint) =>
     readLogs(call, tokens, { from: height, to: height }, padded.slice(0, 1)).then(
@@ -188,8 +189,11 @@ export async function readTransfers(
 
 interface Pieces {
   limits: QuestionLimits;
-  /** Asks for these blocks, and for so many addresses from the `first` one on. */
-  ask: (range: BlockRange, first: number, count: number) => Promise<void>;
+  /**
+   * Asks for these blocks, and for so many addresses from the `first` one on. Returns the number of
+   * logs in the answer.
+   */
+  ask: (range: BlockRange, first: number, count: number) => Promise<number>;
   /** Called if not even one address of the block can be asked for. May throw. */
   passOver: (height: bigint, refusal: Error) => Promise<void>;
 }
@@ -212,7 +216,9 @@ async function askInPieces(
       const blocks = Number(high - low) + 1;
       const asked = { blocks, addresses: Math.min(limits.addresses, count - begun) };
       try {
-        await ask(asked);
+        const logs = await ask(asked);
+        if (isPerhapsCut(logs) && asked.blocks * asked.addresses > 1)
+          throw new RpcError('eth_getLogs', null, `${logs} logs, and perhaps not all of them`);
       } catch (error) {
         const refusal = await limits.shrink(error, asked, ask);
         if (refusal) await passOver(low, refusal);
@@ -226,6 +232,11 @@ async function askInPieces(
     }
     low = high + 1n;
   }
+}
+
+/** Some services give 100, 1,000 or 10,000 logs at most, and do not say that there are more. */
+function isPerhapsCut(logs: number): boolean {
+  return /^100+$/.test(String(logs));
 }
 
 /** The logs of transfers of these tokens to these addresses, not checked yet. */

@@ -65,6 +65,7 @@ const beyondHead =
   (lag: bigint, refusal: Refusal) =>
   ({ method, params, answer, head }: Asked) =>
     method === 'eth_getLogs' && BigInt(params[0].toBlock) > head - lag ? refusal : answer;
+const cutAt = (most: number) => ofLogs((logs) => logs.slice(0, most));
 const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
 
 export const nodeAnswers: readonly NodeAnswer[] = [
@@ -178,6 +179,16 @@ export const nodeAnswers: readonly NodeAnswer[] = [
     node: 'Ethrex, logs of the newest block',
     from: 'ethereum/execution-apis#875',
     gives: beyondHead(1n, new Refusal(-32603, 'Internal Error')),
+  },
+  {
+    node: 'Alchemy, 100 logs and no word about the rest',
+    from: 'ethers-io/ethers.js#1389',
+    gives: cutAt(100),
+  },
+  {
+    node: 'Blockscout, 1,000 logs and no word about the rest',
+    from: 'blockscout/blockscout#13844',
+    gives: cutAt(1_000),
   },
   {
     node: 'SmartBCH, null for no logs',
