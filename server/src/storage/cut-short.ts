@@ -1,27 +1,13 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { maxUnits, named, type Read } from './reader.ts';
 
 /**
  * Whether a file is shorter than its own headers say, as after a broken transfer. Containers are
  * walked, nothing is decoded. Formats that state no lengths count as complete.
  */
-export async function isCutShort(
-  path: string,
-  contentType: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const walk = walks[contentType];
-  if (!walk) return false;
-  const handle = await open(path);
-  try {
-    const { size } = await handle.stat();
-    return await walk(reader(handle, signal), size);
-  } finally {
-    await handle.close();
-  }
+export async function isCutShort(read: Read, size: number, contentType: string): Promise<boolean> {
+  return (await walks[contentType]?.(read, size)) ?? false;
 }
 
-/** Reads bytes at a position; fewer at the end of the file. */
-type Read = (position: number, count: number) => Promise<Buffer>;
 type Walk = (read: Read, size: number) => Promise<boolean>;
 
 const walks: Record<string, Walk> = {
@@ -39,35 +25,10 @@ const walks: Record<string, Walk> = {
   'video/x-matroska': elementsEndEarly,
   'audio/webm': elementsEndEarly,
   'audio/x-matroska': elementsEndEarly,
-  'audio/wav': (read, size) => unitsEndEarly(read, size, { start: 12, unit: waveChunk }),
-  'audio/ogg': (read, size) => unitsEndEarly(read, size, { start: 0, unit: oggPage }),
   'audio/aac': async (read, size) =>
     unitsEndEarly(read, size, { start: await tagLength(read), unit: aacFrame }),
   'audio/mpeg': mp3EndsEarly,
 };
-
-/**
- * More units than any real file has. A file with more, made to keep us busy, is left to later
- * checks.
- */
-const maxUnits = 2_000_000;
-const windowBytes = 64 * 1024;
-
-/** Reads through a window, because units may be few bytes long. */
-function reader(handle: FileHandle, signal: AbortSignal): Read {
-  let start = 0;
-  let window = Buffer.alloc(0);
-  return async (position, count) => {
-    if (position < start || position + count > start + window.length) {
-      signal.throwIfAborted();
-      const buffer = Buffer.alloc(Math.max(count, windowBytes));
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-      start = position;
-      window = buffer.subarray(0, bytesRead);
-    }
-    return window.subarray(position - start, position - start + count);
-  };
-}
 
 /**
  * The length of the unit that begins with `head`, which has up to 320 bytes; null if no more units
@@ -108,25 +69,6 @@ function isoBox(head: Buffer, left: number): number | null {
   if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
   // Otherwise these are trailing bytes, which players ignore too.
   return length >= 8 && /^[ -~\xa9]{4}$/.test(head.toString('latin1', 4, 8)) ? length : null;
-}
-
-/** Programs that write into a pipe do not know the length, and state one near a maximum, or 0. */
-const unknownLength = 0x7fff0000;
-
-function waveChunk(head: Buffer, left: number): number | null {
-  const length = head.readUInt32LE(4);
-  const isSound = named(head, 0, 'data');
-  if (isSound && (length === 0 || length >= unknownLength)) return null;
-  // The byte that makes the length even may be missing at the end.
-  return 8 + length === left ? left : 8 + length + (length % 2);
-}
-
-function oggPage(head: Buffer): number | null {
-  if (!named(head, 0, 'OggS')) return null;
-  const segments = head[26] ?? 0;
-  if (head.length < 27 + segments) return Infinity;
-  const lengths = head.subarray(27, 27 + segments);
-  return 27 + segments + lengths.reduce((sum, length) => sum + length, 0);
 }
 
 function aacFrame(head: Buffer): number | null {
@@ -201,18 +143,20 @@ async function drawingEndsEarly(read: Read, size: number): Promise<boolean> {
 const segmentId = 0x18538067;
 const clusterId = 0x1f43b675;
 
-/** Walks a Matroska file, also into parts of unknown length, as in a recording. */
+/** Walks a Matroska file down to its blocks. Recordings have parts of unknown length. */
 async function elementsEndEarly(read: Read, size: number): Promise<boolean> {
   let position = 0;
-  for (let count = 0; count < maxUnits && position < size; count += 1) {
+  let end = size;
+  for (let count = 0; count < maxUnits && position < end; count += 1) {
     const found = element(await read(position, 16));
-    if (!found) return position + 12 > size;
+    // Nothing else may be there, but a part that never came may have been filled with zeros.
+    if (!found) return true;
     const { id, start, length } = found;
-    if (id === segmentId && length !== null && position + start + length > size) return true;
-    const isOpened = id === segmentId || (id === clusterId && length === null);
+    const isOpened = id === segmentId || id === clusterId;
     if (!isOpened && length === null) return false;
+    if (id === segmentId && length !== null) end = position + start + length;
     position += start + (isOpened ? 0 : length!);
-    if (position > size) return true;
+    if (Math.max(position, end) > size) return true;
   }
   return false;
 }
@@ -228,8 +172,4 @@ function element(head: Buffer): { id: number; start: number; length: number | nu
   for (let i = idBytes + 1; i < start; i += 1) length = (length << 8n) | BigInt(head[i] ?? 0);
   const isOpen = length === (1n << BigInt(7 * lengthBytes)) - 1n;
   return { id: head.readUIntBE(0, idBytes), start, length: isOpen ? null : Number(length) };
-}
-
-function named(head: Buffer, at: number, name: string): boolean {
-  return head.toString('latin1', at, at + name.length) === name;
 }

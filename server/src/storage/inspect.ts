@@ -6,6 +6,8 @@ import { isCutShort } from './cut-short.ts';
 import { hasCode } from './intake.ts';
 import { sniff, sniffBytes } from '../core/media/sniff.ts';
 import { assertDecodes, Damaged, maxPixels, pictureSize, type Measures } from './picture.ts';
+import { reader, secondsMax, type Read } from './reader.ts';
+import { oggSeconds, waveSeconds } from './sounds.ts';
 import type { Storage } from './storage.ts';
 import { plainText } from '../core/media/plain-text.ts';
 
@@ -58,15 +60,18 @@ export async function inspect(
   path: string,
   { limitMs = 10_000 }: { limitMs?: number } = {},
 ): Promise<Inspected> {
-  const type = await sniff(await headOf(path, sniffBytes));
+  const head = await headOf(path, sniffBytes);
+  const type = await sniff(head);
   if (type === null) throw new NotMedia();
   try {
     const signal = AbortSignal.timeout(limitMs);
-    const found = await measured(path, type, signal, limitMs);
-    if (await untilAborted(isCutShort(path, found.content_type, signal), signal))
-      throw new Damaged('cut short');
+    const seconds = await untilAborted(walked(path, type, signal), signal);
+    const found =
+      seconds === null
+        ? await measured(path, type, signal, limitMs)
+        : { content_type: type, duration_seconds: seconds };
     // Not within `limitMs`, because pictures take turns.
-    if (kindOf(type) === 'image') await assertDecodes(path, type);
+    if (kindOf(type) === 'image') await assertDecodes(path, type, head);
     return inPixels(found);
   } catch (error) {
     throw judged(error);
@@ -106,6 +111,27 @@ const soundOnly: Record<string, string> = {
   'video/quicktime': 'audio/mp4',
   'video/webm': 'audio/webm',
   'video/x-matroska': 'audio/x-matroska',
+};
+
+/** The seconds of a sound that states them itself. Throws `Damaged` if the file is cut short. */
+async function walked(path: string, type: string, signal: AbortSignal): Promise<number | null> {
+  const handle = await open(path);
+  try {
+    const { size } = await handle.stat();
+    const read = reader(handle, signal);
+    const seconds = await secondsIn[type]?.(read, size);
+    if (seconds === undefined && (await isCutShort(read, size, type)))
+      throw new Damaged('cut short');
+    if (seconds !== undefined && seconds > secondsMax) throw new Damaged(`of ${seconds} s`);
+    return seconds ?? null;
+  } finally {
+    await handle.close();
+  }
+}
+
+const secondsIn: Record<string, (read: Read, size: number) => Promise<number>> = {
+  'audio/wav': waveSeconds,
+  'audio/ogg': oggSeconds,
 };
 
 async function measured(

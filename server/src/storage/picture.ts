@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
+import { asStillAvif, isMovingAvif } from '../core/media/still-avif.ts';
 
 /** Sizes and soundness of pictures. */
 
@@ -41,30 +43,38 @@ export async function pictureSize(
   if (content_type === 'image/svg+xml') return svgSize(head);
   if (content_type === 'image/heic') return heicSize(head);
   if (content_type === 'image/bmp') return bitmapSize(head);
-  const { width, height } = (await opened(path).metadata()).autoOrient;
+  const { width, height } = (await opened(await sourceAt(path, head)).metadata()).autoOrient;
   return { width, height };
 }
 
-function opened(path: string, animated = false): Sharp {
+async function sourceAt(path: string, head: Buffer): Promise<string | Buffer> {
+  return isMovingAvif(head) ? asStillAvif(await readFile(path)) : path;
+}
+
+function opened(source: string | Buffer, animated = false): Sharp {
   const limitInputPixels = animated ? false : maxPixels;
-  return sharp(path, { limitInputPixels, animated, failOn: 'error', sequentialRead: true });
+  return sharp(source, { limitInputPixels, animated, failOn: 'error', sequentialRead: true });
 }
 
 /** Resolves when no picture is being decoded: the limit for memory is for one. */
 let turn = Promise.resolve();
 
 /**
- * Decodes a picture to its end and throws if that shows damage. Pictures that cannot be decoded
- * here, or that need too much memory or time, count as sound.
+ * Decodes a picture, whose first bytes are `head`, to its end and throws if that shows damage.
+ * Pictures that cannot be decoded here, or that need too much memory or time, count as sound.
  */
-export async function assertDecodes(path: string, content_type: string): Promise<void> {
+export async function assertDecodes(
+  path: string,
+  content_type: string,
+  head: Buffer,
+): Promise<void> {
   if (/^image\/(?:heic|bmp|svg)/.test(content_type)) return;
-  const decoding = turn.then(() => decode(path));
+  const decoding = turn.then(async () => decode(await sourceAt(path, head)));
   turn = decoding.catch(() => {});
   await decoding;
 }
 
-async function decode(path: string): Promise<void> {
+async function decode(source: string | Buffer): Promise<void> {
   const {
     format,
     width,
@@ -73,7 +83,7 @@ async function decode(path: string): Promise<void> {
     depth,
     isProgressive,
     pages = 1,
-  } = await opened(path).metadata();
+  } = await opened(source).metadata();
   const isStreamed = (format === 'jpeg' || format === 'png') && !isProgressive;
   // A progressive JPEG is held as 16-bit coefficients.
   const sampleBytes = depth === 'uchar' && format !== 'jpeg' ? 1 : 2;
@@ -81,7 +91,7 @@ async function decode(path: string): Promise<void> {
   if (!isStreamed && held > heldMaxBytes) return;
   const animated = pages > 1 && format !== 'tiff' && pages * width * height <= framesMaxPixels;
   try {
-    await opened(path, animated)
+    await opened(source, animated)
       .timeout({ seconds: decodeSeconds })
       .resize(16, 16, { fit: 'fill' })
       .raw()
@@ -119,11 +129,19 @@ function heicSize(head: Buffer): Measures {
     const [w, h] = [head.readUInt32BE(at + 8), head.readUInt32BE(at + 12)];
     if (w * h > width * height) [width, height] = [w, h];
   }
+  if (width * height === 0) [width, height] = frameSize(head);
   if (width * height === 0) throw new Damaged('no image in it');
   if (width * height > maxPixels) throw new Damaged('too many pixels');
   const turned = head.indexOf('irot');
   const onItsSide = turned !== -1 && ((head[turned + 4] ?? 0) & 1) === 1;
   return onItsSide ? { width: height, height: width } : { width, height };
+}
+
+/** The size of a HEIC without a still picture: that of the frames of its track. */
+function frameSize(head: Buffer): [width: number, height: number] {
+  const at = Math.max(head.indexOf('hvc1'), head.indexOf('hev1'));
+  if (at === -1 || at + 32 > head.length) return [0, 0];
+  return [head.readUInt16BE(at + 28), head.readUInt16BE(at + 30)];
 }
 
 /** Reads the size of a BMP, which sharp does not know. A negative height means top to bottom. */

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { asStillAvif } from '../core/media/still-avif.ts';
 
 /** Converts callers' pictures for upstreams that do not take their type. */
 
@@ -12,7 +13,7 @@ let turn: Promise<unknown> = Promise.resolve();
 /** Shown upright; only the first picture of several. Throws if the picture is damaged. */
 export async function converted(bytes: Buffer, type: 'image/png' | 'image/jpeg'): Promise<Buffer> {
   const work = turn.then(() => {
-    const picture = sharp(bytes, { limitInputPixels: pixelsMax, failOn: 'error' })
+    const picture = sharp(asStillAvif(bytes), { limitInputPixels: pixelsMax, failOn: 'error' })
       .timeout({ seconds: convertSeconds })
       .autoOrient();
     return type === 'image/png'

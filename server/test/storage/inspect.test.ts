@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
 import { describe as words, sniffBytes } from '../../src/core/media/sniff.ts';
 import { Damaged } from '../../src/storage/picture.ts';
+import { box } from './media-fixtures.ts';
 
 /** Files of programs other than ours and our packages are told by their bytes. */
 
@@ -44,9 +45,16 @@ const whole: Record<string, string> = {
   'sound.mkv': 'audio/x-matroska 2.02 s',
   'sound.wav': 'audio/wav 0.5 s',
   'streamed.wav': 'audio/wav 0.5 s',
+  'adpcm.wav': 'audio/wav 0.51 s',
+  'gsm.wav': 'audio/wav 0.5 s',
+  'mp3.wav': 'audio/wav 0.64 s',
+  'rf64.wav': 'audio/wav 0.5 s',
   'sound.flac': 'audio/flac 0.6 s',
   'sound.mp3': 'audio/mpeg 1.15 s',
   'sound.ogg': 'audio/ogg 1 s',
+  'chained.ogg': 'audio/ogg 2 s',
+  'flac.ogg': 'audio/ogg 0.5 s',
+  'speex.ogg': 'audio/ogg 0.99 s',
   'sound.aac': 'audio/aac 1.15 s',
   'photo.png': 'image/png 96x64',
   'interlaced.png': 'image/png 96x64',
@@ -60,6 +68,7 @@ const whole: Record<string, string> = {
   'moving.gif': 'image/gif 64x48',
   'photo.avif': 'image/avif 96x64',
   'general.avif': 'image/avif 96x64',
+  'moving.avif': 'image/avif 64x48',
   'photo.heic': 'image/heic 96x64',
   'lzw.tif': 'image/tiff 96x64',
   'turned.tif': 'image/tiff 64x96',
@@ -71,22 +80,49 @@ describe('inspect', () => {
     test(`${name} is ${expected}`, async () =>
       assert.equal(await told(await fileOf(name)), expected));
 
-  test('bytes behind the end of a picture change nothing', async () => {
-    for (const name of ['photo.jpg', 'photo.png', 'photo.webp', 'moving.gif', 'photo.avif']) {
+  test('bytes behind the end change nothing', async () => {
+    const pictures = ['photo.jpg', 'photo.png', 'photo.webp', 'moving.gif', 'photo.avif'];
+    for (const name of [...pictures, 'film.mp4', 'film.mkv', 'sound.wav', 'sound.ogg']) {
       const longer = Buffer.concat([await fileOf(name), Buffer.alloc(500, 7)]);
       assert.equal(await told(longer), whole[name], name);
     }
   });
 
   test('a file that is cut short is damaged, wherever the cut is', async () => {
-    // A recording that states no length shows no cut.
-    for (const name of Object.keys(whole).filter((each) => each !== 'streamed.wav')) {
+    // A recording that states no length shows no cut; half of `chained.ogg` is a whole file.
+    const others = new Set(['streamed.wav', 'chained.ogg']);
+    for (const name of Object.keys(whole).filter((each) => !others.has(each))) {
       const bytes = await fileOf(name);
       for (const share of [0.5, 0.8, 0.9]) {
         const cut = told(bytes.subarray(0, bytes.length * share), 3000);
         await assert.rejects(cut, Damaged, `${name} at ${share}`);
       }
     }
+  });
+
+  test('a file that lost a part, in whose place are zeros, is damaged', async () => {
+    const films = ['film.mp4', 'film.mov', 'film.mkv', 'film.webm', 'live.webm', 'sound.m4a'];
+    const sounds = ['sound.mp3', 'chained.ogg'];
+    for (const name of [...films, ...sounds]) {
+      const bytes = await fileOf(name);
+      bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
+      await assert.rejects(told(bytes, 3000), Damaged, name);
+    }
+  });
+
+  test('zeros that are the sound itself are not damage', async () => {
+    const silent = await fileOf('sound.wav');
+    silent.fill(0, 100);
+    assert.equal(await told(silent), 'audio/wav 0.5 s');
+  });
+
+  test('a HEIC of frames alone has their size', async () => {
+    const entry = Buffer.alloc(78);
+    entry.writeUInt16BE(64, 24);
+    entry.writeUInt16BE(48, 26);
+    const type = box('ftyp', Buffer.from('hevc\0\0\0\0msf1hevc'));
+    const frames = Buffer.concat([type, box('moov', box('hvc1', entry))]);
+    assert.equal(await told(frames), 'image/heic 64x48');
   });
 
   test('pictures whose data is broken in the middle are damaged', async () => {
@@ -123,6 +159,7 @@ describe('a type that is not taken', () => {
   const others: Record<string, string> = {
     'film.avi': 'video/vnd.avi',
     'film.3gp': 'video/3gpp',
+    'sound-first.ogv': 'video/ogg',
     'sound.aiff': 'audio/aiff',
     'photo.psd': 'image/vnd.adobe.photoshop',
   };

@@ -79,7 +79,7 @@ export async function film(format: bunny.OutputFormat, startSeconds = 0): Promis
     async () => {
       for (let i = 0; i < seconds * 10; i += 1) {
         const packet = new bunny.EncodedPacket(
-          new Uint8Array(200).fill(i),
+          new Uint8Array(200).fill(i + 1),
           i % 10 === 0 ? 'key' : 'delta',
           startSeconds + i / 10,
           0.1,

@@ -77,13 +77,19 @@ export function agrees(declared: string, sniffed: string): boolean {
 }
 
 async function magicType(head: Uint8Array): Promise<string | null> {
-  const found = await fileTypeFromBuffer(head);
+  const start = Buffer.from(head).toString('latin1', 0, 12);
+  // A text's mark, which the library skips before any type.
+  const found = start.startsWith('\xef\xbb\xbf') ? undefined : await fileTypeFromBuffer(head);
   const type = found ? usualType(found.mime) : null;
   if (type === 'image/bmp' && !isBitmap(head)) return null;
+  // The library looks at the first of an Ogg file's streams.
+  if (type === 'audio/ogg' && Buffer.from(head).includes('\x80theora', 0, 'latin1'))
+    return 'video/ogg';
   if (type !== null) return stillType(Buffer.from(head)) ?? type;
   // The directory of a TIFF may be at its end.
-  const start = Buffer.from(head).toString('latin1', 0, 4);
   if (/^(?:II[*+]\0|MM\0[*+])/.test(start)) return 'image/tiff';
+  // A WAV with lengths of 64 bits.
+  if (/^(?:RF64|BW64).{4}WAVE/s.test(start)) return 'audio/wav';
   // An MP3's ID3 tag may be longer than the head, for example with a cover image.
   const [i, d, three, version = 0] = head;
   const tagged = i === 0x49 && d === 0x44 && three === 0x33 && version >= 2 && version <= 4;
