@@ -68,6 +68,7 @@ const toolShape: Shape = {
     [cacheMark]: cacheMarkShape,
   },
 };
+const formatType = oneOf('text', 'json_object', 'json_schema');
 const chosenTool = { type: toolType, function: named, custom: named };
 
 /**
@@ -87,7 +88,7 @@ export const passingFields: Readonly<Record<string, Shape>> = {
   top_logprobs: integer,
   response_format: {
     fields: {
-      type: text,
+      type: formatType,
       json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
       // Together and llama.cpp expect the schema here.
       schema: object,
@@ -161,6 +162,8 @@ function passing(body: Record<string, unknown>, left: LeftOut): Record<string, u
   const tools = itemsOf(kept.tools).map(objectOf);
   const untyped = tools.findIndex(({ type }) => type === undefined);
   if (untyped !== -1) throw badField(`tools[${untyped}].type`, toolType.is);
+  if (isObject(kept.response_format) && !('type' in kept.response_format))
+    throw badField('response_format.type', formatType.is);
   return kept;
 }
 

@@ -7,7 +7,6 @@ import type {
   Conversation,
   ReplyFormat,
   Tool,
-  ToolChoice,
   Turn,
 } from '../../chat/conversation.ts';
 import { isFilled, isGiven } from '../../check.ts';
@@ -15,6 +14,7 @@ import type { ReadCall } from '../api.ts';
 import { mediaOf, mediaOrBytes } from '../media.ts';
 import { optionalFields } from '../../chat/optional-fields.ts';
 import { thoughtIn } from '../thoughts.ts';
+import { readChoice } from './read-choice.ts';
 
 /**
  * Reads a call of OpenAI's chat completions.
@@ -30,9 +30,9 @@ export function readCompletionsCall(body: Json): ReadCall {
     tools: [...itemsOf(given.tools).map(objectOf), ...itemsOf(given.functions).map(asTool)].map(
       toolOf,
     ),
-    choice: choiceOf(given.tool_choice ?? legacyChoice(given.function_call)),
+    choice: readChoice(given),
     parallel: typeof given.parallel_tool_calls === 'boolean' ? given.parallel_tool_calls : null,
-    format: formatOf(objectOf(given.response_format)),
+    format: isObject(given.response_format) ? formatOf(given.response_format) : null,
     settings: settingsOf(given),
     extras: extrasOf(given),
   };
@@ -75,10 +75,6 @@ function asTool(own: unknown): Json {
   return { type: 'function', function: own };
 }
 
-function legacyChoice(choice: unknown): unknown {
-  return isObject(choice) ? asTool(choice) : choice;
-}
-
 function toolOf(tool: Json, i: number): Tool {
   const isCustom = tool.type === 'custom';
   const own = objectOf(isCustom ? tool.custom : tool.function);
@@ -95,26 +91,14 @@ function toolOf(tool: Json, i: number): Tool {
   };
 }
 
-const modes = { auto: 'auto', none: 'none', required: 'any' } as const;
-
-function choiceOf(choice: unknown): ToolChoice {
-  const mode = (word: unknown) => modes[word as keyof typeof modes] ?? null;
-  if (!isObject(choice)) return { mode: mode(choice), tool: null, only: null };
-  if (choice.type !== 'allowed_tools')
-    return { mode: 'tool', tool: String(nameOf(choice)), only: null };
-  const allowed = objectOf(choice.allowed_tools);
-  const only = itemsOf(allowed.tools).map((each) => String(nameOf(objectOf(each))));
-  return { mode: mode(allowed.mode), tool: null, only };
-}
-
-function nameOf({ function: called, custom }: Json): unknown {
-  return objectOf(called ?? custom).name;
-}
-
+/** Together and llama.cpp put the schema beside the type. */
 function formatOf({ type, json_schema, schema: beside }: Json): ReplyFormat | null {
-  if (type !== 'json_schema' && type !== 'json_object') return null;
+  if (type === 'text') return null;
   const { name, description, strict, schema = beside } = objectOf(json_schema);
-  if (!isObject(schema)) return { type: 'json' };
+  if (!isObject(schema)) {
+    if (type === 'json_object') return { type: 'json' };
+    throw badField('response_format.json_schema.schema', 'a JSON schema');
+  }
   return {
     type: 'schema',
     name: isFilled(name) ? name : 'reply',
