@@ -27,6 +27,7 @@ export function completionsWriter(answering: Answering): ReplyWriter {
   return {
     begin: () => [],
     add(event) {
+      if (isLegacy && isLaterCall(event)) return [];
       if (!stream) whole.add(event);
       if (!stream || event.type === 'usage') return [];
       return [chunk(delta(event), choiceOf(event, isLegacy))];
@@ -49,6 +50,11 @@ function shown({ id, created, model }: Json, object: string, choices: Json[]): J
 /** Whether the call offers its tools as `functions`, so that its reply calls them in that form. */
 export function isLegacyCall({ functions }: Json): boolean {
   return Array.isArray(functions) && functions.length > 0;
+}
+
+/** `function_call` has a place for one call, and its pieces add up, so others are left out. */
+function isLaterCall(event: ReplyEvent): boolean {
+  return (event.type === 'call' || event.type === 'input') && event.call > 0;
 }
 
 /** Returns a function that writes the next event as a `delta`. */
