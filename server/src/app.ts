@@ -14,7 +14,6 @@ import { addShareGauges, databaseShares } from './http/database-share.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { trialCalls } from './http/api/play-deposit.ts';
 import { falCalls } from './http/fal/routes.ts';
-import { openapiText } from './http/openapi.ts';
 import { createPageEvents, type PageEvents } from './http/page-events.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
@@ -117,9 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   try {
     const address = server && (await listen(server, config.HOST, port!));
-    const own = options.http ? address!.port : config.PORT;
-    links.baseUrl = config.FAREBOX_BASE_URL ?? `http://localhost:${own}/v1`;
-    deps.settings.openapi = openapiText(links.baseUrl);
+    links.listensOn(options.http ? address!.port : config.PORT);
     const working = options.running === false ? undefined : worker?.run();
     const jobs = await startJobs(services, options, deps);
     logStart(services, config);
@@ -338,7 +335,6 @@ function httpDeps(
       metricsToken: config.FAREBOX_METRICS_TOKEN,
       hasPages: config.FAREBOX_WEB,
       trustedProxies: config.FAREBOX_TRUSTED_PROXIES,
-      openapi: '',
       times: given.times,
     },
     unready: () => unready(services),

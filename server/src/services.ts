@@ -71,7 +71,7 @@ export interface Services {
   events: Events;
   circuit: Circuit;
   refusals: Refusals;
-  links: Links;
+  links: OwnLinks;
   /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
   fetches: Fetches;
@@ -157,13 +157,12 @@ export async function openServices({
     leaseSeconds: config.FAREBOX_LEASE_SECONDS,
     bounds: options.batches,
   });
-  const isPublic = isPublicBase(config);
   const circuit = openCircuit(db, upstreams, events);
   const refusals = openRefusals(
     db,
     throttled((told) => log.warn(told, 'could not count refused calls')),
   );
-  const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
+  const links = linksOf(config, secrets[0]!);
   const space = watchSpace(disks, log, lowDisk(report));
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from });
@@ -409,6 +408,25 @@ function openFetches(
 }
 
 /** Whether upstreams can reach the base address. False if that is only guessed, not configured. */
+type OwnLinks = Links & { listensOn(port: number): void };
+
+/** With `PORT=0` the base address is unknown until `listensOn` is told the port. */
+function linksOf(config: Config, secret: Buffer): OwnLinks {
+  const { FAREBOX_BASE_URL: given, PORT } = config;
+  const atPort = (port: number) => given ?? `http://localhost:${port}/v1`;
+  let known = given === null && PORT === 0 ? null : atPort(PORT);
+  return {
+    get baseUrl() {
+      if (known === null) throw new Error('the base address is unknown until the service listens');
+      return known;
+    },
+    listensOn: (port) => (known = atPort(port)),
+    secret,
+    outputTtlSeconds,
+    isPublic: isPublicBase(config),
+  };
+}
+
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;

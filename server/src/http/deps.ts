@@ -131,8 +131,6 @@ export interface HttpSettings {
   /** Number of the operator's own proxies in front of this service. */
   trustedProxies: number;
   times: Times;
-  /** Text of openapi.json with this service's address. */
-  openapi: string;
 }
 
 declare module 'fastify' {

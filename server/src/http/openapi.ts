@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { errors, type ErrorCode } from '../core/errors.ts';
 import { about, keyed, securitySchemes, tags } from './docs/about.ts';
 import { advice } from './docs/advice.ts';
@@ -15,14 +14,12 @@ import type {
   RouteDocs,
 } from './docs/route-docs.ts';
 import type { Json } from '../lib/json.ts';
+import { documentedOrigin } from './openapi-text.ts';
 import { ErrorBody } from './schemas/error-schema.ts';
 import type { Route } from './routes.ts';
 import type { Schema, TSchema } from './schemas/schema.ts';
 
 /** Makes the OpenAPI document from the table of routes, their schemas and their texts. */
-
-/** The address in the committed document; a running service replaces it with its own. */
-const documentedOrigin = 'http://localhost:8080';
 
 /** Definitions that routes share, to be written once under `components`. */
 interface Used {
@@ -69,13 +66,6 @@ export function namedSchemas(table: Route[]): Map<string, Schema> {
   );
   for (const schema of [...shapes, ErrorBody]) collectNamed(schema, named);
   return named;
-}
-
-/** The committed document with the addresses of this service. `baseUrl` ends in /v1. */
-export function openapiText(baseUrl: string): string {
-  const committed = readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8');
-  const origin = JSON.stringify(baseUrl.replace(/\/v1$/, '')).slice(1, -1);
-  return committed.replaceAll(documentedOrigin, () => origin);
 }
 
 /** `/queue/*` → `/queue/{model_id}`: the only wildcard stands for a model id. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { anything, choice, named, object } from '../schemas/schema.ts';
+import { openapiText } from '../openapi-text.ts';
 import { openEndpoint } from './endpoint.ts';
 
 /** Calls for supervisors, which need no API key, and the OpenAPI document. */
@@ -77,8 +78,8 @@ function same(given: string, wanted: string): boolean {
 /** GET /openapi.json */
 export const openapi = openEndpoint(
   { written: anything('An OpenAPI document.') },
-  async ({ reply }, { settings }) => {
+  async ({ reply }, { links }) => {
     reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
-    return settings.openapi;
+    return openapiText(links.baseUrl);
   },
 );
