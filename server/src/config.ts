@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { makePrivate } from './lib/files/make-folders.ts';
 import { parseUsd } from './core/price/money.ts';
@@ -26,15 +27,18 @@ export interface Setting<T> {
 export const settings = {
   PORT: int(0, 65_535, '8080', 'Port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
-  FAREBOX_BASE_URL: text(
-    null,
-    'Base address of the API for callers. Default: http://localhost:PORT/v1.',
-  ),
+  FAREBOX_BASE_URL: {
+    ...text(null, 'Base address of the API for callers. Default: http://localhost:PORT/v1.'),
+    read: (given: string) => given.replace(/\/+$/, ''),
+  },
   FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
-  FAREBOX_WEB_URL: text(
-    null,
-    'The address of the web pages, without a path. Default: the origin of the base address.',
-  ),
+  FAREBOX_WEB_URL: {
+    ...text(
+      null,
+      'The address of the web pages, without a path. Default: the origin of the base address.',
+    ),
+    read: (given: string) => originIn(given) ?? given,
+  },
   FAREBOX_SIGN_UP: {
     ...oneOf(
       ['open', 'invite', 'closed'],
@@ -57,7 +61,7 @@ export const settings = {
     secret: true as const,
   },
   FAREBOX_MAIL_FROM: matching(
-    /^(?:[^\s@<>,;"]+@[^\s@<>,;"]+|[^<>\r\n]{1,100}<[^\s@<>,;"]+@[^\s@<>,;"]+>)$/u,
+    /^(?:[^\s@<>,;"]+@[^\s@<>,;"]+|[^<>\r\n]{0,100}<[^\s@<>,;"]+@[^\s@<>,;"]+>)$/u,
     'must be one address, such as farebox@example.com or Farebox <farebox@example.com>.',
     'farebox@localhost',
     'Sender of the e-mail: an address, or `NAME <ADDRESS>`.',
@@ -281,12 +285,13 @@ export const settings = {
   FAREBOX_CORS_ORIGINS: {
     read: (given: string) => {
       const named = given.split(',').map((item) => item.trim());
-      const origins = named.filter((item) => item !== '');
-      const isOrigin = (item: string) => /^https?:/.test(item) && URL.parse(item)?.origin === item;
-      const wrong = origins.find((item) => !isOrigin(item));
-      if (wrong !== undefined)
-        throw new ConfigError(`"${wrong}" is not an origin, such as https://app.example.com.`);
-      return origins;
+      return named
+        .filter((item) => item !== '')
+        .map((item) => {
+          const origin = originIn(item);
+          if (origin !== null) return origin;
+          throw new ConfigError(`"${item}" is not an origin, such as https://app.example.com.`);
+        });
     },
     default: '',
     says: 'Web origins whose pages may call the API with a key, comma-separated, such as `https://app.example.com`.',
@@ -428,6 +433,14 @@ function text<D extends string | null>(fallback: D, says: string) {
   return { read: (given: string) => given, default: fallback, says };
 }
 
+/** The origin that an address without a path names, as browsers send it; null: it names none. */
+function originIn(given: string): string | null {
+  const url = /^[a-z][a-z\d+.-]*:\/\/[^/\s\\][^\s\\]*$/i.test(given) ? URL.parse(given) : null;
+  if (url === null || url.host === '' || url.host.includes('*')) return null;
+  const origin = `${url.protocol}//${url.host}`;
+  return url.href.replace(/\/$/, '') === origin ? origin : null;
+}
+
 /** A text of a given form. Errors do not repeat the value, because it may contain a secret. */
 function matching<D extends string | null>(form: RegExp, rule: string, fallback: D, says: string) {
   const read = (given: string) => {
@@ -549,7 +562,9 @@ function hosts(says: string) {
   return {
     read: (given: string) => {
       const items = given.split(',').map((item) => item.trim());
-      const named = items.filter((item) => item !== '');
+      const bracketed = (item: string) =>
+        isIPv6(item) && !item.includes('%') ? `[${item}]` : item;
+      const named = items.filter((item) => item !== '').map(bracketed);
       const isHost = (item: string) =>
         hostForm.test(item) && isPort(Number(/:(\d+)$/.exec(item)?.[1] ?? 1));
       const wrong = named.find((item) => !isHost(item));

@@ -39,7 +39,7 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
   HOST: ['\t'],
   FAREBOX_BASE_URL: ['https://one.example', 'https://*.example/v1', 'https://one.example/v1?a=b'],
   FAREBOX_WEB: flag,
-  FAREBOX_WEB_URL: ['https://one.example/', 'https://a!b.example', 'one.example'],
+  FAREBOX_WEB_URL: ['https://one.example/pay', 'https://a!b.example', 'one.example'],
   FAREBOX_SIGN_UP: ['Open', 'yes', 'open,invite'],
   FAREBOX_SMTP_URL: [
     `smtp://me:${word}@one.example?debug=true`,
@@ -130,7 +130,13 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
   FAREBOX_RETENTION_DAYS: [...number, '0'],
   FAREBOX_QUEUE_AGE_SECONDS: [...number, '0'],
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag,
-  FAREBOX_CORS_ORIGINS: ['*', 'null', 'https://one.example/'],
+  FAREBOX_CORS_ORIGINS: [
+    '*',
+    'null',
+    'https://one.example/app',
+    'https://*.example',
+    'one.example',
+  ],
   FAREBOX_ALLOW_PRIVATE_HOSTS: ['10.0.0.0/8', 'one.example:0', '*.example'],
   FAREBOX_TEST_PUBLIC_HOSTS: ['http://one.example', 'one.example:99999', '[::1'],
   FAREBOX_NOTIFY: flag,
@@ -222,4 +228,43 @@ describe('settings that work', () => {
   };
   for (const [what, env] of Object.entries(right))
     test(what, () => assert.equal(toldOf(env), null));
+
+  const spelt: [name: 'FAREBOX_WEB_URL' | 'FAREBOX_BASE_URL', given: string, read: string][] = [
+    ['FAREBOX_WEB_URL', 'https://pay.example/', 'https://pay.example'],
+    ['FAREBOX_WEB_URL', 'https://Pay.Example:443', 'https://pay.example'],
+    ['FAREBOX_WEB_URL', 'https://b\u00fccher.example', 'https://xn--bcher-kva.example'],
+    ['FAREBOX_WEB_URL', 'http://[0:0::1]:8080', 'http://[::1]:8080'],
+    ['FAREBOX_BASE_URL', 'https://pay.example/v1/', 'https://pay.example/v1'],
+    ['FAREBOX_BASE_URL', 'http://[::1]:8080/gate/v1//', 'http://[::1]:8080/gate/v1'],
+  ];
+  for (const [name, given, read] of spelt)
+    test(`${name} may be written ${given}`, () => {
+      assert.equal(toldOf({ [name]: given }), null);
+      assert.equal(readConfig({ [name]: given })[name], read);
+    });
+
+  const origins: Record<string, string> = {
+    'https://app.example/': 'https://app.example',
+    'https://App.Example:443': 'https://app.example',
+    'https://b\u00fccher.example': 'https://xn--bcher-kva.example',
+    'http://[::1]:3000': 'http://[::1]:3000',
+    'capacitor://localhost': 'capacitor://localhost',
+    'chrome-extension://abcdefghijklmnopabcdefghijklmnop':
+      'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+  };
+  test('origins are read as browsers send them', () => {
+    const given = `${Object.keys(origins).join(', ')},`;
+    const { FAREBOX_CORS_ORIGINS } = readConfig({ FAREBOX_CORS_ORIGINS: given });
+    assert.deepEqual(FAREBOX_CORS_ORIGINS, Object.values(origins));
+  });
+
+  test('private hosts may be IPv6 addresses without brackets', () => {
+    const given = '::1, fd00::7, [fd00::8]:9000, b\u00fccher.lan, under_score:80';
+    assert.equal(toldOf({ FAREBOX_ALLOW_PRIVATE_HOSTS: given }), null);
+    const { FAREBOX_ALLOW_PRIVATE_HOSTS } = readConfig({ FAREBOX_ALLOW_PRIVATE_HOSTS: given });
+    assert.deepEqual(FAREBOX_ALLOW_PRIVATE_HOSTS.slice(0, 2), ['[::1]', '[fd00::7]']);
+  });
+
+  test('a sender may be an address in angle brackets', () =>
+    assert.equal(toldOf({ FAREBOX_MAIL_FROM: '<farebox@one.example>' }), null));
 });
