@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { compare, headers } from './calls.ts';
+import { compare, headers, type Contender } from './calls.ts';
 import { httpRequest } from './load.ts';
 import type { Question } from './run.ts';
-import { end, rssMb, type Process } from './service.ts';
+import { end, rssMb, type Bench, type Process } from './service.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const peers = join(import.meta.dirname, 'peers');
@@ -23,40 +23,46 @@ const body = JSON.stringify({
 const question: Question = {
   asks: 'chat without streaming, with a durable reservation and charge: how does it compare to @portkey-ai/gateway, which keeps no books, in front of the same upstream?',
   async measure(bench, effort) {
-    const key = await bench.key();
     const upstream = await localUpstream();
-    const env = { BENCH_UPSTREAM: upstream.url };
-    const direct = httpRequest('POST', '/v1/chat/completions', headers(key), body);
-    const peerHeaders = {
-      'content-type': 'application/json',
-      authorization: 'Bearer x',
-      'x-portkey-provider': 'openai',
-      'x-portkey-custom-host': upstream.url,
-    };
-    const toPeer = httpRequest('POST', '/v1/chat/completions', peerHeaders, body);
+    const peer = toPeer(upstream.url);
+    const own = await contender('farebox chat', bench, upstream.url);
+    const { beside } = effort;
+    const contenders = beside
+      ? [await contender('beside (reference)', beside, upstream.url), own, peer]
+      : [{ ...peer, what: `${peer.what} (reference)` }, own];
     try {
-      return await compare(
-        bench,
-        [
-          {
-            what: '@portkey-ai/gateway 1.15.2 (reference)',
-            start: startPeer,
-            request: () => toPeer,
-          },
-          {
-            what: 'farebox chat',
-            start: () => bench.start({ role: 'service', env }),
-            request: () => direct,
-          },
-        ],
-        effort,
-      );
+      return await compare(bench, contenders, effort);
     } finally {
       await upstream.close();
     }
   },
 };
 export default question;
+
+async function contender(what: string, bench: Bench, url: string): Promise<Contender> {
+  const request = httpRequest('POST', '/v1/chat/completions', headers(await bench.key()), body);
+  return {
+    what,
+    start: () => bench.start({ role: 'service', env: { BENCH_UPSTREAM: url } }),
+    request: () => request,
+    databasePid: bench.databasePid,
+  };
+}
+
+function toPeer(url: string): Contender {
+  const request = httpRequest(
+    'POST',
+    '/v1/chat/completions',
+    {
+      'content-type': 'application/json',
+      authorization: 'Bearer x',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': url,
+    },
+    body,
+  );
+  return { what: '@portkey-ai/gateway 1.15.2', start: startPeer, request: () => request };
+}
 
 /** Starts the chat upstream in its own thread, so that the load generator does not slow it down. */
 export async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {

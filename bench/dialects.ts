@@ -6,12 +6,13 @@ import { localUpstream } from './chat.ts';
 import { headers, median, round } from './calls.ts';
 import { httpRequest, messageSize, within } from './load.ts';
 import type { Question, Row } from './run.ts';
+import type { Bench } from './service.ts';
 
 const system = 'You are brief.';
 const user = 'What is a lighthouse for?';
 const say = (role: string, content: string) => ({ role, content });
 
-/** The same call in each form; the first is the reference. */
+/** The same call in each form. */
 const calls = {
   'chat/completions': { max_tokens: 200, messages: [say('system', system), say('user', user)] },
   responses: { max_output_tokens: 200, instructions: system, input: user },
@@ -19,50 +20,77 @@ const calls = {
 };
 const warmupSeconds = 8;
 
+interface Line {
+  what: string;
+  port: number;
+  request: Buffer;
+}
+
 const question: Question = {
-  asks: 'what do Responses and Messages add to the latency of the same chat completion, whole and streamed?',
-  async measure(bench, { seconds, rounds }) {
-    const key = await bench.key();
+  asks: 'what do Responses and Messages add to the latency of the same chat completion, whole and streamed? With --beside each call has the same call of the other checkout as its reference.',
+  async measure(bench, { seconds, rounds, beside }) {
     const upstream = await localUpstream();
-    writeFileSync(join(bench.dir, 'catalog', 'local.yaml'), catalog(upstream.url));
-    const service = await bench.start({ role: 'service' });
+    const services: Service[] = [];
     const rows: Row[] = [];
     try {
+      if (beside) services.push(await service(', beside', beside, upstream.url));
+      services.push(await service('', bench, upstream.url));
       for (const stream of [false, true]) {
-        const requests = Object.entries(calls).map(([path, call]) => {
-          const body = JSON.stringify({ model: 'local/chat', stream, ...call });
-          return httpRequest('POST', `/v1/${path}`, headers(key), body);
-        });
-        await inTurn(service.port, requests, warmupSeconds);
+        const lines = services.flatMap((each) => linesOf(each, stream));
+        await inTurn(lines, warmupSeconds);
         const results: number[][][] = [];
-        while (results.length < rounds)
-          results.push(await inTurn(service.port, requests, seconds * requests.length));
-        Object.keys(calls).forEach((path, i) =>
-          rows.push(rowOf(`${path}, ${stream ? 'streamed' : 'whole'}`, i, results)),
-        );
+        while (results.length < rounds) results.push(await inTurn(lines, seconds * lines.length));
+        rows.push(...lines.map(({ what }, i) => rowOf(what, i, referenceOf(i), results)));
       }
       return rows;
     } finally {
-      await service.stop();
+      for (const each of services) await each.stop();
       await upstream.close();
     }
   },
 };
 export default question;
 
+interface Service {
+  /** Ends the names of its rows. */
+  name: string;
+  port: number;
+  key: string;
+  stop(): Promise<void>;
+}
+
+async function service(name: string, bench: Bench, url: string): Promise<Service> {
+  writeFileSync(join(bench.dir, 'catalog', 'local.yaml'), catalog(url));
+  const key = await bench.key();
+  const { port, stop } = await bench.start({ role: 'service' });
+  return { name, port, key, stop };
+}
+
+function linesOf({ name, port, key }: Service, stream: boolean): Line[] {
+  return Object.entries(calls).map(([path, call]) => {
+    const body = JSON.stringify({ model: 'local/chat', stream, ...call });
+    const request = httpRequest('POST', `/v1/${path}`, headers(key), body);
+    return { what: `${path}, ${stream ? 'streamed' : 'whole'}${name}`, port, request };
+  });
+}
+
 /**
- * Milliseconds of the calls of each kind, in ascending order. One call is open at a time, and the
- * kinds alternate with every call, so that each has the same share of the machine's slow moments.
+ * Milliseconds of the calls of each line, in ascending order. One call is open at a time, and the
+ * lines alternate with every call, so that each has the same share of the machine's slow moments.
  */
-async function inTurn(port: number, requests: Buffer[], seconds: number): Promise<number[][]> {
-  const latencies = requests.map((): number[] => []);
-  const socket = net.connect(port, '127.0.0.1');
-  socket.setNoDelay(true);
+async function inTurn(lines: readonly Line[], seconds: number): Promise<number[][]> {
+  const latencies = lines.map((): number[] => []);
+  const ports = [...new Set(lines.map(({ port }) => port))];
+  const sockets = new Map(
+    ports.map((port) => [port, net.connect(port, '127.0.0.1').setNoDelay(true)]),
+  );
   const end = performance.now() + seconds * 1000;
   for (let n = 0; performance.now() < end; n++) {
-    const at = (n + Math.floor(n / requests.length)) % requests.length;
+    const at = (n + Math.floor(n / lines.length)) % lines.length;
+    const { port, request } = lines[at]!;
+    const socket = sockets.get(port)!;
     const began = performance.now();
-    socket.write(requests[at]!);
+    socket.write(request);
     let reply: Buffer = Buffer.alloc(0);
     for (let size: number | null = null; size === null || reply.length < size;) {
       const [chunk] = (await once(socket, 'data')) as [Buffer];
@@ -72,16 +100,22 @@ async function inTurn(port: number, requests: Buffer[], seconds: number): Promis
     latencies[at]!.push(performance.now() - began);
     if (!reply.toString('latin1', 0, 12).endsWith('200')) throw new Error(reply.toString());
   }
-  socket.destroy();
+  for (const socket of sockets.values()) socket.destroy();
   return latencies.map((each) => each.sort((a, b) => a - b));
 }
 
-function rowOf(what: string, i: number, results: number[][][]): Row {
+/** The line that a line is compared with: its own call of the other checkout, or the first one. */
+function referenceOf(i: number): number {
+  const forms = Object.keys(calls).length;
+  return i < forms ? 0 : i - forms;
+}
+
+function rowOf(what: string, i: number, reference: number, results: number[][][]): Row {
   const p50 = (round: number[][], at: number) => within(round[at]!, 0.5);
-  const ratios = results.map((each) => (p50(each, i) / p50(each, 0)) * 100);
+  const ratios = results.map((each) => (p50(each, i) / p50(each, reference)) * 100);
   const percent = (value: number) => `${round(value)} %`;
   return {
-    what: i === 0 ? `${what} (reference)` : what,
+    what: i === reference ? `${what} (reference)` : what,
     'p50 ms': Math.round(1000 * median(results.map((each) => p50(each, i)))) / 1000,
     'of reference': percent(median(ratios)),
     from: percent(Math.min(...ratios)),
