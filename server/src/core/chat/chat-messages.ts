@@ -1,5 +1,4 @@
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
-import type { Modality } from '../catalog/catalog.ts';
 import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
 import type { Why } from '../reasons.ts';
@@ -60,7 +59,6 @@ const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 /** A content part has one field named like its type: a text, or an object with texts. */
 interface PartForm {
   is: string;
-  modality: Modality;
   fields: Readonly<Record<string, Check>> | null;
   test(own: unknown): boolean;
 }
@@ -72,11 +70,10 @@ const pictureUrl: Check = {
 };
 
 const parts: Readonly<Record<string, PartForm>> = {
-  text: { is: 'text as a string', modality: 'text', fields: null, test: text.test },
-  refusal: { is: 'refusal as a string', modality: 'text', fields: null, test: text.test },
+  text: { is: 'text as a string', fields: null, test: text.test },
+  refusal: { is: 'refusal as a string', fields: null, test: text.test },
   image_url: {
     is: 'image_url with a url',
-    modality: 'image',
     // The value `original`, which some models know, is refused: it costs more than is reserved for
     // an image.
     fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
@@ -84,13 +81,11 @@ const parts: Readonly<Record<string, PartForm>> = {
   },
   input_audio: {
     is: 'input_audio with data and format',
-    modality: 'audio',
     fields: { data: text, format: text },
     test: (audio) => isObject(audio) && isFilled(audio.data) && isFilled(audio.format),
   },
   file: {
     is: 'file with file_id or file_data',
-    modality: 'file',
     fields: { file_id: text, file_data: text, filename: text },
     test: (file) => isObject(file) && (isFilled(file.file_id) || isFilled(file.file_data)),
   },
@@ -174,38 +169,6 @@ function texts(
 ): Json {
   const filled = Object.entries(own).filter(([, value]) => value !== '');
   return objectOf(rebuilt(Object.fromEntries(filled), { fields }, at, mustBe, left));
-}
-
-type Taking = { id: string; input_modalities?: readonly Modality[] };
-const namedMax = 3;
-
-/**
- * Refuses parts that the model's price does not cover, and names the models of `others` that accept
- * them. `messages` come from `readMessages`.
- *
- * @throws ApiError `bad_messages`
- */
-export function demandModalities(
-  messages: readonly Json[],
-  { id, input_modalities }: Required<Taking>,
-  others: Iterable<Taking> = [],
-): void {
-  messages.forEach(({ content }, i) => {
-    if (!Array.isArray(content)) return;
-    content.forEach((part: { type: string }, k) => {
-      const { modality } = parts[part.type]!;
-      if (input_modalities.includes(modality)) return;
-      const taken = input_modalities.join(', ');
-      const taking = [...others].filter((each) => each.input_modalities?.includes(modality));
-      const named = taking.slice(0, namedMax).map((each) => each.id);
-      const wrong = `has the modality ${modality}, which ${id} does not take; it takes ${taken}`;
-      const where =
-        named.length === 0 ? 'No model takes it' : `Models that take it: ${named.join(', ')}`;
-      throw badMessages(`messages[${i}].content[${k}]`, `${wrong}. ${where}`, {
-        one_of: input_modalities,
-      });
-    });
-  });
 }
 
 /** `param`: the path of the field, such as `messages[0].content`. */

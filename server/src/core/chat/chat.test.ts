@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseChat, passingFields } from './chat.ts';
-import { demandModalities } from './chat-messages.ts';
+import { demandModalities } from './chat-media.ts';
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { optionalNames } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';
+import { readCompletionsCall } from '../apis/completions/read-call.ts';
 
 const hi = { role: 'user', content: 'hi' };
 const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });
@@ -330,24 +331,19 @@ describe('of a message is kept what is known, and nothing that is not', () => {
 });
 
 describe('a model takes', () => {
-  const messages = [
-    hi,
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'a' },
-        { type: 'file', file: { file_data: 'A' } },
-      ],
-    },
+  const content = [
+    { type: 'text', text: 'a' },
+    { type: 'file', file: { file_data: 'A' } },
   ];
+  const { conversation } = readCompletionsCall(saying(hi, { role: 'user', content }));
 
   test('what its row names', () => {
-    demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'file'] });
+    demandModalities(conversation, { id: 'acme/chat', input_modalities: ['text', 'file'] });
   });
 
   test('nothing else, and the refusal names the place and what is taken', () => {
     assert.throws(
-      () => demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'image'] }),
+      () => demandModalities(conversation, { id: 'acme/chat', input_modalities: ['text', 'image'] }),
       (error) => {
         assert.ok(error instanceof ApiError);
         assert.deepEqual([error.code, error.param], ['bad_messages', 'messages[1].content[1]']);
@@ -362,7 +358,7 @@ describe('a model takes', () => {
     const images = { id: 'acme/draw' };
     const text = { id: 'acme/chat', input_modalities: ['text'] as const };
     assert.throws(
-      () => demandModalities(messages, text, [images, text, ...others]),
+      () => demandModalities(conversation, text, [images, text, ...others]),
       /acme\/chat does not take; it takes text\. Models that take it: a, b, c\.$/,
     );
   });
