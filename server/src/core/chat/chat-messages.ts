@@ -92,23 +92,21 @@ const parts: Readonly<Record<string, PartForm>> = {
 };
 
 /** @throws ApiError `bad_messages`, which names the message or field. */
-export function readMessages(messages: unknown, max: number, left?: LeftOut): Json[] {
+export function readMessages(messages: unknown, left: LeftOut): Json[] {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw badMessages('messages', 'must be a list with at least one message');
   }
-  if (messages.length > max)
-    throw badMessages('messages', `must hold at most ${max} messages`, { max_items: max });
   return messages.map((message, i) => readMessage(message, `messages[${i}]`, left));
 }
 
-function readMessage(message: unknown, at: string, left?: LeftOut): Json {
+function readMessage(message: unknown, at: string, left: LeftOut): Json {
   if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
   const { role, content } = message;
   if (typeof role !== 'string' || !roles.includes(role)) {
     throw badMessages(`${at}.role`, `must be one of ${roles.join(', ')}`);
   }
   const isKnown = (field: string) => ['role', 'content'].includes(field) || field in messageFields;
-  left?.add(at, message, isKnown);
+  left.add(at, message, isKnown);
   const kept: Json = { role };
   if (content !== undefined) kept.content = readContent(content, `${at}.content`, left);
   for (const [field, shape] of messageShapes) {
@@ -135,14 +133,14 @@ function mayLackContent(role: string, message: Json): boolean {
   return (Array.isArray(calls) && calls.length > 0) || isObject(call) || isFilled(refusal);
 }
 
-function readContent(content: unknown, at: string, left?: LeftOut): unknown {
+function readContent(content: unknown, at: string, left: LeftOut): unknown {
   if (content === null || typeof content === 'string') return content;
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   if (content.length === 0) throw badMessages(at, 'must hold at least one part');
   return content.map((part, i) => readPart(part, `${at}[${i}]`, left));
 }
 
-function readPart(part: unknown, at: string, left?: LeftOut): Json {
+function readPart(part: unknown, at: string, left: LeftOut): Json {
   const { type, ...others } = objectOf(part);
   if (typeof type !== 'string' || !Object.hasOwn(parts, type)) {
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(parts).join(', ')}`);
@@ -150,7 +148,7 @@ function readPart(part: unknown, at: string, left?: LeftOut): Json {
   const { is, fields, test } = parts[type]!;
   const own = others[type];
   if (!test(own)) throw badMessages(at, `must have ${is}`);
-  left?.add(at, others, (field) => field === type || field === cacheMark);
+  left.add(at, others, (field) => field === type || field === cacheMark);
   const mark = others[cacheMark];
   return {
     type,
@@ -165,7 +163,7 @@ function texts(
   own: Json,
   fields: Readonly<Record<string, Check>>,
   at: string,
-  left?: LeftOut,
+  left: LeftOut,
 ): Json {
   const filled = Object.entries(own).filter(([, value]) => value !== '');
   return objectOf(rebuilt(Object.fromEntries(filled), { fields }, at, mustBe, left));

@@ -1,11 +1,12 @@
-import { isCount, isObject, itemsOf, objectOf } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import type { ReadCall } from '../apis/api.ts';
+import { readFlag, readModel, readTokenLimit } from '../apis/fields.ts';
 import { badField, badRequest } from '../bad-request.ts';
-import { messagesMax } from './list-sizes.ts';
 import { readMessages } from './chat-messages.ts';
+import { demandFew } from './list-sizes.ts';
 import {
   boolean,
   integer,
-  isFilled,
   isGiven,
   longInteger,
   number,
@@ -15,7 +16,7 @@ import {
   text,
   textOrTexts,
 } from '../check.ts';
-import { readMetadata, type Metadata } from '../request/metadata.ts';
+import { readMetadata } from '../request/metadata.ts';
 import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
@@ -24,30 +25,10 @@ import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts'
  * checked here. Upstreams check the ranges of numbers, which differ between models.
  */
 
-export interface ChatLimits {
-  /** Longest list of messages. Without this limit, 10 MiB could hold 350,000 of them. */
-  messages_max: number;
-}
-
-export const chatLimits: ChatLimits = { messages_max: messagesMax };
-
-export interface Chat {
-  model: string;
-  messages: Record<string, unknown>[];
-  stream: boolean;
-  /** The caller wants a last chunk with the usage. */
-  include_usage: boolean;
-  /** `max_tokens` or its newer name `max_completion_tokens`; null if neither was given. */
-  max_tokens: number | null;
-  /**
-   * The body for the upstream: `messages` and the allowed fields. Model, stream and max_tokens are
-   * set when it is sent.
-   */
-  body: Record<string, unknown> & { messages: Record<string, unknown>[] };
-  /** Stored with the request. */
-  metadata: Metadata | null;
-  /** Names of given fields that reach no upstream. */
-  ignored: readonly string[];
+/** A checked call. */
+export interface Chat extends Omit<ReadCall, 'conversation'> {
+  /** The messages and the allowed fields, reduced to known fields. */
+  body: Json & { messages: Json[] };
 }
 
 const functionShape: Shape = {
@@ -118,20 +99,21 @@ export const passingFields: Readonly<Record<string, Shape>> = {
  * @throws ApiError `bad_messages` (names the message by its index) or `bad_request` (names the
  * field)
  */
-export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat {
+export function parseChat(body: unknown): Chat {
   if (!isObject(body)) throw badRequest(null, 'The body must be a JSON object.');
-  if (!isFilled(body.model)) throw badField('model', 'the id of a text model');
+  demandFew(body, 'messages');
+  const model = readModel(body.model);
   const left = new LeftOut();
-  const messages = readMessages(body.messages, limits.messages_max, left);
+  const messages = readMessages(body.messages, left);
   if (isGiven(body.n) && body.n !== 1) {
     throw badField('n', '1; send one request for each completion you want');
   }
   const passed = passing(body, left);
+  const stream = readFlag(body.stream, 'stream');
+  checkStreamOptions(body.stream_options);
   return {
-    model: body.model,
-    messages,
-    stream: flag(body.stream, 'stream'),
-    include_usage: includeUsage(body.stream_options),
+    model,
+    stream,
     max_tokens: maxTokens(body),
     body: { messages, ...passed },
     metadata: readMetadata(body.metadata, 'metadata'),
@@ -152,9 +134,9 @@ const ownFields = new Set([
 const bodyFields = { ...passingFields, ...optionalFields };
 const bodyShapes = Object.entries(bodyFields);
 
-function passing(body: Record<string, unknown>, left: LeftOut): Record<string, unknown> {
+function passing(body: Json, left: LeftOut): Json {
   left.add('', body, (field) => ownFields.has(field) || Object.hasOwn(bodyFields, field));
-  const kept: Record<string, unknown> = {};
+  const kept: Json = {};
   for (const [field, shape] of bodyShapes) {
     const value = Object.hasOwn(body, field) ? body[field] : undefined;
     if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
@@ -167,27 +149,18 @@ function passing(body: Record<string, unknown>, left: LeftOut): Record<string, u
   return kept;
 }
 
-function maxTokens(body: Record<string, unknown>): number | null {
-  const given = ['max_tokens', 'max_completion_tokens'].filter((field) => isGiven(body[field]));
-  const [first, second] = given.map((field) => {
-    const value = body[field];
-    if (!isCount(value) || value < 1) throw badField(field, 'an integer of at least 1');
-    return value;
-  });
-  if (second !== undefined && first !== second) {
+function maxTokens(body: Json): number | null {
+  const usual = readTokenLimit(body.max_tokens, 'max_tokens');
+  const newer = readTokenLimit(body.max_completion_tokens, 'max_completion_tokens');
+  if (usual !== null && newer !== null && usual !== newer) {
     throw badField('max_completion_tokens', 'equal to max_tokens if both are given');
   }
-  return first ?? null;
+  return usual ?? newer;
 }
 
-function flag(value: unknown, field: string): boolean {
-  if (!isGiven(value)) return false;
-  if (typeof value !== 'boolean') throw badField(field, 'true or false');
-  return value;
-}
-
-function includeUsage(options: unknown): boolean {
-  if (!isGiven(options)) return false;
+/** The writer of the reply does what the options ask for. */
+function checkStreamOptions(options: unknown): void {
+  if (!isGiven(options)) return;
   if (!isObject(options)) throw badField('stream_options', 'an object');
-  return flag(options.include_usage, 'stream_options.include_usage');
+  readFlag(options.include_usage, 'stream_options.include_usage');
 }

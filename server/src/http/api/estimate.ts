@@ -1,3 +1,4 @@
+import { readCompletionsCall } from '../../core/apis/completions/read-call.ts';
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
@@ -5,7 +6,6 @@ import { sizedInput } from '../../core/catalog/stated-size.ts';
 import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
-import { readQuoted } from './chat/chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
 import { keyedEndpoint } from './endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
@@ -29,7 +29,7 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
   const sized = sizedInput(given, model);
   const priced = asked
-    ? (await quoteChat(readQuoted({ ...input, model: model.id }), req.caller, deps)).quote
+    ? (await quoteChat(readCompletionsCall({ ...input, model: model.id }), req.caller, deps)).quote
     : sizedQuote(model, sized, req.caller.price_ppm);
   const unknown = model.kind === 'text' ? [] : unknownInputs(model, sized.input);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));

@@ -4,6 +4,7 @@ import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from
 import { readFlag, readModel, readTokenLimit } from '../fields.ts';
 import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
 import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { demandFew } from '../../chat/list-sizes.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
 import type { ReadCall } from '../api.ts';
@@ -68,6 +69,7 @@ export function readMessagesCall(body: Json): ReadCall {
 
 /** As `readMessagesCall`, but `max_tokens` may be missing, as in a call that only counts. */
 export function readPrompt(body: Json): ReadCall {
+  demandFew(body, 'messages');
   refuseHosted(body);
   const model = readModel(body.model);
   const call: Json = {};

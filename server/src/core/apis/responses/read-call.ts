@@ -12,6 +12,7 @@ import {
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { demandFew } from '../../chat/list-sizes.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readFlag, readModel, readTokenLimit } from '../fields.ts';
@@ -82,6 +83,7 @@ const read: ReadonlySet<string> = new Set([
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readResponsesCall(body: Json): ReadCall {
+  demandFew(body, 'input');
   refuseStored(body);
   const model = readModel(body.model);
   const call: Json = {};

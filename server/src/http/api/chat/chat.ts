@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify';
 import type { Answering, ReadCall, ReplyWriter, SentEvent } from '../../../core/apis/api.ts';
 import { completionsReader } from '../../../core/apis/completions/read-reply.ts';
 import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
-import { demandFew } from '../../../core/chat/list-sizes.ts';
 import { countPromptTokens } from '../../../core/chat/prompt-tokens.ts';
 import type { ReplyEvent } from '../../../core/chat/reply.ts';
 import { promptUsageOf } from '../../../core/chat/usage.ts';
@@ -36,8 +35,6 @@ const bufferMaxBytes = 1024 * 1024;
 export interface ChatDoor {
   /** The path of its calls below /v1. A repeat of a call must have the same path. */
   path: string;
-  /** The field with what was said. */
-  list: 'messages' | 'input';
   /** Throws an `ApiError` that names the caller's field. */
   read(body: Json): ReadCall;
   open(answering: Answering): ReplyWriter;
@@ -85,7 +82,6 @@ async function complete(
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  demandFew(body, door.list);
   const making = makingCall(req, reply);
   const call = { path: door.path, body, read: door.read(body), metadata, making };
   try {
@@ -138,14 +134,8 @@ async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Pro
 /** The price that a chat call would reserve; does not make the call. */
 export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const { model, max_tokens, quote } = await quoteChat(readQuoted(body), req.caller, deps);
+  const { model, max_tokens, quote } = await quoteChat(readCompletionsCall(body), req.caller, deps);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
-}
-
-/** A call of chat completions that is only priced. */
-export function readQuoted(body: Json): ReadCall {
-  demandFew(body, 'messages');
-  return readCompletionsCall(body);
 }
 
 /**

@@ -9,7 +9,6 @@ import { callModel, type ChatDoor } from './chat.ts';
 /** OpenAI's chat completions. */
 const door: ChatDoor = {
   path: '/chat/completions',
-  list: 'messages',
   read: readCompletionsCall,
   open: completionsWriter,
 };

@@ -1,6 +1,5 @@
 import { readMessagesCall, readPrompt } from '../../../core/apis/messages/read-call.ts';
 import { messagesWriter } from '../../../core/apis/messages/write-reply.ts';
-import { demandFew } from '../../../core/chat/list-sizes.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../../body.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -17,7 +16,6 @@ import {
 /** Anthropic's Messages. */
 const door: ChatDoor = {
   path: '/messages',
-  list: 'messages',
   read: readMessagesCall,
   open: messagesWriter,
 };
@@ -35,7 +33,6 @@ export const countTokens = keyedEndpoint(
   { body: CountRequest, reply: TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
-    demandFew(body, door.list);
     return { input_tokens: await countPrompt(readPrompt(body), req.caller, deps) };
   },
 );

@@ -7,7 +7,6 @@ import { ResponseEvent, ResponseObject, ResponseRequest } from './responses-sche
 /** OpenAI's Responses, without stored conversations and without tools that run here. */
 const door: ChatDoor = {
   path: '/responses',
-  list: 'input',
   read: readResponsesCall,
   open: responsesWriter,
   tellsInStream: ({ code }) => code === 'context_length_exceeded',
