@@ -1,5 +1,5 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
-import { countsIn } from '../../chat/counts.ts';
+import { countsIn } from '../../chat/token-counts.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../../chat/tool-input.ts';
