@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { estimatePromptTokens } from '../../src/core/chat/prompt-tokens.ts';
+import { boundPromptTokens } from '../../src/core/chat/prompt-tokens.ts';
 import { promptIn } from '../kit/chat-apis.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -318,7 +318,7 @@ describe('an estimate of text', () => {
     assert.equal(chat.status, 200, chat.text);
     const id = chat.body.id.replace('chatcmpl-', '');
     const card = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
-    const input_tokens = estimatePromptTokens(promptIn({ messages }), 100_000);
+    const input_tokens = boundPromptTokens(promptIn({ messages }), { context_tokens: 100_000 });
     const { body: estimated } = await estimate('fake/chat', { input_tokens, output_tokens: 100 });
     assert.equal(card.body.quoted_usd_micro, estimated.price_usd_micro);
     assert.equal(card.body.charged_usd_micro, '9');

@@ -7,7 +7,7 @@ import { readReply } from '../apis/read-reply.ts';
 import { ReplyBroken } from '../apis/reading/broken.ts';
 import { chargeableUsage, type Bill, type ChatDelivery, type DeliveryEnd } from './chat-bill.ts';
 import { gatherReply } from './gathered-reply.ts';
-import { estimatePromptTokens } from './prompt-tokens.ts';
+import { boundPromptTokens } from './prompt-tokens.ts';
 import { boundTokens } from './tokens.ts';
 
 const saying = (content: unknown) => ({
@@ -200,7 +200,7 @@ describe('chargeableUsage', () => {
       const got = chargeableUsage(chat, max_tokens, model, await delivered(chunksOf(said), end));
       if (typeof bill?.prompt_tokens !== 'string')
         return assert.deepEqual(got, bill && { ...bill, ...notCached });
-      const most = estimatePromptTokens(chat.prompt, model.context_tokens);
+      const most = boundPromptTokens(chat.prompt, model);
       assert.ok(got!.prompt_tokens > 0 && got!.prompt_tokens < most);
       assert.equal(got!.completion_tokens, bill.completion_tokens);
     });
@@ -216,7 +216,7 @@ describe('chargeableUsage', () => {
     };
     const left = await billOf('given_up');
     assert.ok(left >= 3 * 4_096, String(left));
-    assert.ok(left <= estimatePromptTokens(pictures.prompt, 100_000));
+    assert.ok(left <= boundPromptTokens(pictures.prompt, { context_tokens: 100_000 }));
     for (const whole of [await billOf('complete'), await billOf('given_up', false)])
       assert.ok(whole < 3 * 100, String(whole));
   });
@@ -248,7 +248,7 @@ describe('chargeableUsage', () => {
   describe('of an outside service', () => {
     const outside = { ...model, on_disconnect: 'finish', hidden_tokens: false as boolean } as const;
     const thinks: typeof outside = { ...outside, hidden_tokens: true };
-    const prompt_tokens = estimatePromptTokens(chat.prompt, model.context_tokens);
+    const prompt_tokens = boundPromptTokens(chat.prompt, model);
     const bound = { prompt_tokens, completion_tokens: boundTokens(text) };
     const whole = { prompt_tokens, completion_tokens: max_tokens };
     const early = { prompt_tokens: 9, completion_tokens: 1 };

@@ -3,21 +3,23 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { promptIn } from '../../../test/kit/chat-apis.ts';
 import type { Block } from './conversation.ts';
-import { countPromptTokens, estimatePromptTokens, type Prompt } from './prompt-tokens.ts';
+import { boundPromptTokens, countPromptTokens, type Prompt } from './prompt-tokens.ts';
 import { boundRule, boundTokens } from './tokens.ts';
 
 const window = 1_000_000;
 const messages = (content: unknown) => [{ role: 'user', content }];
 const user = (content: unknown) => promptIn({ messages: messages(content) });
 const beside = (more: object) => promptIn({ messages: messages(''), ...more });
-const estimate = (prompt: Prompt) => estimatePromptTokens(prompt, window);
+const bound = (prompt: Prompt, context_tokens: number) =>
+  boundPromptTokens(prompt, { context_tokens });
+const estimate = (prompt: Prompt) => bound(prompt, window);
 const frame = boundRule.fixed + boundRule.per_message;
 const sound = (data: string) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
 const named = sound(`file_${'0'.repeat(32)}`);
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(9e4)}` } };
 const file = { type: 'file', file: { file_id: 'f' } };
 
-describe('estimatePromptTokens', () => {
+describe('boundPromptTokens', () => {
   const own = { name: 'f', description: null, parameters: {} };
   const tool = { type: 'function', function: own };
   const written = boundTokens(JSON.stringify(tool));
@@ -120,15 +122,15 @@ describe('estimatePromptTokens', () => {
   });
 
   test('is never above the window, and takes no longer for a longer prompt', () => {
-    assert.equal(estimatePromptTokens(user('x '.repeat(5_000_000)), 8_192), 8_192);
+    assert.equal(bound(user('x '.repeat(5_000_000)), 8_192), 8_192);
     const many = Array.from({ length: 10_000 }, () => ({ role: 'user', content: 'hi' }));
-    assert.equal(estimatePromptTokens(promptIn({ messages: many }), 8_192), 8_192);
-    assert.equal(estimatePromptTokens(user('hello'), 0), 0);
+    assert.equal(bound(promptIn({ messages: many }), 8_192), 8_192);
+    assert.equal(bound(user('hello'), 0), 0);
   });
 
   test('takes other figures for a model that needs them', () => {
-    const rule = { ...boundRule, per_image: 48_169 };
-    assert.equal(estimatePromptTokens(user([image]), window, rule), frame + 48_169);
+    const model = { context_tokens: window, image_tokens: 48_169 };
+    assert.equal(boundPromptTokens(user([image]), model), frame + 48_169);
   });
 
   const at = fc.constant('messages[0]');
@@ -197,10 +199,10 @@ describe('estimatePromptTokens', () => {
   test('is a whole number within the window, and never less than the count', () => {
     fc.assert(
       fc.property(prompts as fc.Arbitrary<Prompt>, fc.nat(100_000), (prompt, context) => {
-        const bound = estimatePromptTokens(prompt, context);
+        const most = bound(prompt, context);
         const count = countPromptTokens(prompt, context);
-        assert.ok(Number.isSafeInteger(bound) && Number.isSafeInteger(count));
-        assert.ok(count >= 0 && count <= bound && bound <= context);
+        assert.ok(Number.isSafeInteger(most) && Number.isSafeInteger(count));
+        assert.ok(count >= 0 && count <= most && most <= context);
       }),
     );
   });

@@ -21,52 +21,46 @@ interface Counter {
 }
 
 /**
- * The tokens to reserve for a prompt: at least what it will cost, at most `context_tokens`, the
- * model's context window, because no upstream accepts more. Takes linear time, and stops once the
- * window is full.
- */
-export function estimatePromptTokens(
-  prompt: Prompt,
-  context_tokens: number,
-  rule: TokenRule = boundRule,
-): number {
-  return promptTokens(prompt, context_tokens, { rule, text: boundTokens });
-}
-
-/**
- * The tokens to reserve for a prompt of this model, with its row's tokens per image: at most
- * `enough`, by default the model's context window.
+ * The tokens to reserve for a prompt: at least what it will cost, with the row's tokens per image;
+ * at most `enough`, by default the model's context window, because no upstream accepts more. Takes
+ * linear time, and stops once there are enough.
  */
 export function boundPromptTokens(
   prompt: Prompt,
-  { context_tokens, image_tokens }: { context_tokens: number; image_tokens: number },
-  enough: number = context_tokens,
+  model: { context_tokens: number; image_tokens?: number },
+  enough: number = model.context_tokens,
 ): number {
-  return estimatePromptTokens(prompt, enough, { ...boundRule, per_image: image_tokens });
+  const { image_tokens: per_image = boundRule.per_image } = model;
+  return promptTokens(prompt, enough, { ...boundRule, per_image }, boundTokens);
 }
 
 /**
  * The tokens to charge for a prompt whose upstream reported no usage. Never more than
- * `estimatePromptTokens`.
+ * `boundPromptTokens`.
  */
 export function countPromptTokens(
   prompt: Prompt,
   context_tokens: number,
   rule: TokenRule = countRule,
 ): number {
-  return promptTokens(prompt, context_tokens, { rule, text: countTokens });
+  return promptTokens(prompt, context_tokens, rule, countTokens);
 }
 
-function promptTokens(prompt: Prompt, context_tokens: number, by: Omit<Counter, 'files'>): number {
-  const counter = { ...by, files: prompt.files ?? {} };
-  let total = counter.rule.fixed + toolTokens(prompt, counter, context_tokens);
+function promptTokens(
+  prompt: Prompt,
+  enough: number,
+  rule: TokenRule,
+  text: Counter['text'],
+): number {
+  const counter = { rule, text, files: prompt.files ?? {} };
+  let total = rule.fixed + toolTokens(prompt, counter, enough);
   for (const { name, blocks } of prompt.turns) {
-    if (total >= context_tokens) return context_tokens;
-    total += counter.rule.per_message * messagesIn(blocks);
-    if (name !== null) total += counter.text(name, context_tokens - total);
-    total += blocksTokens(blocks, counter, context_tokens - total);
+    if (total >= enough) return enough;
+    total += rule.per_message * messagesIn(blocks);
+    if (name !== null) total += text(name, enough - total);
+    total += blocksTokens(blocks, counter, enough - total);
   }
-  return Math.min(total, context_tokens);
+  return Math.min(total, enough);
 }
 
 /** With many services, each result of a tool is a message of its own. */

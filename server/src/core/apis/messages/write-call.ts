@@ -10,10 +10,9 @@ import type {
   Turn,
 } from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
-import { effortBudgets } from '../../chat/reasoning-effort.ts';
 import { toolInput } from '../../chat/tool-input.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { effortOf } from '../effort.ts';
+import { effortBudgets, effortOf } from '../effort.ts';
 import { callersName } from '../names.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
