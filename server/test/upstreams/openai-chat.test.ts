@@ -6,7 +6,7 @@ import { ReplyBroken } from '../../src/core/apis/reading/broken.ts';
 import { gatherReply } from '../../src/core/chat/gathered-reply.ts';
 import type { ReplyEvent } from '../../src/core/chat/reply.ts';
 import { createChat } from '../../src/upstreams/openai/chat.ts';
-import { chatForm } from '../../src/upstreams/openai/forms.ts';
+import { chatForm } from '../../src/upstreams/openai/openai.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { optionsOf } from '../../src/upstreams/openai/options.ts';
 import { createWire } from '../../src/upstreams/openai/wire.ts';

@@ -1,21 +1,25 @@
 import { isDay } from '../../core/catalog/checked-on.ts';
 import { openrouterPrice } from '../../core/catalog/vendor-price.ts';
-import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { isObject, type Json } from '../../lib/json.ts';
+import { FetchError, isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { ModelTerms } from '../upstream.ts';
 import type { Options } from './options.ts';
 import type { Wire } from './wire.ts';
 
-/** Reads a server's list of its models. */
+/** Calls that cost nothing: a server's list of its models, and whether our key works. */
 
 /** Large, because OpenRouter lists hundreds of models with descriptions. */
-export const listMaxBytes = 32 * 1024 * 1024;
-export const callMs = 30_000;
+const maxBytes = 32 * 1024 * 1024;
+const timeoutMs = 30_000;
+
+function asked(wire: Wire, path: string, signal: AbortSignal): Promise<Reply> {
+  return wire.request(path, { maxBytes, timeoutMs, signal });
+}
 
 /** Throws if the list cannot be fetched or read. */
 async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<Json[]> {
-  const reply = await wire.request(path, { maxBytes: listMaxBytes, timeoutMs: callMs, signal });
+  const reply = await asked(wire, path, signal);
   const value = jsonOf(reply.body);
   if (!isSuccess(reply.status))
     throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status}`));
@@ -52,11 +56,10 @@ const variants = /:(?:nitro|floor|online|exacto|extended|thinking)$/;
 /** Asks for one model by name, because OpenRouter's list contains only models that write text. */
 export async function hasModel(wire: Wire, model: string, signal: AbortSignal): Promise<boolean> {
   const name = model.replace(variants, '').split('/').map(encodeURIComponent).join('/');
-  const call = { maxBytes: listMaxBytes, timeoutMs: callMs, signal };
-  const reply = await wire.request(`/models/${name}/endpoints`, call);
+  const reply = await asked(wire, `/models/${name}/endpoints`, signal);
   if (reply.status === 404) return false;
   const value = jsonOf(reply.body);
-  if (isSuccess(reply.status) && isObject(value) && isObject(value.data)) return true;
+  if (isSuccess(reply.status) && isObject(objectOf(value).data)) return true;
   throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status} without the model`));
 }
 
@@ -79,4 +82,31 @@ export async function listTerms(
     });
   }
   return terms;
+}
+
+/** Tries our key with a call that costs nothing. Null: it works; otherwise what is wrong. */
+export async function checkKey(
+  wire: Wire,
+  path: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const reply = await asked(wire, path, signal);
+    const value = jsonOf(reply.body);
+    if (!isSuccess(reply.status)) {
+      const said = messageIn(value);
+      return wire.clean(`answered ${reply.status}${said === null ? '' : `: ${said}`}`);
+    }
+    if (value === undefined) return 'its answer is not JSON: is the address right?';
+    return isSpent(value) ? 'the credit of its key is used up' : null;
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    return wire.clean(error.message);
+  }
+}
+
+/** Whether a key's spending limit is used up; OpenRouter reports what is left. */
+function isSpent(value: unknown): boolean {
+  const { limit_remaining: left } = objectOf(objectOf(value).data);
+  return typeof left === 'number' && left <= 0;
 }

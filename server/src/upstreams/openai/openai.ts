@@ -1,14 +1,17 @@
+import { completionsReader } from '../../core/apis/completions/read-reply.ts';
+import { writeCompletionsCall } from '../../core/apis/completions/write-call.ts';
+import { responsesReader } from '../../core/apis/responses/read-reply.ts';
+import { writeResponsesCall } from '../../core/apis/responses/write-call.ts';
+import { cacheMark } from '../../core/chat/optional-fields.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
 import { createCallback } from './callback.ts';
-import { createChat, unsaidBy } from './chat.ts';
-import { checkKey } from './check.ts';
-import { chatForm } from './forms.ts';
+import { createChat, unsaidBy, type ChatForm } from './chat.ts';
 import { createImages } from './images.ts';
-import { hasModel, listModels, listTerms } from './listing.ts';
-import { optionsOf } from './options.ts';
+import { checkKey, hasModel, listModels, listTerms } from './listing.ts';
+import { optionsOf, type Options } from './options.ts';
 import { createVideos } from './videos.ts';
 import { createWire, type Wire } from './wire.ts';
 
@@ -53,6 +56,33 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
       hasModel: (model, signal) => hasModel(wire, model, signal),
     }),
     terms: (models, signal) => listTerms(wire, models, signal),
+  };
+}
+
+/** The API of a server's chat, with what its models take. */
+export function chatForm(options: Options): ChatForm {
+  const { api, token_limit, include_usage, developer_role: developer, tool_name_max } = options;
+  const passes = new Set(options.pass);
+  const manners = { passes, tool_name_max };
+  if (api === 'responses')
+    return {
+      path: '/responses',
+      readsText: false,
+      write: (conversation, calling) =>
+        writeResponsesCall(conversation, calling, { ...manners, marks: false }),
+      open: responsesReader,
+    };
+  return {
+    path: '/chat/completions',
+    readsText: false,
+    write(conversation, calling, refused) {
+      const marks = calling.marks && passes.has(cacheMark);
+      const known = options.message_fields.filter((field) => !refused?.has(field));
+      const message_fields = new Set(known);
+      const own = { ...manners, marks, developer, message_fields, token_limit, include_usage };
+      return writeCompletionsCall(conversation, calling, own);
+    },
+    open: completionsReader,
   };
 }
 

@@ -55,15 +55,11 @@ const words: Partial<Record<keyof Options, readonly string[]>> = {
   api: ['completions', 'responses'],
   token_limit: ['max_tokens', 'max_completion_tokens'],
   videos: ['multipart', 'json', 'openrouter'],
-};
-/** The largest number of an option: an hour in seconds. */
-const numberMax = 3600;
-
-/** The values that may be in an option's list. */
-const lists: Partial<Record<PropertyKey, readonly string[]>> = {
   pass: optionalNames,
   message_fields: messageFields,
 };
+/** The largest number of an option: an hour in seconds. */
+const numberMax = 3600;
 
 /** Throws if an option is unknown or invalid. The catalog's schema usually reports it earlier. */
 export function optionsOf(given: Record<string, unknown>): Options {
@@ -72,7 +68,7 @@ export function optionsOf(given: Record<string, unknown>): Options {
 
 /**
  * The given options, and the usual ones for the rest. Throws if an option is unknown or invalid.
- * `words`: the allowed values of options that have only a few.
+ * `words`: the allowed values of options that have only a few, or of the items of a list.
  */
 export function readOptions<T extends object>(
   given: Record<string, unknown>,
@@ -81,21 +77,15 @@ export function readOptions<T extends object>(
 ): T {
   for (const [name, value] of Object.entries(given)) {
     if (!hasKey(usual, name)) throw new Error(`there is no option ${String(name)}`);
-    if (!fits(name, value, usual[name], words[name]))
+    if (!fits(value, usual[name], words[name]))
       throw new Error(`the option ${String(name)} cannot be ${String(value)}`);
   }
   return { ...usual, ...given };
 }
 
-function fits(
-  option: PropertyKey,
-  value: unknown,
-  usual: unknown,
-  allowed: readonly string[] | undefined,
-): boolean {
-  const list = lists[option as keyof typeof lists];
-  if (list) return Array.isArray(value) && value.every((name) => isOneOf(list, name));
-  if (allowed) return isOneOf(allowed, value);
+function fits(value: unknown, usual: unknown, allowed: readonly string[] | undefined): boolean {
+  if (Array.isArray(value) !== Array.isArray(usual)) return false;
+  if (allowed) return [value].flat().every((each) => isOneOf(allowed, each));
   if (typeof value !== typeof usual) return false;
   if (typeof value === 'number') return value >= 1 && value <= numberMax;
   return typeof value !== 'string' || /^(\/[\w.-]+)*$/.test(value);
