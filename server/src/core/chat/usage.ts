@@ -80,50 +80,72 @@ const completionDetails = [
 /** Fields that `usageOfReport` writes under the names of chat completions. */
 const moved = new Set(Object.values(names).flat().concat(promptDetails, completionDetails));
 
-/** The counts of a report. Undefined: not given. Null: given, but unusable. */
-type Report = Record<keyof typeof names, number | null | undefined> & {
+type Kind = keyof typeof names;
+
+const kinds: ReadonlyMap<string, Kind> = new Map(
+  (Object.keys(names) as Kind[]).flatMap((kind) =>
+    names[kind].map((name) => [name, kind] as const),
+  ),
+);
+
+/** Undefined: not given. Null: given, but unusable. */
+type Counts = Partial<Record<Kind, number | null>>;
+
+interface Report extends Counts {
   /** The prompt may leave out the cached tokens, as in Anthropic's own usage. */
   isOwnForm: boolean;
   /** Cached tokens by Anthropic's names. */
   own: CacheCounts;
-};
+}
 
 function reportOf(usage: Json): Report {
-  const top = Object.fromEntries(
-    Object.entries(usage).map(([name, value]) => [snake(name), value]),
-  );
-  const prompt = [top, ...promptDetails.map((name) => objectOf(top[name]))];
-  const thoughts = told([top], names.thoughts);
-  const completion = [top, ...completionDetails.map((name) => objectOf(top[name]))];
+  const top = inSnakeCase(usage);
+  const counts: Counts = {};
+  addCounts(counts, top);
+  for (const name of promptDetails) addCounts(counts, top[name], ['cached', 'written']);
+  for (const name of completionDetails) addCounts(counts, top[name], ['reasoning']);
+  const own = (...list: string[]) => Math.max(...list.map((name) => countIn(top[name]) ?? 0));
   return {
-    prompt: told([top], names.prompt),
-    completion: told([top], names.completion),
-    total: told([top], names.total),
-    cached: told(prompt, names.cached),
-    written: told(prompt, names.written),
-    reasoning: thoughts ?? told(completion, names.reasoning),
-    thoughts,
+    ...counts,
+    reasoning: counts.thoughts ?? counts.reasoning,
     isOwnForm: !isTokenCount(top.prompt_tokens) && isTokenCount(top.input_tokens),
     own: {
-      cached: told([top], ['cache_read_input_tokens']) ?? 0,
-      written: told([top], ['cache_creation_input_tokens', 'cache_write_input_tokens']) ?? 0,
+      cached: own('cache_read_input_tokens'),
+      written: own('cache_creation_input_tokens', 'cache_write_input_tokens'),
     },
   };
 }
 
+/** Adds the counts among some fields. `wanted`: only these kinds. */
+function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): void {
+  if (!isObject(fields)) return;
+  for (const name of Object.keys(fields)) {
+    const [kind, value] = [kinds.get(name), fields[name]];
+    if (!kind || value === undefined || value === null || wanted?.includes(kind) === false)
+      continue;
+    const count = countIn(value);
+    counts[kind] = count === null ? (counts[kind] ?? null) : Math.max(count, counts[kind] ?? 0);
+  }
+}
+
+function inSnakeCase(fields: Json): Json {
+  const entries = Object.entries(fields);
+  return entries.some(([name]) => capital.test(name))
+    ? Object.fromEntries(entries.map(([name, value]) => [snake(name), value]))
+    : fields;
+}
+
+const capital = /[A-Z]/;
+
 function snake(name: string): string {
+  if (!capital.test(name)) return name;
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function told(places: Json[], list: readonly string[]): number | null | undefined {
-  const given = places.flatMap((place) => list.map((name) => place[name] ?? undefined));
-  const counts = given.map(numberIn).filter(isTokenCount);
-  if (counts.length > 0) return Math.max(...counts);
-  return given.every((value) => value === undefined) ? undefined : null;
-}
-
-function numberIn(value: unknown): unknown {
-  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+/** A count, perhaps as a text; null for any other value. */
+function countIn(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return isTokenCount(number) ? number : null;
 }
 
 /** Whether an object looks like the report of a usage. */
@@ -140,11 +162,12 @@ const reported = new Set(['cost', ...names.prompt, ...names.completion, ...names
  * stay. Null if it has neither a usable count nor a cost.
  */
 export function usageOfReport(report: Json): Json | null {
-  const usage = readUsage(report);
-  const prompt = usage ?? promptUsageOf(report);
+  const counts = reportOf(report);
+  const usage = usageIn(counts);
+  const prompt = usage ?? promptUsageIn(counts);
   const others = Object.entries(report).filter(([name]) => !moved.has(snake(name)));
   if (prompt === null) return 'cost' in report ? Object.fromEntries(others) : null;
-  const { cached, written, reasoning } = reportOf(report);
+  const { cached, written, reasoning } = counts;
   const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;
   const ofPrompt = {
     ...detailsIn(report, promptDetails),
@@ -173,7 +196,10 @@ function detailsIn(report: Json, list: readonly string[]): Json {
  * unusable count. A missing `prompt_tokens` is allowed.
  */
 export function readUsage(usage: Json): Usage | null {
-  const report = reportOf(usage);
+  return usageIn(reportOf(usage));
+}
+
+function usageIn(report: Report): Usage | null {
   const prompt = promptOf(report);
   const completion_tokens = completionOf(report);
   return prompt === null || !isTokenCount(completion_tokens)
@@ -186,7 +212,10 @@ export function readUsage(usage: Json): Usage | null {
  * null, because some servers report zero until they have counted.
  */
 export function promptUsageOf(usage: Json): PromptUsage | null {
-  const report = reportOf(usage);
+  return promptUsageIn(reportOf(usage));
+}
+
+function promptUsageIn(report: Report): PromptUsage | null {
   if (report.completion === null) return null;
   const prompt = promptOf(report);
   return prompt?.prompt_tokens ? { ...prompt, prompt_tokens: prompt.prompt_tokens } : null;
