@@ -1,5 +1,49 @@
-import { isCount, objectOf, type Json } from '../../lib/json.ts';
-import { isTokenCount, tokensMax, type Usage } from './usage.ts';
+import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
+import type { Bill } from './chat-bill.ts';
+import { isTokenCount, readUsage, tokensMax, type Usage } from './usage.ts';
+
+/** The usage that this service charges and shows, with the names of chat completions. */
+
+/**
+ * Our tokens and cost (micro-USD). Other details of the upstream's usage stay, such as the kinds of
+ * tokens, but no fields about money.
+ */
+export function usageOf(told: Json | null, bill: Bill, cost: bigint): Json {
+  const said = told === null || readUsage(told) === null ? {} : objectOf(withoutMoney(told));
+  const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
+  const cacheUse = {
+    ...(cached_tokens > 0 && { cached_tokens }),
+    ...(cache_write_tokens > 0 && { cache_write_tokens }),
+  };
+  return {
+    ...said,
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    ...(cached_tokens + cache_write_tokens > 0 && {
+      prompt_tokens_details: { ...objectOf(said.prompt_tokens_details), ...cacheUse },
+    }),
+    cost_usd_micro: String(cost),
+  };
+}
+
+const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
+
+/** Leaves out every field whose name looks like money, at any depth. */
+function withoutMoney(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMoney);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !ofMoney.test(name));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutMoney(inner)]));
+}
+
+/** Fields of a usage that the stored token counts and the charge contain already. */
+const counted = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd_micro']);
+
+/** The stored output of a reply that is not kept: its usage, if that has more than the counts. */
+export function detailsOf(usage: Json): Json | null {
+  return Object.keys(usage).every((name) => counted.has(name)) ? null : { usage };
+}
 
 /** The charged usage of a reply, as this service wrote it. */
 interface Counts extends Usage {

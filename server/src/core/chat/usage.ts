@@ -267,13 +267,3 @@ function cacheBeside(prompt: number, { isOwnForm, own }: Report): CacheCounts | 
   const most = Math.max(own.cached, own.written);
   return most > prompt || (isOwnForm && most > 0) ? own : null;
 }
-
-const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
-
-/** Leaves out every field whose name looks like money, at any depth. */
-export function withoutMoney(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutMoney);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !ofMoney.test(name));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutMoney(inner)]));
-}

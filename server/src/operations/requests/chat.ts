@@ -5,14 +5,14 @@ import { listOf } from '../../core/chat/chat-media.ts';
 import { gatherReply, type GatheredReply } from '../../core/chat/gathered-reply.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
-import { tokensIn } from '../../core/chat/token-counts.ts';
-import { readUsage, withoutMoney } from '../../core/chat/usage.ts';
+import { detailsOf, tokensIn, usageOf } from '../../core/chat/token-counts.ts';
+import { readUsage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import type { Budget } from '../../lib/budget.ts';
-import { objectOf, type Json } from '../../lib/json.ts';
+import type { Json } from '../../lib/json.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import type { ChatOutcome } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
@@ -382,37 +382,6 @@ function costOf({ route }: RoutedRun, told: Json | null, bill: Bill | null): big
   const used = bill ?? (told && readUsage(told));
   if (used === null) return stated;
   return chatCost(route, { ...used, prompt_tokens: used.prompt_tokens ?? 0 }) ?? stated;
-}
-
-/** Fields of a usage that the stored token counts and the charge contain already. */
-const counted = new Set(['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd_micro']);
-
-/** The stored output of a reply that is not kept: its usage, if that has more than the counts. */
-function detailsOf(usage: Json): Json | null {
-  return Object.keys(usage).every((name) => counted.has(name)) ? null : { usage };
-}
-
-/**
- * Our tokens and cost. Other details of the upstream's usage stay, such as the kinds of tokens, but
- * no fields about money.
- */
-function usageOf(told: Json | null, bill: Bill, cost: bigint): Json {
-  const said = told === null || readUsage(told) === null ? {} : objectOf(withoutMoney(told));
-  const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
-  const cacheUse = {
-    ...(cached_tokens > 0 && { cached_tokens }),
-    ...(cache_write_tokens > 0 && { cache_write_tokens }),
-  };
-  return {
-    ...said,
-    prompt_tokens,
-    completion_tokens,
-    total_tokens: prompt_tokens + completion_tokens,
-    ...(cached_tokens + cache_write_tokens > 0 && {
-      prompt_tokens_details: { ...objectOf(said.prompt_tokens_details), ...cacheUse },
-    }),
-    cost_usd_micro: String(cost),
-  };
 }
 
 function endOf({ request_id: id, account_id, key_id, model, route }: RoutedRun) {
