@@ -20,18 +20,27 @@ const idleTimeoutMs = 30_000;
 export class OutputNotFetched extends Error {
   /** How long this try took. */
   readonly seconds: number;
-  readonly #isGone: boolean;
+  readonly #saysGone: boolean;
 
   constructor(message: string, begunMs: number, { cause, isGone = false }: NotFetchedFacts = {}) {
     super(message, { cause });
     this.name = 'OutputNotFetched';
     this.seconds = (performance.now() - begunMs) / 1000;
-    this.#isGone = isGone;
+    this.#saysGone = isGone;
   }
 
   /** Whether the time for tries is over, if the first one began `sinceSeconds` ago. */
   isLast(sinceSeconds: number | null): boolean {
-    return (sinceSeconds ?? this.seconds) >= (this.#isGone ? goneSeconds : triedSeconds);
+    return this.#saysGone ? this.isGone(sinceSeconds) : this.#since(sinceSeconds) >= triedSeconds;
+  }
+
+  /** Whether an output that is not there would be given up. */
+  isGone(sinceSeconds: number | null): boolean {
+    return this.#since(sinceSeconds) >= goneSeconds;
+  }
+
+  #since(sinceSeconds: number | null): number {
+    return sinceSeconds ?? this.seconds;
   }
 }
 

@@ -12,7 +12,14 @@ import type { EndTransition, Output, Transition } from '../core/request/request.
 import { routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
-import { isObject, isWithinDepth, objectOf, storableJson, storableText } from '../lib/json.ts';
+import {
+  isObject,
+  isWithinDepth,
+  itemsOf,
+  objectOf,
+  storableJson,
+  storableText,
+} from '../lib/json.ts';
 import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { inspect } from '../storage/inspect.ts';
@@ -89,22 +96,54 @@ async function storeAll(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
-  const outputs: Unnamed[] = [];
   try {
     if (result.media.length > 0 && deps.storage.isAway()) throw new StorageAway();
-    for (const [index, media] of result.media.entries()) {
-      outputs.push(await keep(row, index, media, deps, signal));
-    }
-    return complete(row, result, outputs, deps);
+    return complete(row, result, await keepEach(row, result, deps, signal), deps);
   } catch (error) {
     const isFault = isStorageFault(error);
     // While the storage is away, removing would fail; expiry removes these outputs with the others.
-    if (!isFault) await discard(row, outputs.length + 1, deps);
+    if (!isFault) await discard(row, result.media.length, deps);
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);
     if (kept === null) throw error;
     return held(row, kept);
   }
+}
+
+interface Kept {
+  outputs: Unnamed[];
+  /** The errors of those that could not be kept. */
+  lost: unknown[];
+}
+
+/** Keeps what can be kept. Throws what another try may mend. */
+async function keepEach(
+  row: ClaimedRequest,
+  { media }: FinishedJob,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Kept> {
+  const outputs: Unnamed[] = [];
+  const lost: unknown[] = [];
+  let later: OutputNotFetched | null = null;
+  for (const each of media) {
+    try {
+      outputs.push(await keep(row, outputs.length, each, deps, signal));
+    } catch (error) {
+      if (asUnusable(error) ?? asUnfetched(row, error)) lost.push(error);
+      else if (error instanceof OutputNotFetched) later = error;
+      else throw error;
+    }
+  }
+  if (later !== null) {
+    // Outputs that are there do not wait as long as one that is alone.
+    const isOver = outputs.length > 0 && later.isGone(row.unfetched_seconds);
+    if (!isOver) throw later;
+    lost.push(later);
+  }
+  // The last lost file; the others were overwritten.
+  if (lost.length > 0) await deps.storage.remove(outputKey(row, outputs.length)).catch(() => {});
+  return { outputs, lost };
 }
 
 /** The result as read from the spool; null if the spool could not keep it. */
@@ -179,12 +218,13 @@ function withoutAddresses(value: unknown): unknown {
 function complete(
   row: ClaimedRequest,
   result: FinishedJob,
-  outputs: Unnamed[],
+  { outputs, lost }: Kept,
   deps: StepDeps,
 ): EndTransition {
   const model = deps.catalog().models.get(row.model_id);
   const sold = { kind: row.kind, task: model?.task };
   if (!isDelivered(sold, outputs, result.fields.text)) {
+    if (lost.length > 0) throw lost[0];
     const message =
       outputs.length === 0
         ? 'The model returned no output.'
@@ -193,19 +233,28 @@ function complete(
   }
   const quote = quoteFromJson(row.quote);
   const quantity =
-    countOf(result) ??
+    // The upstream counted the lost ones, too.
+    (lost.length === 0 ? countOf(result) : null) ??
     deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
   const billed = chargedQuantity(quote, quantity);
   return {
     ...endOf(row),
     to: 'COMPLETED',
     charge: charge(quote, quantity === null ? {} : { quantity }),
-    output: result.fields,
+    output:
+      lost.length === 0 ? result.fields : { ...result.fields, left_out: leftOut(result, lost) },
     outputs: namedByKind(outputs, soldOutputs(sold, outputs)),
     quantity: billed,
     cost_usd_micro: costOf(result) ?? statedCost(row, model, billed),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
+}
+
+function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
+  return [
+    ...itemsOf(fields.left_out),
+    ...lost.map((each) => asUnusable(each)?.message ?? unfetched),
+  ];
 }
 
 /** A count that is not a usable number is treated as missing. */

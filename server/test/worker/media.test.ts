@@ -349,6 +349,89 @@ test('what an upstream says about an empty place is told', async () => {
   assert.deepEqual(response.left_out, ['filtered']);
 });
 
+describe('a file that cannot be kept costs the others nothing, and is named:', () => {
+  const damaged = 'The model returned a damaged file.';
+  const cases: [
+    what: string,
+    model: string,
+    reply: () => unknown,
+    outputs: string[],
+    charged: number,
+    left: RegExp[],
+  ][] = [
+    [
+      'a damaged picture between two',
+      'jobs/picture',
+      () => done(['URL/photo.png', 'URL/photo.jpg/0.5', 'URL/photo.gif']),
+      [png, gif],
+      20_000,
+      [/damaged/],
+    ],
+    [
+      'the first and the last of three',
+      'jobs/picture',
+      () => done(['URL/film.avi', 'URL/photo.png', 'URL/photo.psd']),
+      [png],
+      10_000,
+      [/video\/vnd\.avi/, /photoshop/],
+    ],
+    [
+      'bytes that came with the answer',
+      'open/picture',
+      () =>
+        data(
+          { b64_json: file('photo.jpg').subarray(0, 900).toString('base64') },
+          { b64_json: b64('photo.png') },
+        ),
+      [png],
+      10_000,
+      [/damaged/],
+    ],
+    [
+      'an address that must not be fetched',
+      'jobs/picture',
+      () => done(['http://169.254.169.254/a.png', 'URL/photo.png']),
+      [png],
+      10_000,
+      [/must not be fetched/],
+    ],
+    [
+      'one of two films',
+      'jobs/film',
+      () => done(['URL/film.mp4/0.7', 'URL/film.mov']),
+      ['video: video/quicktime 64x48 2s'],
+      200_000,
+      [/damaged/],
+    ],
+    [
+      'a poster that is an error page',
+      'jobs/film',
+      () => ({ status: 'done', out: { video: 'URL/film.mp4', poster: { url: 'URL/README.md' } } }),
+      ['video: video/mp4 64x48 2s'],
+      200_000,
+      [/plain text/],
+    ],
+  ];
+  for (const [what, model, reply, outputs, charged, left] of cases)
+    test(what, async () => {
+      const made = await ended(model, { num_images: 4, duration: 5 }, reply());
+      assert.deepEqual(made.outputs, outputs, JSON.stringify(made.error));
+      assert.equal(made.charged, String(charged));
+      const { left_out } = made.response;
+      assert.equal(left_out.length, left.length);
+      left.forEach((words, i) => assert.match(left_out[i], words));
+    });
+
+  test('but what was sold has to be among them', async () => {
+    const lost = ['URL/film.mp4/0.7', 'URL/photo.png'];
+    const { error, charged } = await ended('jobs/film', { duration: 2 }, done(lost));
+    assert.deepEqual(
+      [error?.code, error?.message, error?.details, charged],
+      ['output_unusable', damaged, { reason: 'damaged' }, '0'],
+    );
+  });
+});
+
 describe('an answer with status 200', () => {
   const refusals: [what: string, reply: unknown, message: RegExp][] = [
     [

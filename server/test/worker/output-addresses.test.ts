@@ -323,6 +323,28 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
+  test('among several it costs the others nothing, and keeps them waiting for two minutes', async () => {
+    pages['/a'] = status(500);
+    const media = ['/a', '/ok.png'].map((path) => ({
+      field: 'images',
+      source: { url: other.url + path },
+    }));
+    fake.behave.poll = () => ({ state: 'done', result: { media, fields: {} } });
+    const id = await submitted(service, account);
+    for (let i = 0; i < 2; i++) await again(id);
+    await passed(id, 100);
+    await again(id);
+    assert.equal((await card(service, account, id)).status, 'IN_PROGRESS');
+    await passed(id, 130);
+    await again(id);
+    const { status: state, output_urls } = await card(service, account, id);
+    assert.deepEqual([state, output_urls.length], ['COMPLETED', 1]);
+    const path = `/v1/requests/${id}/response`;
+    const { body } = await service.call('GET', path, { key: account.key });
+    assert.match(String(body.left_out), /could not be fetched/);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
   test('never beyond the time of the job, and it is not called slow then', async () => {
     pages['/a'] = status(500);
     const id = await finished(`${other.url}/a`);

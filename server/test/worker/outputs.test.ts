@@ -357,8 +357,8 @@ describe('an output that cannot be used', () => {
       /damaged/,
     ],
     [
-      'a good one and a bad one',
-      () => result([bytes('images', tinyPng), bytes('images', Buffer.from('x'))]),
+      'two bad ones',
+      () => result([bytes('images', Buffer.from('x')), bytes('images', tinyPng.subarray(0, 40))]),
       'not_media',
       /not an image/,
     ],
@@ -407,6 +407,15 @@ describe('an output that cannot be used', () => {
     });
   }
 
+  test('beside a good one: only the good one is kept and charged', async () => {
+    const bad = [Buffer.from('x'), tinyPng.subarray(0, 40)].map((each) => bytes('images', each));
+    const id = await finished(result([bad[0]!, bytes('images', tinyPng), bad[1]!]));
+    const { images, left_out } = await response(id);
+    assert.equal(images.length, 1);
+    assert.deepEqual([left_out.length, stored(id).length], [2, 1]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
   test('an SVG is an image like any other, measured in whole pixels', async () => {
     const sizes: [string, number | undefined, number | undefined][] = [
       ['', undefined, undefined],
@@ -443,7 +452,7 @@ test('an end that cannot be written is tried again less and less often', async (
 describe('an output larger than is kept', () => {
   const large = Buffer.concat([pngOf(10, 10), Buffer.alloc(20_001)]);
   const cases: [what: string, made: () => Result][] = [
-    ['as bytes', () => result([bytes('images', tinyPng), bytes('images', large)])],
+    ['as bytes', () => result([bytes('images', large)])],
     ['by its Content-Length', () => result([link('images', '/large.png')])],
     ['without one', () => result([link('images', '/endless.png')])],
   ];
