@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import sharp from 'sharp';
 import { typeByBytes } from '../../src/core/media/sniff.ts';
@@ -267,6 +268,13 @@ describe('an upstream gets', () => {
       ['image/jpeg 96x64', 'image-1.jpg'],
     ],
     [
+      'a moving AVIF as one PNG',
+      'open/edit',
+      'image_url',
+      () => uploaded('moving.avif', 'image/avif'),
+      ['image/png 64x48', 'image-1.png'],
+    ],
+    [
       'a fetched AVIF as PNG',
       'open/edit',
       'image_url',
@@ -303,19 +311,37 @@ describe('a file that cannot be converted is refused with 400, and nothing is re
       'HEIC',
       'jobs/usual',
       () => uploaded('photo.heic', 'image/heic'),
-      /image_url is HEIC; this model takes PNG, JPEG, WebP, GIF, AVIF$/,
+      /image_url is HEIC; this model takes PNG, JPEG, WebP, GIF, AVIF, and HEIC cannot be converted here$/,
     ],
     [
       'BMP',
       'jobs/png',
       () => uploaded('photo.bmp', 'image/bmp'),
-      /image_url is BMP; this model takes PNG$/,
+      /image_url is BMP; this model takes PNG, and BMP cannot be converted here$/,
     ],
     [
       'HEIC in a data: address',
       'open/edit',
       () => dataOf('photo.heic', 'image/jpeg'),
-      /is HEIC; this model takes PNG, JPEG, WebP$/,
+      /is HEIC; this model takes PNG, JPEG, WebP, and HEIC cannot be converted here$/,
+    ],
+    [
+      'a packed picture that is called a picture',
+      'open/edit',
+      () => `data:image/png;base64,${gzipSync(file('photo.png')).toString('base64')}`,
+      /is application\/gzip; this model takes PNG, JPEG, WebP$/,
+    ],
+    [
+      'noise that is called a picture',
+      'open/edit',
+      () => `data:image/png;base64,${Buffer.alloc(90, '\x01\xff').toString('base64')}`,
+      /is of no known type; this model takes PNG, JPEG, WebP$/,
+    ],
+    [
+      'a PSD that is called a JPEG',
+      'jobs/png',
+      () => dataOf('photo.psd', 'image/jpeg'),
+      /is image\/vnd\.adobe\.photoshop; this model takes PNG, and .*photoshop cannot be converted here$/,
     ],
     [
       'a film',
@@ -344,8 +370,18 @@ describe('a file that cannot be converted is refused with 400, and nothing is re
 
 describe('a file at an address that cannot be taken ends as upstream_rejected, free of charge:', () => {
   const cases: [what: string, name: string, rule: RegExp][] = [
-    ['HEIC', 'photo.heic', /image_url is HEIC; this model takes PNG, JPEG, WebP\./],
-    ['an AVI', 'film.avi', /image_url is video\/x-msvideo; this model takes PNG, JPEG, WebP\./],
+    [
+      'HEIC',
+      'photo.heic',
+      /image_url is HEIC; this model takes PNG, JPEG, WebP, and HEIC cannot be converted here\./,
+    ],
+    ['an AVI', 'film.avi', /image_url is video\/vnd\.avi; this model takes PNG, JPEG, WebP\./],
+    [
+      'a PSD',
+      'photo.psd',
+      /is image\/vnd\.adobe\.photoshop; this model takes PNG, JPEG, WebP, and/,
+    ],
+    ['an error page', 'README.md', /image_url is plain text; this model takes PNG, JPEG, WebP\./],
   ];
   for (const [what, name, rule] of cases)
     test(what, async () => {

@@ -36,6 +36,9 @@ const types: Record<string, MediaType> = {
   'text/html': type('html'),
 };
 
+/** The type of bytes that show none. */
+export const unknownType = 'application/octet-stream';
+
 /** Other names for these types. */
 const aliases: Record<string, string> = {
   'image/jpg': 'image/jpeg',
@@ -92,6 +95,7 @@ export function extensionOf(content_type: string): string {
 /** The name for people, such as `JPEG`; an unknown type is named by itself. */
 export function typeName(content_type: string): string {
   const name = usualType(content_type);
+  if (name === unknownType) return 'of no known type';
   return isKnownType(name) ? types[name]!.name : name;
 }
 

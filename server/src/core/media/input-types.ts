@@ -43,7 +43,9 @@ export function typeRule(types: InputTypes, content_type: string): string {
   const taken = types ?? usual;
   const ofKind = taken.filter((each) => kindOf(each) === kindOf(content_type));
   const names = new Set((ofKind.length > 0 ? ofKind : taken).map(typeName));
-  return `is ${typeName(content_type)}; this model takes ${[...names].join(', ')}`;
+  const rule = `is ${typeName(content_type)}; this model takes ${[...names].join(', ')}`;
+  const isStrange = kindOf(content_type) === 'image' && !decodable.has(content_type);
+  return isStrange ? `${rule}, and ${typeName(content_type)} cannot be converted here` : rule;
 }
 
 /** Whether a row's file can be handed over, as it is or converted. */

@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
 import { dataIn } from '../../lib/data-address.ts';
-import { isKnownType, kindOf, usualType } from './content-type.ts';
+import { isKnownType, kindOf, unknownType, usualType } from './content-type.ts';
 import { isControl, plainText } from './plain-text.ts';
 
 /**
@@ -48,15 +48,15 @@ export async function describe(head: Uint8Array): Promise<string> {
 }
 
 /**
- * The type of a file whose first bytes these are, if its source calls it `stated`. Only what is not
- * known is believed, and whether a container has no pictures.
+ * The type of a file whose first bytes these are, if its source calls it `stated`. Only what the
+ * bytes do not show is believed, such as whether a container has no pictures. A picture of a type
+ * that is known always shows it.
  */
 export async function typeByBytes(head: Uint8Array, stated: string): Promise<string> {
-  const sniffed = await sniff(head);
-  if (sniffed === null) return usualType(stated);
-  return kindOf(usualType(stated)) === 'audio' && agrees(stated, sniffed)
-    ? usualType(stated)
-    : sniffed;
+  const name = usualType(stated);
+  const found = (await sniff(head)) ?? (await magicType(head));
+  if (found === null) return kindOf(name) === 'image' && isKnownType(name) ? unknownType : name;
+  return kindOf(name) === 'audio' && agrees(stated, found) ? name : found;
 }
 
 /** The type of the bytes in a valid `data:` address. */
