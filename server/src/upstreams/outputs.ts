@@ -21,21 +21,43 @@ export interface CollectedOutput {
 /**
  * Separates the media of an output from its other fields. Media in an object such as `{images:
  * [{url}], video: {url}, seed}` keep their names; a bare address, or a list of addresses, is named
- * `field`. If the whole output is a text, it becomes the field `text`. The
- * field `left_out` has the reasons that an upstream gives for empty places in a list of media.
+ * `field`. If the whole output is a text, it becomes the field `text`. The field `left_out` has the
+ * reasons that an upstream gives for empty places in a list of media. Addresses may be relative.
  */
-export function collectMedia(output: unknown, field: string | null): CollectedOutput {
+export function collectMedia(output: unknown, field: string | null, depth = 0): CollectedOutput {
   const found: CollectedOutput = { media: [], fields: {} };
   if (isObject(output)) {
     const own = sourceOf(output);
     if (own) found.media.push({ field, ...own });
     else for (const [name, value] of Object.entries(output)) take(value, name, found);
-    return found;
+    return found.media.length > 0 ? found : unwrapped(found, depth);
   }
   if (takeMedia(output, field, found)) return found;
   if (typeof output === 'string') return { media: [], fields: { text: output } };
   const isText = Array.isArray(output) && output.every((part) => typeof part === 'string');
   if (isText && output.length > 0) return { media: [], fields: { text: output.join('') } };
+  const inner = unwrapped({ media: [], fields: { output } }, depth);
+  return inner.media.length > 0 ? inner : found;
+}
+
+/** Not `input`: some services repeat the caller's. */
+const wrapper = /^(?:outputs?|data|results?|response|generations?|images?|videos?)$/;
+
+/** Looks for media inside the fields that services wrap their outputs in. */
+function unwrapped({ fields }: CollectedOutput, depth: number): CollectedOutput {
+  const found: CollectedOutput = { media: [], fields: {} };
+  for (const [name, value] of Object.entries(fields)) {
+    const isWrapper = wrapper.test(name) && depth < depthMax;
+    const inner = (isWrapper ? [value].flat() : [])
+      .filter(isObject)
+      .map((each) => collectMedia(each, name, depth + 1));
+    if (inner.every(({ media }) => media.length === 0)) found.fields[name] = value;
+    else
+      for (const each of inner) {
+        found.media.push(...each.media);
+        Object.assign(found.fields, each.fields);
+      }
+  }
   return found;
 }
 
@@ -83,7 +105,8 @@ function placesIn(value: unknown, depth: number): Place[] | null {
 function sourceOf(value: unknown): Source | null {
   if (typeof value === 'string') return sourceOfText(value);
   const { url, b64_json, content_type, file_name } = objectOf(value);
-  const source = sourceOfText(url, true) ?? sourceOfText(b64_json, true) ?? bytesIn(b64_json);
+  const source =
+    sourceOfText(url, true) ?? sourceOfText(b64_json, true) ?? bytesIn(b64_json) ?? pathIn(url);
   if (source === null) return null;
   return {
     ...source,
@@ -108,6 +131,12 @@ function sourceOfText(value: unknown, isNamed = false): Source | null {
   if (/^https?:\/\//i.test(text) && URL.canParse(text))
     return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
   return isNamed && text.length >= base64MinLength ? bytesIn(text) : null;
+}
+
+/** An address at the upstream itself, or one without its scheme. */
+function pathIn(value: unknown): Source | null {
+  const isPath = typeof value === 'string' && /^\s*\/[^\s]/.test(value);
+  return isPath ? { source: { url: value.trim() } } : null;
 }
 
 function bytesIn(value: unknown): Source | null {

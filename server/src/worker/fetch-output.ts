@@ -76,7 +76,8 @@ export async function fetchOutput(
     });
   };
   // Parsing encodes what some upstreams leave bare, such as spaces. The guard judges the result.
-  const reply = await followed(URL.parse(url)?.href ?? url, get).catch((error: unknown) => {
+  const address = URL.parse(url, upstream?.origin)?.href ?? url;
+  const reply = await followed(address, get).catch((error: unknown) => {
     throw tried(error);
   });
   if (statuses.has(reply.status)) return readThrough(reply.body, tried);

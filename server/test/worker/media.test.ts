@@ -62,7 +62,13 @@ function answer({ method, path }: Call): Answer {
     return { body: bytes.subarray(0, Math.ceil(bytes.length * Number(from ?? 1))) };
   }
   if (method === 'POST' && path === '/jobs') return { json: { id: 'job-1', status: 'queued' } };
-  return { json: JSON.parse(JSON.stringify(body).replaceAll('URL', `${server.url}/media`)) };
+  return {
+    json: JSON.parse(
+      JSON.stringify(body)
+        .replaceAll('URL', `${server.url}/media`)
+        .replaceAll('HOST', new URL(server.url).host),
+    ),
+  };
 }
 
 before(async () => {
@@ -74,7 +80,10 @@ before(async () => {
     catalog,
     env: { FAREBOX_ALLOW_PRIVATE_HOSTS: new URL(server.url).host },
     upstreams: [
-      createHttpJob({ ...base, name: 'jobs', options: { ...plain, outputs: ['out'] } }, tools),
+      Object.assign(
+        createHttpJob({ ...base, name: 'jobs', options: { ...plain, outputs: ['out'] } }, tools),
+        { origin: server.url },
+      ),
       createOpenai({ ...base, name: 'open', options: {} }, tools),
     ],
   });
@@ -219,6 +228,15 @@ const chosen: Case[] = [
     'jobs/picture',
     { num_images: 4 },
     done(['URL/photo.png', 'URL/photo.png', { url: 'URL/photo.png' }]),
+    [png],
+    10_000,
+  ],
+  ['a path at the upstream', 'jobs/picture', {}, done({ url: '/media/photo.png' }), [png], 10_000],
+  [
+    'an address without a scheme',
+    'jobs/picture',
+    {},
+    done('URL/photo.png'.replace('URL', '//HOST/media')),
     [png],
     10_000,
   ],
@@ -462,6 +480,8 @@ describe('an answer with status 200', () => {
     ['a list of another name', { images: [{ url: 'URL/photo.png' }] }],
     ['a bare list', [{ url: 'URL/photo.png' }]],
     ['a list of addresses', { output: ['URL/photo.png'] }],
+    ['an empty list beside one', { data: [], images: [{ url: 'URL/photo.png' }] }],
+    ['a list of wrapped addresses', { data: [{ image: { url: 'URL/photo.png' } }] }],
   ];
   for (const [what, reply] of shapes)
     test(`may be ${what}`, async () => {

@@ -95,10 +95,14 @@ function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): Start
   if (error !== null) return inBand(error);
   // A few servers answer with a bare list, or name it otherwise.
   const reply = objectOf(value);
-  const data = reply.data ?? reply.images ?? reply.output ?? value;
-  if (!Array.isArray(data))
+  const lists = [reply.data, reply.images, reply.output, value].filter((each) =>
+    Array.isArray(each),
+  );
+  const results = lists.map((list) => resultOf(reply, list));
+  const [data] = lists;
+  if (data === undefined)
     return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
-  const result = resultOf(reply, data);
+  const result = results.find(({ media }) => media.length > 0) ?? results[0]!;
   if (result.media.length > 0) return { outcome: 'done', result };
   const refusal = data.map(errorIn).find((each) => each !== null);
   return refusal && blamesInput(refusal, messageIn(refusal) ?? '')
@@ -112,7 +116,7 @@ function resultOf(reply: Json, data: unknown[]): Result {
   const [first] = data;
   const { revised_prompt } = isObject(first) ? first : {};
   return {
-    media,
+    media: media.map((each) => ({ ...each, field: 'images' })),
     fields: {
       ...(typeof revised_prompt === 'string' && { revised_prompt }),
       ...(said.left_out !== undefined && { left_out: said.left_out }),
