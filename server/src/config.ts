@@ -26,7 +26,10 @@ export interface Setting<T> {
 
 export const settings = {
   PORT: int(0, 65_535, '8080', 'Port to listen on. 0 picks a free one.'),
-  HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
+  HOST: {
+    ...text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
+    read: (given: string) => given.replace(/^\[(.*)\]$/, '$1'),
+  },
   FAREBOX_BASE_URL: {
     ...text(null, 'Base address of the API for callers. Default: http://localhost:PORT/v1.'),
     read: (given: string) => given.replace(/\/+$/, ''),

@@ -229,7 +229,11 @@ describe('settings that work', () => {
   for (const [what, env] of Object.entries(right))
     test(what, () => assert.equal(toldOf(env), null));
 
-  const spelt: [name: 'FAREBOX_WEB_URL' | 'FAREBOX_BASE_URL', given: string, read: string][] = [
+  type Spelt = 'HOST' | 'FAREBOX_WEB_URL' | 'FAREBOX_BASE_URL';
+  const spelt: [name: Spelt, given: string, read: string][] = [
+    ['HOST', '[::1]', '::1'],
+    ['HOST', '[::]', '::'],
+    ['HOST', 'fe80::1%eth0', 'fe80::1%eth0'],
     ['FAREBOX_WEB_URL', 'https://pay.example/', 'https://pay.example'],
     ['FAREBOX_WEB_URL', 'https://Pay.Example:443', 'https://pay.example'],
     ['FAREBOX_WEB_URL', 'https://b\u00fccher.example', 'https://xn--bcher-kva.example'],
