@@ -106,13 +106,15 @@ export function connection(): Connection {
  */
 export function baseUrlOf(given: string): string {
   const text = given.trim();
+  if (/^([a-z]+:\/\/)?[^/?#]*@/i.test(text))
+    throw usage('The address must not contain a user name or password: the key is sent instead.');
   // A colon ends a scheme, unless a port follows.
   if (/^[a-z][\w+.-]*:(?!\d)/i.test(text) && !/^https?:\/\//i.test(text))
     throw usage(`${JSON.stringify(text)} must begin with http:// or https://.`);
   const isLocal = /^(localhost|127\.|\[::1\])/i.test(text);
   const full = /^https?:/i.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;
   const url = URL.canParse(full) ? new URL(full) : null;
-  if (!url || url.username || url.password) {
+  if (!url) {
     throw usage(`${JSON.stringify(text)} is not an address. It looks like ${usualBaseUrl}.`);
   }
   const where = url.pathname.replace(/\/+$/, '').replace(/(.*\/v1)\/.*/, '$1');

@@ -76,6 +76,16 @@ describe('an address', () => {
       );
   });
 
+  test('with a password is refused for it, and the password is not repeated', async () => {
+    for (const user of ['me:hidden-word', 'hidden-word', ':hidden-word'])
+      for (const scheme of ['https://', 'http://', '']) {
+        const env = { FAREBOX_BASE_URL: `${scheme}${user}@one.example/v1` };
+        const ran = await home.run(['balance'], { env });
+        refused(ran, 2, /must not contain a user name or password/);
+        assert.doesNotMatch(ran.stderr, /hidden-word/);
+      }
+  });
+
   test('that is not the API is named as the user knows it', async () => {
     const env = { FAREBOX_BASE_URL: `${service.base}/docs`, FAREBOX_API_KEY: account.key };
     refused(
