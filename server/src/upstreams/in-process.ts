@@ -7,7 +7,7 @@ import { readReply } from '../core/apis/read-reply.ts';
 import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { Json } from '../lib/json.ts';
-import type { ChatCall, Unsaid } from './upstream.ts';
+import type { ChatCall } from './upstream.ts';
 
 /** Chat with upstreams in this process, which speak chat completions without a network. */
 
@@ -22,7 +22,7 @@ const all = {
 
 /** The call as a chat completion. `passes`: the optional fields that it has. */
 export function completionOf(
-  call: Unsaid,
+  call: Pick<ChatCall, 'model' | 'conversation' | 'max_tokens' | 'marks' | 'stream'>,
   passes: ReadonlySet<string> = all.passes,
   more: Partial<CompletionsManners> = {},
 ) {

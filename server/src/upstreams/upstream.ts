@@ -216,15 +216,17 @@ export interface ChatCall {
   signal: AbortSignal;
 }
 
-/** The part of a call that its API may not be able to say. */
-export type Unsaid = Pick<ChatCall, 'model' | 'conversation' | 'max_tokens' | 'marks' | 'stream'>;
+/** A reply whose events throw if it breaks off. */
+export interface ChatReply {
+  outcome: 'reply';
+  events: AsyncIterable<ReplyEvent>;
+  /** The usage before the first piece. */
+  told: Json | null;
+  /** The caller's names of what the upstream could not be told. */
+  ignored?: readonly string[];
+}
 
-/** A reply whose events throw if it breaks off. `told`: the usage before the first piece. */
-export type ChatOutcome =
-  | { outcome: 'reply'; events: AsyncIterable<ReplyEvent>; told: Json | null }
-  | Rejection
-  | NotAccepted
-  | LostAnswer;
+export type ChatOutcome = ChatReply | Rejection | NotAccepted | LostAnswer;
 
 /** A call that came in at a job's `callback_url`. */
 export interface Callback {
@@ -279,8 +281,6 @@ export interface Upstream {
   /** Class B only: finds the job with this idempotency key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
-  /** The caller's names of what the upstream's API cannot say of a chat. */
-  unsaid?(call: Unsaid): string[];
   /**
    * Verifies that a callback comes from the upstream, and returns the job's handle if the callback
    * states it. The rest of its content is ignored: a callback only makes the next poll due.

@@ -111,6 +111,22 @@ describe('a call that the first upstream did not take', () => {
     });
   }
 
+  test('names only the fields that the answering upstream did not get', async () => {
+    const passed = [fake.passes, other.passes];
+    fake.passes = new Set(['top_k']);
+    other.passes = new Set(['min_p']);
+    try {
+      fake.behave.chat = refuse();
+      const reply = await chat({ top_k: 1, min_p: 0.1 });
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(reply.headers.get('x-ignored-fields'), 'top_k');
+      const { top_k, min_p } = other.chats.at(-1)!.body;
+      assert.deepEqual([top_k, min_p], [undefined, 0.1]);
+    } finally {
+      [fake.passes, other.passes] = passed as [Set<string>, Set<string>];
+    }
+  });
+
   test('goes on after a lost answer, but not after a refused input', async () => {
     for (const [outcome, status, calls] of [
       [{ outcome: 'rejected', message: 'bad' }, 400, [1, 0]],

@@ -79,13 +79,15 @@ export function createFake(
       return { state: 'done', result: images(1) };
     },
     async chat(call) {
-      const said = { ...call, body: bodyOf(call, fake) };
+      const { body, ignored } = completionOf(call, fake.passes);
+      const { model: _model, stream: _stream, ...sent } = body;
+      const said = { ...call, body: sent };
       fake.chats.push(said);
       const outcome = await (fake.behave.chat ?? hello)(said);
-      if (outcome.outcome === 'stream') return replyOf(call, outcome.chunks);
-      return outcome.outcome === 'reply' ? replyOf(call, [outcome.reply]) : outcome;
+      if (outcome.outcome !== 'reply' && outcome.outcome !== 'stream') return outcome;
+      const chunks = outcome.outcome === 'stream' ? outcome.chunks : [outcome.reply];
+      return { outcome: 'reply', told: null, events: eventsOf(call, chunks), ignored };
     },
-    unsaid: (call) => completionOf(call, fake.passes).ignored,
   };
   return fake;
 }
@@ -94,15 +96,6 @@ const hello = (): SaidReply => ({
   outcome: 'reply',
   reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }),
 });
-
-function bodyOf(call: ChatCall, { passes }: Fake): Json {
-  const { model: _model, stream: _stream, ...body } = completionOf(call, passes).body;
-  return body;
-}
-
-function replyOf(call: ChatCall, chunks: AsyncIterable<Json> | Iterable<Json>): ChatOutcome {
-  return { outcome: 'reply', told: null, events: eventsOf(call, chunks) };
-}
 
 export function accept(fake: Fake, job: StartJob): StartOutcome {
   const key = job.idempotency_key;

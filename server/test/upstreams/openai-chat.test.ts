@@ -102,7 +102,7 @@ describe('a call', () => {
     assert.equal(stand.fake.calls.length, before);
   });
 
-  test('a server of Responses gets the optional fields that it has a form for', async () => {
+  test('a server of Responses gets the optional fields that it has a form for', () => {
     const own = { prompt_cache_key: 'k', safety_identifier: 's' };
     const other = { top_k: 4, reasoning: { effort: 'low' } };
     const cache_control = { type: 'ephemeral' };
@@ -113,11 +113,13 @@ describe('a call', () => {
       messages: [{ role: 'user', content }],
     });
     const pass = [...Object.keys({ ...own, ...other }), 'cache_control'];
-    const unsaidAt = (api: string, passed: string[] = pass) =>
-      stand.other({ api, pass: passed }).unsaid!({ ...call, model: 'gpt-fake' }).toSorted();
-    assert.deepEqual(unsaidAt('completions'), []);
-    assert.deepEqual(unsaidAt('responses'), ['cache_control', 'reasoning', 'top_k']);
-    assert.deepEqual(unsaidAt('responses', []), pass.toSorted());
+    const ignoredAt = (api: string, passed: string[] = pass) => {
+      const { write } = chatForm(optionsOf({ api, pass: passed }));
+      return write(call.conversation, { ...call, model: 'gpt-fake' }).ignored.toSorted();
+    };
+    assert.deepEqual(ignoredAt('completions'), []);
+    assert.deepEqual(ignoredAt('responses'), ['cache_control', 'reasoning', 'top_k']);
+    assert.deepEqual(ignoredAt('responses', []), pass.toSorted());
   });
 
   test('a stream asks for its usage', async () => {

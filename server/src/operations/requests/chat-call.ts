@@ -141,20 +141,6 @@ function marksOf({ price }: Model): boolean {
   return price.cache_write_usd_micro !== undefined;
 }
 
-/** Names of the given fields that at least one of the routes cannot be told. */
-export function ignoredFields(
-  { call, model, routes, max_tokens }: Pick<ChatRun, 'call' | 'model' | 'routes' | 'max_tokens'>,
-  upstreams: ReadonlyMap<string, Upstream>,
-): string[] {
-  const { conversation, stream } = call;
-  const asked = { conversation, max_tokens, stream, marks: marksOf(model) };
-  const unsaid = routes.flatMap((route) => {
-    const upstream = upstreams.get(route.upstream);
-    return upstream?.unsaid?.({ ...asked, model: route.model }) ?? [];
-  });
-  return [...new Set([...call.ignored, ...unsaid])];
-}
-
 /**
  * Whether the record of a call without an answer was written. If it was not, no further route is
  * tried, because that call may have been accepted.

@@ -74,6 +74,8 @@ export type Break = 'time_was_up' | 'server_stopped' | 'model_broke_off';
 
 /** A call that a model has accepted. */
 export interface RunningChat {
+  /** The caller's names of what the model was not told. */
+  ignored: string[];
   /** The usage that the upstream told before the reply began. */
   told: Json | null;
   /**
@@ -141,6 +143,7 @@ async function begin(
   let settled: SettledChat | null = null;
   const { signal } = abort;
   return {
+    ignored: [...new Set([...run.call.ignored, ...(outcome.ignored ?? [])])],
     told: outcome.told,
     events: forward(outcome.events, run, deps, abort, (end) => (settled = end)),
     settled: () => settled,

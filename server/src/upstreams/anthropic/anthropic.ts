@@ -1,7 +1,7 @@
 import { messagesReader } from '../../core/apis/messages/read-reply.ts';
 import { writeMessagesCall, type MessagesManners } from '../../core/apis/messages/write-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { createChat, unsaidBy, type ChatForm } from '../openai/chat.ts';
+import { createChat, type ChatForm } from '../openai/chat.ts';
 import { checkKey, listModels } from '../openai/listing.ts';
 import { readOptions } from '../openai/options.ts';
 import { bearer, createWire } from '../openai/wire.ts';
@@ -49,7 +49,6 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
     ...version,
     ...(auth === 'bearer' ? bearer(key) : key !== null && { 'x-api-key': key }),
   }));
-  const form = messagesForm(options);
   return {
     name,
     class: 'C',
@@ -59,8 +58,7 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
       return { outcome: 'not_accepted', why: 'model', message };
     },
     poll: () => Promise.reject(new Error('it has no jobs')),
-    chat: createChat(wire, form, options, tools),
-    unsaid: unsaidBy(form),
+    chat: createChat(wire, messagesForm(options), options, tools),
     check: (signal) => checkKey(wire, check_path, signal),
     models: (signal) => listModels(wire, '/models?limit=1000', signal),
   };

@@ -12,7 +12,7 @@ import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { JsonBody, type SentBody } from '../json-body.ts';
 import { unreadIn } from '../replies.ts';
-import type { ChatCall, ChatOutcome, Unsaid, UpstreamTools } from '../upstream.ts';
+import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { withMedia } from './chat-media.ts';
 import type { Options } from './options.ts';
 import { headOf, type Wire } from './wire.ts';
@@ -87,6 +87,7 @@ export function createChat(
         const asked = askedOf(call, written!);
         const outcome = await called(call, sent!, wire, form, asked, tools, times);
         const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written!) : [];
+        if (outcome.outcome === 'reply') return { ...outcome, ignored: written!.ignored };
         if (named.length === 0) return outcome;
         for (const field of named) refused.add(field);
         write();
@@ -103,18 +104,6 @@ export function createChat(
 /** The fields of messages that a refusal names, in quotes or as the end of a path. */
 function fieldsIn(message: string, { fields }: WrittenCall): string[] {
   return [...fields].filter((field) => new RegExp(`['"\`.]${field}\\b`).test(message));
-}
-
-/** Names of what the server's API cannot say. A call that it cannot say at all is refused later. */
-export function unsaidBy({ write }: ChatForm): (call: Unsaid) => string[] {
-  return (call) => {
-    try {
-      return write(call.conversation, call).ignored;
-    } catch (error) {
-      if (error instanceof ApiError) return [];
-      throw error;
-    }
-  };
 }
 
 interface Times {

@@ -8,7 +8,7 @@ import { FetchError } from '../../lib/outbound/fetch.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
 import { createCallback } from './callback.ts';
-import { createChat, unsaidBy, type ChatForm } from './chat.ts';
+import { createChat, type ChatForm } from './chat.ts';
 import { createImages } from './images.ts';
 import { checkKey, hasModel, listModels, listTerms } from './listing.ts';
 import { optionsOf, type Options } from './options.ts';
@@ -36,7 +36,6 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
   const options = optionsOf(settings.options);
   const wire = createWire(settings, tools, options.base_path);
   const callsBack = options.videos === 'openrouter' && secret !== null;
-  const form = chatForm(options);
   const images = createImages(wire, options, tools);
   const videos = createVideos(wire, options, tools, callsBack);
   return {
@@ -47,8 +46,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     synchronous: imageTasks,
     start: (job) => started(job, wire, { images, videos: videos.start }),
     poll: videos.poll,
-    chat: createChat(wire, form, options, tools),
-    unsaid: unsaidBy(form),
+    chat: createChat(wire, chatForm(options), options, tools),
     ...(callsBack && { callback: createCallback(secret, tools.now) }),
     check: (signal) => checkKey(wire, options.check_path, signal),
     models: (signal) => listModels(wire, '/models', signal, options),

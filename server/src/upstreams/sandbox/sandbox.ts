@@ -1,4 +1,3 @@
-import { completionOf } from '../in-process.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob, type Parts } from './jobs/accept.ts';
@@ -61,8 +60,6 @@ export function createSandbox(options: SandboxOptions): Upstream {
     },
     cancel: (handle) => cancelJob(store, handle),
     chat: createChat(speed),
-    // The sandbox takes all fields, and does nothing with most of them.
-    unsaid: (call) => completionOf(call).ignored,
     async close() {
       await Promise.all([workshops.image.close(), workshops.video.close(), pruning]);
       await renderer.settled();

@@ -14,7 +14,7 @@ import { isFinal } from '../../../core/request/request.ts';
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
-import { ignoredFields, type ChatRun } from '../../../operations/requests/chat-call.ts';
+import type { ChatRun } from '../../../operations/requests/chat-call.ts';
 import { runChat, type Break, type RunningChat } from '../../../operations/requests/chat.ts';
 import {
   prepareChat,
@@ -116,8 +116,6 @@ async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Pro
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
         const run = { ...taken.reserved, isAwaited, hasLeft };
-        const ignored = ignoredFields(run, deps.upstreams);
-        if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
         return await held(begin(shown, run, deps), deps.chats);
       }
       const kept = await keptCompletion(taken.request_id, deps);
@@ -154,6 +152,8 @@ function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const { request_id, created, model } = run;
   const identity = { request_id, created, model: model.id };
   return runChat<unknown>(run, chatDeps, onLeave, (running) => {
+    const { ignored } = running;
+    if (ignored.length > 0) shown.reply.header('x-ignored-fields', ignored.join(', '));
     const writer = writerOf(shown, identity, () => running.settled()?.ended);
     return run.call.stream
       ? send(shown, writer, running, run, deps)

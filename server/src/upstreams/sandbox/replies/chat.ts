@@ -42,15 +42,22 @@ const busyRetryMs = 2_000;
 
 export function createChat(speed: number): (call: ChatCall) => Promise<ChatOutcome> {
   return async (call) => {
-    const { body } = completionOf(call);
+    const { body, ignored } = completionOf(call);
     const faults = faultsIn(lastUserText(body.messages));
     const tokens = promptTokens(body.messages, call.context_tokens + 1);
     const refused = refusalOf(faults) ?? rejectionOf(call, body, faults, tokens);
     if (refused) return refused;
     const reply = replyOf(call, body, faults, tokens, speed);
-    if (call.stream) return { outcome: 'reply', told: null, events: eventsOf(call, stream(reply)) };
+    const answered = (chunks: AsyncIterable<Chunk> | Chunk[]): ChatOutcome => ({
+      outcome: 'reply',
+      told: null,
+      events: eventsOf(call, chunks),
+      ignored,
+    });
+    if (call.stream) return answered(stream(reply));
     try {
-      return await fullReply(reply);
+      await fullTime(reply);
+      return answered(chunksOf(reply));
     } catch {
       return { outcome: 'unknown', message: 'The connection to the sandbox broke.' };
     }
@@ -139,12 +146,11 @@ function piecesOfCall({ request_id }: ChatCall): (call: ToolCall, index: number)
   };
 }
 
-async function fullReply(reply: Reply): Promise<ChatOutcome> {
+async function fullTime(reply: Reply): Promise<void> {
   const { call, faults, pieces, speed } = reply;
   await firstToken(reply);
   if (faults.breaks) throw new Error('broken off, as asked');
   await pause(Math.min(replyMsMax, pieces.length * tokenMs) / speed, call.signal);
-  return { outcome: 'reply', told: null, events: eventsOf(call, chunksOf(reply)) };
 }
 
 async function* stream(reply: Reply): AsyncIterable<Chunk> {
