@@ -1,5 +1,9 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { ReplyBroken } from '../../src/core/apis/reading/broken.ts';
+import type { ChatRefusal } from '../../src/core/chat/refusal.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { dataIn, doors } from '../dialect/doors.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -132,6 +136,64 @@ describe('a row with a shorter window than its model', () => {
     assertRefused(reply, 'context_length_exceeded');
     const { body } = await service.call('GET', '/v1/models/fake/cut');
     assert.deepEqual([body.context_tokens, body.refuse_longer_prompts], [window, true]);
+  });
+});
+
+describe('a model that refuses a call after its reply has begun', () => {
+  const window = { limit: 8, given: 9, output: null };
+  const tooLong = { reason: 'messages_too_long', param: null, window } as const;
+  const policy = { ...tooLong, reason: 'content_policy' } as const;
+  const words = "This model's maximum context length is 8 tokens.";
+
+  /** The model says `texts` and then refuses. Returns the error of each door's stream. */
+  async function refuseLate(refusal: ChatRefusal, texts: string[]) {
+    service.fake.behave.chat = () => ({ outcome: 'stream', chunks: chunks() });
+    async function* chunks() {
+      for (const content of texts) yield { choices: [{ index: 0, delta: { content } }] };
+      throw new ReplyBroken('broken', { message: 'No.' }, { message: 'No.', refusal });
+    }
+    const errors = [];
+    for (const [door, { path, body }] of Object.entries(doors)) {
+      const sent = { ...body({ text: 'hi' }), model: 'fake/own-window', stream: true };
+      const reply = await call(path, sent);
+      assert.equal(reply.status, 200);
+      const data = dataIn(reply);
+      const [error] = data.flatMap((each) => each.error ?? each.response?.error ?? []);
+      errors.push(error);
+      if (door === 'responses') assert.equal(data.at(-1)!.type, 'response.failed');
+    }
+    service.fake.behave.chat = undefined;
+    return errors;
+  }
+
+  for (const texts of [[], ['Hello']])
+    test(`tells a prompt that is too long, ${texts.length} texts later`, async () => {
+      const said = await refuseLate(tooLong, texts);
+      const [completion, message, response] = said;
+      for (const { code } of said) assert.equal(code, 'context_length_exceeded');
+      assert.ok(completion.message.startsWith(words));
+      assert.equal(message.message, 'prompt is too long: 9 tokens > 8 maximum');
+      assert.ok(response.message.startsWith(words));
+    });
+
+  test('charges nothing before the first text, and keeps the reason', async () => {
+    const before = await traces(service);
+    for (const { code, message, details } of await refuseLate(policy, []))
+      assert.deepEqual(
+        [code, message, details.reason],
+        ['invalid_input', 'The model refused the input: No.', 'content_policy'],
+      );
+    const { charged, reserved } = await traces(service);
+    assert.deepEqual([charged, reserved], [before.charged, before.reserved]);
+    const [row] = await service.db.run(
+      rawSql('select status, error_code from requests order by id desc limit 1'),
+    );
+    assert.deepEqual({ ...row }, { status: 'FAILED', error_code: 'upstream_rejected' });
+  });
+
+  test('tells what was charged for, if a policy ends a reply', async () => {
+    for (const { code, details } of await refuseLate(policy, ['Hello']))
+      assert.deepEqual([code, details.reason], ['submit_failed', 'model_broke_off']);
   });
 });
 

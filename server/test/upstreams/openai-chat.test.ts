@@ -673,6 +673,35 @@ describe('time and leaving', () => {
     assert.equal(saidIn((await read(outcome)).events).text, text);
   });
 
+  test('a slow model that refuses in the stream says why, and hides the key', async () => {
+    const { key } = stand.fake;
+    const handedOn = Promise.withResolvers<void>();
+    const error = { message: `For ${key}, the prompt is too long: 9 tokens > 8 maximum` };
+    stand.fake.chat.script(
+      streamOf(
+        (async function* () {
+          yield ': busy\n\n';
+          await handedOn.promise;
+          yield eventsOf([{ error }]);
+        })(),
+      ),
+    );
+    const outcome = await chatWith({}, 0)(callOf(true));
+    assert.equal(outcome.outcome, 'reply');
+    handedOn.resolve();
+    const { events, fault } = await read(outcome);
+    assert.deepEqual(events, []);
+    assert.ok(fault instanceof ReplyBroken);
+    assert.deepEqual(fault.refused, {
+      message: 'For ***, the prompt is too long: 9 tokens > 8 maximum',
+      refusal: {
+        reason: 'messages_too_long',
+        param: null,
+        window: { limit: 8, given: 9, output: null },
+      },
+    });
+  });
+
   test("a caller who leaves in mid-stream ends the upstream's call", async () => {
     stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
     const left = stand.fake.chat.abandoned();

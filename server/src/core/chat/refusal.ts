@@ -30,15 +30,29 @@ const unknownWindow: Window = { limit: null, given: null, output: null };
 
 /** `error`: in the upstream's form; null if it sent none. `words`: its readable part. */
 export function refusalIn(error: Json | null, words: string): ChatRefusal {
-  const { code, type, status, param } = error ?? {};
-  const codes = [code, type, status].filter((each) => typeof each === 'string').join(' ');
+  const { param } = error ?? {};
+  const codes = codesIn(error ?? {});
   const field = typeof param === 'string' && /^[\w.[\]-]{1,100}$/.test(param) ? param : null;
   const own = { param: field, window: unknownWindow };
-  if (tooLongCodes.test(codes) || tooLongWords.some((form) => form.test(words)))
+  if (isTooLong(codes, words))
     return { ...own, reason: 'messages_too_long', window: windowIn(error ?? {}, words) };
   const known = kinds.find(([, code, word]) => code.test(codes) || word.test(words));
   if (known) return { ...own, reason: known[0] };
   return { ...own, reason: field === null ? 'model_refused' : 'bad_parameter' };
+}
+
+/** Whether an error that came without a status, as in a stream, is the fault of the call. */
+export function blamesCall(error: Json, words: string): boolean {
+  const codes = codesIn(error);
+  return isTooLong(codes, words) || kinds.some(([, code]) => code.test(codes));
+}
+
+function codesIn({ code, type, status }: Json): string {
+  return [code, type, status].filter((each) => typeof each === 'string').join(' ');
+}
+
+function isTooLong(codes: string, words: string): boolean {
+  return tooLongCodes.test(codes) || tooLongWords.some((form) => form.test(words));
 }
 
 const tooLongCodes =
@@ -70,7 +84,7 @@ const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   ],
   [
     'bad_image',
-    /invalid_image|image_parse|image_too|unsupported_image|invalid_base64_image/i,
+    /invalid_image|image_(parse|too|file)|(unsupported|download|base64)_image|empty_image/i,
     /\b(image|picture)s?\b.{0,80}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|failed|damaged|decode|not supported)|(could not|cannot|failed to|unable to|unsupported|invalid)\b.{0,60}\b(image|picture)/i,
   ],
   [

@@ -14,7 +14,7 @@ import { redactInput } from '../../core/request/redact.ts';
 import type { Budget } from '../../lib/budget.ts';
 import type { Json } from '../../lib/json.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
-import type { ChatOutcome } from '../../upstreams/upstream.ts';
+import type { ChatOutcome, Rejection } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
 import {
   callRoutes,
@@ -67,6 +67,8 @@ export interface SettledChat {
   released: boolean;
   /** When the request ended, if it ended here. */
   ended: Date | null;
+  /** The upstream refused the call after it had begun to answer. */
+  refusal: ApiError | null;
 }
 
 /** Why a reply broke off. */
@@ -167,6 +169,7 @@ async function* forward(
   let offered: ReplyEvent | null = null;
   /** Null if the reader stopped early. */
   let end: DeliveryEnd | null = null;
+  let refusal: ApiError | null = null;
   try {
     // A caller who has left gets no part of a reply that comes whole.
     if (!run.call.stream && abort.signal.reason instanceof CallerLeft) {
@@ -186,7 +189,9 @@ async function* forward(
     end = 'complete';
   } catch (error) {
     end ??= isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, reply);
-    if (end === 'broken' && !abort.signal.aborted) deps.circuit.streamBroke(run.route.upstream);
+    refusal = lateRefusal(error, run, reply);
+    if (end === 'broken' && refusal === null && !abort.signal.aborted)
+      deps.circuit.streamBroke(run.route.upstream);
     throw shownFault(error, run);
   } finally {
     if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
@@ -197,8 +202,19 @@ async function* forward(
     end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, reply) : 'given_up';
     if (end !== 'complete') abort.abort(streamEnded);
     await events.return?.().then(undefined, () => {});
-    done(await settle(run, deps, reply, end));
+    done(await settle(run, deps, reply, end, refusal));
   }
+}
+
+/**
+ * The refusal of a call whose reply had begun. After its first words, only a prompt that is too
+ * long is told, because agents act on it.
+ */
+function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiError | null {
+  const refused = error instanceof ReplyBroken ? error.refused : null;
+  if (refused === null) return null;
+  const isTooLong = refused.refusal.reason === 'messages_too_long';
+  return isTooLong || reply.text() === '' ? rejection(refused, run) : null;
 }
 
 /** The upstream's own words go to the log only, without what the caller wrote. */
@@ -264,19 +280,7 @@ async function refused(
     cost_usd_micro: told && costOf(run, told, null),
     cause: redactInput(message, run.body),
   });
-  if (outcome.outcome === 'rejected') {
-    const { unasked, param, refusal } = outcome;
-    if (refusal?.reason === 'messages_too_long')
-      return tooLong(refusal.window, listOf(run.call.conversation));
-    const said = outcome.message.slice(0, 500);
-    return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
-      message: `${unasked ? '' : 'The model refused the input: '}${said}`,
-      reason: refusal?.reason ?? 'model_refused',
-      param: param ?? refusal?.param ?? undefined,
-      details: { said },
-      cause: message,
-    });
-  }
+  if (outcome.outcome === 'rejected') return rejection(outcome, run);
   if (outcome.outcome === 'not_accepted') {
     if (outcome.refusal) return outcome.refusal;
     const seconds = Math.min(60, Math.max(1, Math.ceil((outcome.retry_after_ms ?? 1000) / 1000)));
@@ -286,6 +290,22 @@ async function refused(
     });
   }
   return new ApiError('submit_failed', { cause: message });
+}
+
+function rejection(
+  { message, unasked, param, refusal }: Omit<Rejection, 'outcome'>,
+  { call }: ChatRun,
+): ApiError {
+  if (refusal?.reason === 'messages_too_long')
+    return tooLong(refusal.window, listOf(call.conversation));
+  const said = message.slice(0, 500);
+  return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
+    message: `${unasked ? '' : 'The model refused the input: '}${said}`,
+    reason: refusal?.reason ?? 'model_refused',
+    param: param ?? refusal?.param ?? undefined,
+    details: { said },
+    cause: message,
+  });
 }
 
 const oversized = {
@@ -325,6 +345,7 @@ async function settle(
   deps: ChatDeps,
   reply: GatheredReply,
   end: DeliveryEnd,
+  refusal: ApiError | null = null,
 ): Promise<SettledChat> {
   const { conversation, stream } = run.call;
   const said = { prompt: { ...conversation, files: run.files }, stream };
@@ -332,16 +353,15 @@ async function settle(
   const told = reply.usage(end === 'complete');
   const base = endOf(run);
   if (bill === null) {
-    const message = 'The model ended before any output.';
     const ended = await deps.operations.end({
       ...base,
       to: 'FAILED',
-      code: 'upstream_failed',
-      message,
+      code: refusal ? 'upstream_rejected' : 'upstream_failed',
+      message: refusal?.message ?? 'The model ended before any output.',
       cost_usd_micro: costOf(run, told, null),
     });
     const usage = usageOf(told, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
-    return { charge: 0n, usage, failed: true, released: false, ended };
+    return { charge: 0n, usage, failed: true, released: false, ended, refusal };
   }
   const { prompt_tokens, completion_tokens, ...cacheUse } = bill;
   const amount = charge(run.quote, {
@@ -361,8 +381,9 @@ async function settle(
     cost_usd_micro: costOf(run, told, bill),
     ttl_seconds: 0,
   });
-  if (ended) return { charge: amount, usage, failed: false, released: false, ended };
-  return { charge: 0n, usage: usageOf(told, bill, 0n), failed: false, released: true, ended };
+  if (ended) return { charge: amount, usage, failed: false, released: false, ended, refusal };
+  const free = usageOf(told, bill, 0n);
+  return { charge: 0n, usage: free, failed: false, released: true, ended, refusal };
 }
 
 /** A reply as it is stored: a chat completion, whatever the caller's API. */

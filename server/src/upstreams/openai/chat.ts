@@ -176,6 +176,9 @@ async function begun(
   peekMs: number | null,
 ): Promise<ChatOutcome> {
   const head: ReplyEvent[] = [];
+  const brokenBy = (error: unknown) => cleaned(error, headers, wire, model);
+  const reply = (pending: Promise<IteratorResult<ReplyEvent>> | null) =>
+    replyOf(head, pending, events, brokenBy);
   const until = performance.now() + (peekMs ?? 0);
   for (;;) {
     const next = events.next();
@@ -183,15 +186,15 @@ async function begun(
     const left = Math.max(0, until - performance.now());
     const [seen] =
       peekMs === null ? await settled : await withTimeout(settled, left).catch(() => [null]);
-    if (seen === null) return replyOf(head, next, events, wire);
+    if (seen === null) return reply(next);
     const hasSaid = head.some(isOfReply);
     if (seen.status === 'rejected')
       return hasSaid
-        ? replyOf(head, Promise.reject(seen.reason), events, wire)
+        ? reply(Promise.reject(seen.reason))
         : { ...faultOf(seen.reason, headers, wire, model), ...toldIn(head) };
-    if (seen.value.done) return replyOf(head, next, events, wire);
+    if (seen.value.done) return reply(next);
     head.push(seen.value.value);
-    if (peekMs !== null && isOfReply(seen.value.value)) return replyOf(head, null, events, wire);
+    if (peekMs !== null && isOfReply(seen.value.value)) return reply(null);
   }
 }
 
@@ -220,7 +223,7 @@ function replyOf(
   head: ReplyEvent[],
   pending: Promise<IteratorResult<ReplyEvent>> | null,
   rest: AsyncGenerator<ReplyEvent>,
-  wire: Wire,
+  brokenBy: (error: unknown) => unknown,
 ): ChatOutcome {
   pending?.catch(() => {});
   let read = 0;
@@ -232,7 +235,7 @@ function replyOf(
       ahead = null;
       return result;
     } catch (error) {
-      throw cleaned(error, wire);
+      throw brokenBy(error);
     }
   };
   const events = { next, return: () => rest.return(undefined) };
@@ -246,12 +249,24 @@ function toldIn(head: readonly ReplyEvent[]): { told?: Json } {
 }
 
 /** Error texts reach the log and may contain our key. */
-function cleaned(error: unknown, wire: Wire): unknown {
-  if (!(error instanceof ReplyBroken)) return error;
-  const shown: unknown = JSON.parse(JSON.stringify(error.error), (_name, part: unknown) =>
+function cleaned(
+  broken: unknown,
+  headers: Record<string, string>,
+  wire: Wire,
+  model: string,
+): unknown {
+  if (!(broken instanceof ReplyBroken) || broken.error === null) return broken;
+  const { error, message } = broken;
+  const shown = JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
     typeof part === 'string' ? wire.clean(part) : part,
+  ) as Json;
+  const outcome = wire.inBand(error, headers, model);
+  const refusal = outcome.outcome === 'rejected' ? outcome.refusal : undefined;
+  return new ReplyBroken(
+    wire.clean(message),
+    shown,
+    refusal ? { message: outcome.message, refusal } : null,
   );
-  return new ReplyBroken(wire.clean(error.message), shown as typeof error.error);
 }
 
 /**

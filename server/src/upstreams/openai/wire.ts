@@ -1,7 +1,7 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
-import { refusalIn } from '../../core/chat/refusal.ts';
+import { blamesCall, refusalIn } from '../../core/chat/refusal.ts';
 import { isObject, itemsOf, type Json, objectOf } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
@@ -166,7 +166,10 @@ function statusOf(error: unknown): number {
   const code = Number(error.code);
   if (Number.isInteger(code) && code >= 400 && code < 600) return code;
   const stated = statuses[String(error.code)] ?? statuses[String(error.type)];
-  return stated ?? (blamesInput(error, messageIn(error) ?? '') ? 400 : 500);
+  if (stated !== undefined) return stated;
+  const words = messageIn(error) ?? '';
+  const isCallers = blamesCall(error, words) && !accountToBlame.test(words);
+  return isCallers || blamesInput(error, words) ? 400 : 500;
 }
 
 /** The beginning of an error's body, as far as it arrived. */

@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../../lib/json.ts';
+import type { ChatRefusal } from '../../chat/refusal.ts';
 import { isFilled } from '../../check.ts';
 
 /**
@@ -7,11 +8,20 @@ import { isFilled } from '../../check.ts';
  */
 export class ReplyBroken extends Error {
   readonly error: Json | null;
-  constructor(message: string, error: Json | null = null) {
+  readonly refused: RefusedReply | null;
+  constructor(message: string, error: Json | null = null, refused: RefusedReply | null = null) {
     super(message);
     this.name = 'ReplyBroken';
     this.error = error;
+    this.refused = refused;
   }
+}
+
+/** The upstream refused the call after it had begun to answer. */
+export interface RefusedReply {
+  /** For the caller. */
+  message: string;
+  refusal: ChatRefusal;
 }
 
 /** The reply failed, as the upstream says. */

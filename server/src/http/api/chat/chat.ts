@@ -192,7 +192,7 @@ async function gather(
   }
   const end = settled();
   if (end === null) throw cause;
-  if (end.failed) throw new ApiError('submit_failed', { cause });
+  if (end.failed) throw end.refusal ?? new ApiError('submit_failed', { cause });
   return answer(shown, writer.whole(end.usage), String(end.charge));
 }
 
@@ -228,7 +228,7 @@ async function send(
     deps.log.warn({ err: error, request_id, account_id, model_id: model.id }, 'chat stream broke');
     const end = settled();
     // If nothing was settled, the books could not be written.
-    const why = end === null ? asApiError(error) : brokeOff(running.why());
+    const why = end === null ? asApiError(error) : (end.refusal ?? brokeOff(running.why()));
     const usage = end && !end.failed && !end.released ? end.usage : null;
     await sendAll(events, writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
   }
