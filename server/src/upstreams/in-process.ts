@@ -32,11 +32,12 @@ export function completionOf(
 
 /** The events of chunks, or of a whole chat completion. */
 export function eventsOf(
-  { request_id, conversation: { tools, settings } }: ChatCall,
+  { request_id, conversation: { api, tools, settings } }: ChatCall,
   chunks: AsyncIterable<Json> | Iterable<Json>,
 ): AsyncGenerator<ReplyEvent> {
   return readReply(bytesOf(chunks), completionsReader, {
     request_id,
+    api,
     custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
     ownName: (name) => name,
     stops: settings.stop,

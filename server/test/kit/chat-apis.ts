@@ -29,6 +29,7 @@ export function chatBodyOf({ conversation, model, max_tokens, stream }: ReadCall
 const asked: Asked = {
   request_id: '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
   custom: new Set(),
+  api: 'completions',
   ownName: (name) => name,
   stops: ['END'],
 };

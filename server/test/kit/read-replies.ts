@@ -7,6 +7,7 @@ import type { ReplyEvent } from '../../src/core/chat/reply.ts';
 
 export const asked: Asked = {
   request_id: '0190-a',
+  api: 'completions',
   custom: new Set(['patch']),
   ownName: (sent) => sent.replace(/^short_/, 'long_'),
   stops: ['END', ' '],
@@ -19,11 +20,15 @@ export interface Reading {
 }
 
 /** Reads a body in pieces of `size` bytes. */
-export async function read(open: OpenReader, body: string, size = Infinity): Promise<Reading> {
+export async function read(
+  open: OpenReader,
+  body: string,
+  size = Infinity,
+  of = asked,
+): Promise<Reading> {
   const events: ReplyEvent[] = [];
   try {
-    for await (const event of readReply(cut(Buffer.from(body), size), open, asked))
-      events.push(event);
+    for await (const event of readReply(cut(Buffer.from(body), size), open, of)) events.push(event);
     return { events, error: null };
   } catch (error) {
     return { events, error: error as Error };

@@ -1,5 +1,5 @@
 import type { Json } from '../../lib/json.ts';
-import type { Conversation } from '../chat/conversation.ts';
+import type { ApiName, Conversation } from '../chat/conversation.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
 import type { Metadata } from '../request/metadata.ts';
 
@@ -72,8 +72,9 @@ export type Say = (event: ReplyEvent) => void;
 
 /** Facts of the call that its reader needs. */
 export interface Asked {
-  /** For the ids of tool calls that came without one. */
+  /** For the ids of tool calls that came without one: the request, and the caller's API. */
   request_id: string;
+  api: ApiName;
   /** The caller's names of the tools whose input is a text. */
   custom: ReadonlySet<string>;
   /** The caller's name of a tool whose name was shortened for the upstream. */

@@ -357,3 +357,24 @@ describe('whatever an upstream sends', () => {
       );
     });
 });
+
+for (const [what, open, piece] of [
+  [
+    'completions',
+    completionsReader,
+    { choices: [{ delta: { tool_calls: [{ function: { name: 'f' } }] } }] },
+  ],
+  ['messages', messagesReader, { content: [{ type: 'tool_use', name: 'f', input: {} }] }],
+  ['responses', responsesReader, { output: [{ type: 'function_call', name: 'f' }] }],
+] as [string, OpenReader, Json][])
+  test(`a call of ${what} without an id gets one in the form of the caller's API`, async () => {
+    for (const [api, id] of [
+      ['completions', /^call_/],
+      ['messages', /^toolu_\w+$/],
+      ['responses', /^call_/],
+    ] as const) {
+      const { events } = await read(open, eventsOf([piece]), Infinity, { ...asked, api });
+      const call = events.find(({ type }) => type === 'call');
+      assert.match(call?.type === 'call' ? call.id : '', id, api);
+    }
+  });

@@ -113,9 +113,10 @@ interface Times {
 }
 
 function askedOf({ request_id, conversation }: ChatCall, { names }: WrittenCall): Asked {
-  const { tools, settings } = conversation;
+  const { api, tools, settings } = conversation;
   return {
     request_id,
+    api,
     custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
     ownName: (sent) => names.get(sent) ?? sent,
     stops: settings.stop,

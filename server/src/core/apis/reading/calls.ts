@@ -45,8 +45,9 @@ export function replyCalls(asked: Asked, say: Say): Calls {
   let begun = 0;
 
   function idOf(sent: string, call: number): string {
+    const prefix = asked.api === 'messages' ? 'toolu' : 'call';
     let id = sent;
-    if (id === '' || ids.has(id)) id = `call_${asked.request_id.replaceAll('-', '')}${call}`;
+    if (id === '' || ids.has(id)) id = `${prefix}_${asked.request_id.replaceAll('-', '')}${call}`;
     while (ids.has(id)) id += '_';
     ids.add(id);
     return id;

@@ -388,11 +388,12 @@ async function replay(
 function keptEvents(
   { usage: _usage, ...kept }: Json,
   request_id: string,
-  { conversation: { settings } }: ReadCall,
+  { conversation: { api, settings } }: ReadCall,
 ): { pieces: ReplyEvent[]; isWhole: boolean } {
   const pieces: ReplyEvent[] = [];
   const asked = {
     request_id,
+    api,
     custom: new Set<string>(),
     ownName: (name: string) => name,
     stops: settings.stop,
