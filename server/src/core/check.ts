@@ -26,6 +26,8 @@ export const scalar: Check = {
   is: 'a string, a number, true or false',
   test: (v) => ['string', 'number', 'boolean'].includes(typeof v),
 };
+/** A text that says something, such as a name or an id. */
+export const filled: Check = { is: 'a string that is not empty', test: isFilled };
 /** The value must be one of these texts. */
 export function oneOf(...texts: readonly string[]): Check {
   const is = `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;

@@ -111,7 +111,10 @@ const translated: Record<string, [call: Json, chat: Json]> = {
     },
     {
       tools: [
-        { type: 'function', function: { name: 'look', parameters: { type: 'object' } } },
+        {
+          type: 'function',
+          function: { name: 'look', parameters: { type: 'object', properties: {} } },
+        },
         { type: 'custom', custom: { name: 'patch' } },
         {
           type: 'custom',
@@ -158,7 +161,13 @@ const translated: Record<string, [call: Json, chat: Json]> = {
     {
       messages: [
         { role: 'system', content: 'Be brief.\n\nBe kind.\n\nBe quick.' },
-        { role: 'user', content: 'a\nb' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
       ],
     },
   ],
@@ -327,8 +336,7 @@ const translated: Record<string, [call: Json, chat: Json]> = {
         {
           role: 'user',
           content: [
-            { type: 'text', text: 'Output of a tool:' },
-            { type: 'text', text: 'See.' },
+            { type: 'text', text: 'Output of a tool:\nSee.' },
             { type: 'image_url', image_url: { url: 'https://a.test/b.png' } },
           ],
         },

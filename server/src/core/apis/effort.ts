@@ -1,4 +1,5 @@
 import type { Conversation } from '../chat/conversation.ts';
+import { callersName } from './names.ts';
 
 const usual = new Set(['low', 'medium', 'high']);
 
@@ -26,7 +27,21 @@ export const effortBudgets = {
 } as const;
 
 /** The lowest usual effort with at least this budget; `high` for all larger budgets. */
-function effortOfBudget(budget: number): 'low' | 'medium' | 'high' {
+export function effortOfBudget(budget: number): 'low' | 'medium' | 'high' {
   if (budget <= effortBudgets.low) return 'low';
   return budget <= effortBudgets.medium ? 'medium' : 'high';
+}
+
+/** The effort in a call of an OpenAI API. Names in `ignored` what it says less. */
+export function sentEffort(conversation: Conversation, ignored: Set<string>): string | null {
+  const { settings, api } = conversation;
+  const effort = effortOf(conversation);
+  if (settings.effort !== null && settings.effort !== effort)
+    ignored.add(callersName(api, 'effort'));
+  return effort;
+}
+
+/** Whether no effort stands for the thinking that is asked for, as it can in Messages. */
+export function isUnsaid({ settings: { thinking }, api }: Conversation): boolean {
+  return thinking !== null && (api !== 'messages' || thinking.type === 'disabled');
 }

@@ -1,4 +1,5 @@
-import type { Media } from '../chat/conversation.ts';
+import { badMessages } from '../chat/chat-messages.ts';
+import type { Media, MediaBlock, Turn } from '../chat/conversation.ts';
 import { asBase64 } from '../../lib/base64.ts';
 import { dataIn } from '../../lib/data-address.ts';
 
@@ -57,4 +58,10 @@ const beginnings: readonly [RegExp, string][] = [
 
 function typeByBytes(base64: string): string | null {
   return beginnings.find(([form]) => form.test(base64))?.[1] ?? null;
+}
+
+/** @throws ApiError `bad_messages` for media that the user did not send */
+export function demandUsers(by: Turn['by'], { at, type }: MediaBlock): void {
+  if (by !== 'user')
+    throw badMessages(at, `has the type ${type}; this model takes it from the user only`);
 }

@@ -87,7 +87,8 @@ const conversations = (format: string) =>
       mode: fc.constantFrom('auto', 'any', 'none', 'tool'),
       parallel: fc.constantFrom(null, false),
       temperature: fc.option(fc.constantFrom(0, 0.5, 1)),
-      top_p: fc.option(fc.constantFrom(0.1, 1)),
+      // Messages leaves out 1, which is the default, beside a temperature.
+      top_p: fc.option(fc.constantFrom(0.1, 0.9)),
     })
     .map(({ system, rounds, tools, mode, parallel, temperature, top_p }): Conversation => {
       const turns = rounds.flatMap(({ asked, proof, answer, calls }, i) => {
@@ -133,6 +134,8 @@ const conversations = (format: string) =>
           stop: [],
           effort: null,
           thinking: null,
+          summary: null,
+          proofs: false,
           verbosity: null,
           logprobs: null,
           top_logprobs: null,
@@ -143,13 +146,12 @@ const conversations = (format: string) =>
     });
 
 /**
- * Without the places of the blocks, and with the blocks of a side in a row in one turn. Responses
- * reads the texts of a message as the lines of one.
+ * Without the places of the blocks, and with the blocks of a side in a row in one turn.
  */
 function plain({ turns, tools, choice, parallel, settings }: Conversation): Json {
   const sides: { by: string; blocks: Json[] }[] = [];
   for (const { by, blocks } of turns) {
-    const own = joined(blocks.map(unplaced));
+    const own = blocks.map(unplaced);
     const last = sides.at(-1);
     if (last?.by === by) last.blocks.push(...own);
     else sides.push({ by, blocks: own });
@@ -157,16 +159,6 @@ function plain({ turns, tools, choice, parallel, settings }: Conversation): Json
   const { temperature, top_p } = settings;
   const offered = tools.map(({ strict, ...tool }) => ({ ...tool, strict: strict ?? false }));
   return { sides, tools: offered, choice, parallel, temperature, top_p };
-}
-
-function joined(blocks: Json[]): Json[] {
-  const lines: Json[] = [];
-  for (const block of blocks) {
-    const last = lines.at(-1);
-    if (block.type !== 'text' || last?.type !== 'text') lines.push(block);
-    else lines[lines.length - 1] = { ...last, text: `${String(last.text)}\n${String(block.text)}` };
-  }
-  return lines;
 }
 
 /** Messages has no ids of thoughts, and Responses a detail for each image. */

@@ -7,6 +7,7 @@ import {
   type MediaInputs,
 } from '../catalog/media-input.ts';
 import type { Modality } from '../catalog/catalog.ts';
+import type { ApiError } from '../errors.ts';
 import { parseFileId } from '../request/id.ts';
 import { badMessages } from './chat-messages.ts';
 import type { Conversation, Media, MediaBlock } from './conversation.ts';
@@ -14,6 +15,11 @@ import type { Conversation, Media, MediaBlock } from './conversation.ts';
 /** The caller's field with the list of what was said. */
 export function listOf({ api }: Pick<Conversation, 'api'>): 'messages' | 'input' {
   return api === 'responses' ? 'input' : 'messages';
+}
+
+/** For an upstream that takes no conversation in which nobody says anything. */
+export function saysNothing(conversation: Pick<Conversation, 'api'>): ApiError {
+  return badMessages(listOf(conversation), 'must have a text that is not empty');
 }
 
 /** The media in a conversation, also those in results of tools. */

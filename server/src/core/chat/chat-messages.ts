@@ -1,5 +1,5 @@
-import { isObject, objectOf, type Json } from '../../lib/json.ts';
-import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { filled, integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
 import type { Why } from '../reasons.ts';
 import { rebuilt, type LeftOut, type Shape } from './known-fields.ts';
@@ -12,7 +12,7 @@ import { cacheMark, cacheMarkShape } from './optional-fields.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
-const calledFunction: Shape = { fields: { name: text, arguments: text } };
+const calledFunction: Shape = { fields: { name: filled, arguments: text } };
 
 /** Fields of a message besides its role and its content; null counts as missing. */
 const messageFields: Readonly<Record<string, Shape>> = {
@@ -24,7 +24,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
         type: text,
         index: integer,
         function: calledFunction,
-        custom: { fields: { name: text, input: text } },
+        custom: { fields: { name: filled, input: text } },
       },
     },
   },
@@ -49,7 +49,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
     },
   },
   // Only the id of a reply's audio is sent back; clients also keep the bytes, which are dropped.
-  audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
+  audio: { fields: { id: filled } },
 };
 const messageShapes = Object.entries(messageFields);
 
@@ -63,12 +63,6 @@ interface PartForm {
   test(own: unknown): boolean;
 }
 
-/** Other data is refused: the upstream would bill it by its real type, not as an image. */
-const pictureUrl: Check = {
-  is: 'an address, a file_id, or data of an image (data:image/…)',
-  test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
-};
-
 const parts: Readonly<Record<string, PartForm>> = {
   text: { is: 'text as a string', fields: null, test: text.test },
   refusal: { is: 'refusal as a string', fields: null, test: text.test },
@@ -76,7 +70,7 @@ const parts: Readonly<Record<string, PartForm>> = {
     is: 'image_url with a url',
     // The value `original`, which some models know, is refused: it costs more than is reserved for
     // an image.
-    fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
+    fields: { url: text, detail: oneOf('auto', 'low', 'high') },
     test: (image) => isObject(image) && isFilled(image.url),
   },
   input_audio: {
@@ -116,27 +110,20 @@ function readMessage(message: unknown, at: string, left: LeftOut): Json {
       kept[field] = rebuilt(value, shape, `${at}.${field}`, mustBe, left);
   }
   if (isObject(kept.audio) && kept.audio.id === undefined) throw mustBe(`${at}.audio`, audioForm);
-  if (!isGiven(content) && !mayLackContent(role, kept)) {
+  if (mayBeSilent.has(role)) return kept;
+  if (!isGiven(content))
     throw badMessages(`${at}.content`, 'is missing; it must be a string or a list of parts');
-  }
+  if (itemsOf(kept.content).length === 0 && typeof content !== 'string')
+    throw badMessages(`${at}.content`, 'must hold at least one part');
   return kept;
 }
 
-/**
- * An assistant's message that calls a tool or refuses may lack content; a tool may have no result
- * to report.
- */
-function mayLackContent(role: string, message: Json): boolean {
-  if (role === 'tool' || role === 'function') return true;
-  if (role !== 'assistant') return false;
-  const { tool_calls: calls, function_call: call, refusal } = message;
-  return (Array.isArray(calls) && calls.length > 0) || isObject(call) || isFilled(refusal);
-}
+/** A reply may have been empty or calls alone, and a tool may have no result to report. */
+const mayBeSilent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function']);
 
 function readContent(content: unknown, at: string, left: LeftOut): unknown {
   if (content === null || typeof content === 'string') return content;
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  if (content.length === 0) throw badMessages(at, 'must hold at least one part');
   return content.map((part, i) => readPart(part, `${at}[${i}]`, left));
 }
 

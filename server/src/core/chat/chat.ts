@@ -50,7 +50,8 @@ const toolShape: Shape = {
   },
 };
 const formatType = oneOf('text', 'json_object', 'json_schema');
-const chosenTool = { type: toolType, function: named, custom: named };
+const chosenTool = { type: text, name: text, function: named, custom: named };
+const allowedTools = { mode: text, tools: { list: { fields: chosenTool } } };
 
 /**
  * Allowed fields, beside `optionalFields`. All others are dropped, because they may change the
@@ -80,8 +81,8 @@ export const passingFields: Readonly<Record<string, Shape>> = {
     isText: true,
     fields: {
       ...chosenTool,
-      type: text,
-      allowed_tools: { fields: { mode: text, tools: { list: { fields: chosenTool } } } },
+      ...allowedTools,
+      allowed_tools: { fields: allowedTools },
     },
   },
   parallel_tool_calls: boolean,

@@ -146,6 +146,9 @@ export interface Settings {
   effort: string | null;
   /** How thinking is turned on or off, where a caller says more than an effort. */
   thinking: { type: string; budget_tokens: number | null } | null;
+  /** Responses: how thinking is summarized, and whether a proof of it was requested. */
+  summary: string | null;
+  proofs: boolean;
   verbosity: string | null;
   logprobs: boolean | null;
   top_logprobs: number | null;

@@ -20,7 +20,7 @@ const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A
 const file = { type: 'file', file: { file_id: 'f' } };
 
 describe('boundPromptTokens', () => {
-  const own = { name: 'f', description: null, parameters: {} };
+  const own = { name: 'f', description: null, parameters: { type: 'object', properties: {} } };
   const tool = { type: 'function', function: own };
   const written = boundTokens(JSON.stringify(tool));
   const grammar = { syntax: 'lark', definition: 'start: "a"' };

@@ -1,5 +1,11 @@
 import { isObject, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
+import { isFilled } from '../check.ts';
+
+/** The input of a call that is given back. Servers parse it, and cannot parse an empty text. */
+export function givenInput(text: unknown): string {
+  return isFilled(text) && text.trim() !== '' ? text : '{}';
+}
 
 /**
  * The input of a tool call in Messages, where it is an object. A call with a broken input stays in

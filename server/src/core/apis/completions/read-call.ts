@@ -7,14 +7,17 @@ import type {
   Conversation,
   ReplyFormat,
   Tool,
+  ToolChoice,
   Turn,
 } from '../../chat/conversation.ts';
 import { isFilled, isGiven } from '../../check.ts';
 import type { ReadCall } from '../api.ts';
 import { mediaOf, mediaOrBytes } from '../media.ts';
+import { givenInput } from '../../chat/tool-input.ts';
+import { readToolChoice, toolOf } from '../tools.ts';
+import { badMessages } from '../../chat/chat-messages.ts';
 import { optionalFields } from '../../chat/optional-fields.ts';
 import { thoughtIn } from '../thoughts.ts';
-import { readChoice } from './read-choice.ts';
 
 /**
  * Reads a call of OpenAI's chat completions.
@@ -22,15 +25,15 @@ import { readChoice } from './read-choice.ts';
  * @throws ApiError `bad_messages` or `bad_request`, which names the field
  */
 export function readCompletionsCall(body: Json): ReadCall {
-  const { model, stream, max_tokens, metadata, ignored, body: given } = parseChat(body);
-  const { messages } = given;
+  const { model, stream, max_tokens, metadata, body: given, ...chat } = parseChat(body);
+  const ignored = new Set(chat.ignored);
+  const offered = [...itemsOf(given.tools), ...itemsOf(given.functions).map(asTool)];
+  const tools = offered.map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'completions',
-    turns: turnsOf(messages),
-    tools: [...itemsOf(given.tools).map(objectOf), ...itemsOf(given.functions).map(asTool)].map(
-      toolOf,
-    ),
-    choice: readChoice(given),
+    turns: turnsOf(given.messages, ignored),
+    tools,
+    choice: choiceOf(given, tools),
     parallel: typeof given.parallel_tool_calls === 'boolean' ? given.parallel_tool_calls : null,
     format: isObject(given.response_format) ? formatOf(given.response_format) : null,
     settings: settingsOf(given),
@@ -60,9 +63,11 @@ function settingsOf(given: Json): Conversation['settings'] {
     temperature: of('temperature'),
     top_p: of('top_p'),
     top_k: of('top_k'),
-    stop: [given.stop ?? []].flat().map(String),
+    stop: [given.stop ?? []].flat().filter(isFilled),
     effort: of('reasoning_effort'),
     thinking: isFilled(type) ? { type, budget_tokens: Number(budget_tokens ?? NaN) || null } : null,
+    summary: null,
+    proofs: false,
     verbosity: of('verbosity'),
     logprobs: of('logprobs'),
     top_logprobs: of('top_logprobs'),
@@ -75,20 +80,23 @@ function asTool(own: unknown): Json {
   return { type: 'function', function: own };
 }
 
-function toolOf(tool: Json, i: number): Tool {
+function readTool(tool: Json, i: number): Tool {
   const isCustom = tool.type === 'custom';
   const own = objectOf(isCustom ? tool.custom : tool.function);
   if (!isFilled(own.name)) throw badField(`tools[${i}].function.name`, 'the name of the tool');
   const { syntax, definition } = objectOf(objectOf(own.format).grammar);
   const grammar = isFilled(definition) ? { syntax: String(syntax ?? ''), definition } : null;
-  return {
-    name: own.name,
-    description: isFilled(own.description) ? own.description : null,
-    parameters: isObject(own.parameters) ? own.parameters : null,
-    strict: typeof own.strict === 'boolean' ? own.strict : null,
-    custom: isCustom ? { grammar } : null,
-    ...(isGiven(tool.cache_control) && { mark: true }),
-  };
+  const mark = isGiven(tool.cache_control) && { mark: true as const };
+  return { ...toolOf(own, own.parameters, isCustom ? { grammar } : null), ...mark };
+}
+
+/** Mistral's word for `required` is `any`. */
+const modes = { auto: 'auto', none: 'none', required: 'any', any: 'any' } as const;
+
+function choiceOf({ tool_choice, function_call: older }: Json, tools: readonly Tool[]): ToolChoice {
+  if (isGiven(tool_choice)) return readToolChoice(tool_choice, tools, modes);
+  const own = isObject(older) ? { type: 'function', ...older } : older;
+  return readToolChoice(own, tools, modes, 'function_call');
 }
 
 /** Together and llama.cpp put the schema beside the type. */
@@ -108,27 +116,30 @@ function formatOf({ type, json_schema, schema: beside }: Json): ReplyFormat | nu
   };
 }
 
-function turnsOf(messages: readonly Json[]): Turn[] {
-  /** The ids of calls in the older form, which has none, by the function's name. */
-  const legacy = new Map<string, string>();
-  return messages.map((message, i) => turnOf(message, `messages[${i}]`, legacy));
+interface Reading {
+  /** Calls that came without an id, as in the older form, and have no result yet. */
+  unnamed: CallBlock[];
+  ignored: Set<string>;
 }
 
-function turnOf(message: Json, at: string, legacy: Map<string, string>): Turn {
+function turnsOf(messages: readonly Json[], ignored: Set<string>): Turn[] {
+  const reading: Reading = { unnamed: [], ignored };
+  return messages.map((message, i) => turnOf(message, `messages[${i}]`, reading));
+}
+
+function turnOf(message: Json, at: string, reading: Reading): Turn {
   const { role, name, audio } = message;
   const isResult = role === 'tool' || role === 'function';
   const turn: Turn = {
     by: isResult ? 'user' : (role as Turn['by']),
     name: !isResult && isFilled(name) ? name : null,
-    blocks: role === 'assistant' ? thoughtsOf(message, at) : [],
+    blocks: role === 'assistant' ? thoughtsOf(message, at, reading) : [],
     at,
     ...(Array.isArray(message.content) && { listed: true }),
   };
   const said = partsOf(message.content, `${at}.content`);
   if (isResult) {
-    const call = String(
-      role === 'tool' ? message.tool_call_id : (legacy.get(String(name)) ?? name),
-    );
+    const call = calledBy(message, at, reading);
     const blocks = said as Extract<Block, { type: 'result' }>['blocks'];
     const [mark] = blocks.flatMap((each) => each.mark ?? []);
     return {
@@ -142,16 +153,17 @@ function turnOf(message: Json, at: string, legacy: Map<string, string>): Turn {
     ...turn.blocks,
     ...said,
     ...(refusal ? [{ type: 'refusal' as const, ...refusal }] : []),
-    ...callsOf(message, at, legacy),
+    ...callsOf(message, at, reading),
   ];
   const { id } = objectOf(audio);
   return isFilled(id) ? { ...turn, audio_id: id } : turn;
 }
 
 /** Reasoning that is given under several names counts once. */
-function thoughtsOf(message: Json, at: string): Block[] {
+function thoughtsOf(message: Json, at: string, { ignored }: Reading): Block[] {
   const details = itemsOf(message.reasoning_details).map(thoughtIn);
   const thoughts = details.filter((each) => each !== null);
+  if (thoughts.length < details.length) ignored.add('messages[].reasoning_details');
   const place = `${at}.reasoning_details`;
   const plain = [message.reasoning_content, message.reasoning].find(isFilled);
   const isTold = thoughts.some(({ form, text }) => form !== 'hidden' && text !== '');
@@ -164,23 +176,41 @@ function thoughtsOf(message: Json, at: string): Block[] {
   ];
 }
 
-function callsOf(message: Json, at: string, legacy: Map<string, string>): CallBlock[] {
-  const calls = itemsOf(message.tool_calls)
-    .map(objectOf)
-    .map((call, k): CallBlock => {
-      const custom = call.type === 'custom' || (call.type !== 'function' && isObject(call.custom));
-      const own = objectOf(custom ? call.custom : call.function);
-      const input = String((custom ? own.input : own.arguments) ?? '');
-      const place = `${at}.tool_calls[${k}]`;
-      const [id, name] = [String(call.id ?? ''), String(own.name ?? '')];
-      return { type: 'call', id, name, input, custom, at: place };
-    });
-  if (!isObject(message.function_call)) return calls;
-  const { name, arguments: input } = message.function_call;
-  const id = `call_${legacy.size}_${at.replaceAll(/\D/g, '')}`;
-  legacy.set(String(name), id);
-  const own = { id, name: String(name), input: String(input ?? ''), custom: false };
-  return [...calls, { type: 'call', ...own, at: `${at}.function_call` }];
+/** The id of the call that a result is of. One without an id is of the first call without one. */
+function calledBy(
+  { role, name, tool_call_id: id }: Json,
+  at: string,
+  { unnamed }: Reading,
+): string {
+  if (role === 'tool' && isFilled(id)) return id;
+  const first = unnamed.findIndex((call) => role === 'tool' || call.name === name);
+  if (first !== -1) return unnamed.splice(first, 1)[0]!.id;
+  if (role === 'tool') throw badMessages(`${at}.tool_call_id`, 'must be the id of a tool call');
+  if (!isFilled(name)) throw badMessages(`${at}.name`, 'must be the name of a function');
+  return name;
+}
+
+function callsOf(message: Json, at: string, reading: Reading): CallBlock[] {
+  const { tool_calls, function_call: older } = message;
+  const calls = itemsOf(tool_calls).map((call, k) =>
+    callOf(objectOf(call), `${at}.tool_calls[${k}]`, reading),
+  );
+  if (!isObject(older)) return calls;
+  return [...calls, callOf(older, `${at}.function_call`, reading)];
+}
+
+function callOf({ type, id, ...call }: Json, at: string, { unnamed }: Reading): CallBlock {
+  const custom = type === 'custom' || (type !== 'function' && isObject(call.custom));
+  const field = custom ? 'custom' : 'function';
+  const { name, input, arguments: json } = objectOf(call[field] ?? call);
+  const path = isObject(call[field]) ? `${at}.${field}.name` : `${at}.name`;
+  if (!isFilled(name)) throw badMessages(path, 'must be the name of a tool');
+  const said = custom ? String(input ?? '') : givenInput(json);
+  const own: CallBlock = { type: 'call', id: String(id), name, input: said, custom, at };
+  if (isFilled(id)) return own;
+  own.id = `call${at.replaceAll(/\D+/g, '_')}`;
+  unnamed.push(own);
+  return own;
 }
 
 function partsOf(content: unknown, at: string): Block[] {

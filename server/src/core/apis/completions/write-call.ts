@@ -16,7 +16,7 @@ import type {
 } from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { effortOf } from '../effort.ts';
+import { isUnsaid, sentEffort } from '../effort.ts';
 import { callersName } from '../names.ts';
 import { detailOf } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
@@ -82,7 +82,7 @@ function extrasOf(writing: Writing): Json {
 
 function settingsOf(writing: Writing): Json {
   const { conversation, manners } = writing;
-  const { settings, api } = conversation;
+  const { settings } = conversation;
   const { temperature, top_p, stop, verbosity, logprobs, top_logprobs, user } = settings;
   const optional = (name: 'top_k' | 'thinking', value: unknown) => {
     if (value === null) return {};
@@ -90,15 +90,14 @@ function settingsOf(writing: Writing): Json {
     ignore(writing, name);
     return {};
   };
-  // In Messages, thinking stands for an effort.
-  const thinking = api === 'completions' ? settings.thinking : null;
+  const thinking = isUnsaid(conversation) ? settings.thinking : null;
   return {
     temperature,
     top_p,
     ...optional('top_k', settings.top_k),
     ...optional('thinking', thinking && withoutAbsent({ ...thinking })),
     stop: stop.length > 0 ? stop : null,
-    reasoning_effort: effortOf(conversation),
+    reasoning_effort: sentEffort(conversation, writing.ignored),
     verbosity,
     logprobs,
     top_logprobs,

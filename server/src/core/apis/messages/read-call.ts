@@ -2,17 +2,19 @@ import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
 import { readFlag, readModel, readTokenLimit } from '../fields.ts';
-import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
-import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
+import { LeftOut, rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
 import { demandFew } from '../../chat/list-sizes.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
 import type { ReadCall } from '../api.ts';
+import { readToolChoice, toolOf } from '../tools.ts';
 import { readTurns } from './read-turns.ts';
 
 /** Reads a call of Anthropic's Messages. */
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
+const modes = { auto: 'auto', any: 'any', none: 'none' } as const;
 const thinkingType = oneOf('enabled', 'disabled', 'adaptive', 'between_tools');
 const format: Shape = { fields: { type: text, schema: object } };
 
@@ -32,7 +34,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
   tool_choice: {
     fields: {
-      type: oneOf('auto', 'any', 'tool', 'none'),
+      type: text,
       name: text,
       disable_parallel_tool_use: boolean,
     },
@@ -75,13 +77,14 @@ export function readPrompt(body: Json): ReadCall {
   const call: Json = {};
   for (const [field, shape] of Object.entries(shapes))
     if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
-  const choice = objectOf(call.tool_choice);
+  const left = new LeftOut();
+  const tools = itemsOf(call.tools).map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'messages',
-    turns: readTurns(body),
-    tools: itemsOf(call.tools).map(objectOf).map(toolOf),
-    choice: choiceOf(choice),
-    parallel: choice.disable_parallel_tool_use === true ? false : null,
+    turns: readTurns(body, left),
+    tools,
+    choice: readToolChoice(call.tool_choice, tools, modes),
+    parallel: objectOf(call.tool_choice).disable_parallel_tool_use === true ? false : null,
     format: formatOf(call),
     settings: settingsOf(call),
     extras: {},
@@ -92,7 +95,7 @@ export function readPrompt(body: Json): ReadCall {
     max_tokens: readTokenLimit(body.max_tokens, 'max_tokens'),
     conversation,
     metadata: null,
-    ignored: unknownFields(body, read, shapes),
+    ignored: [...unknownFields(body, read, shapes), ...left.names],
   };
 }
 
@@ -110,6 +113,8 @@ function settingsOf(call: Json): Conversation['settings'] {
     stop: itemsOf(call.stop_sequences).map(String),
     effort: of(objectOf(call.output_config).effort),
     thinking: isFilled(type) ? { type, budget_tokens: of(budget) } : null,
+    summary: null,
+    proofs: false,
     verbosity: null,
     logprobs: null,
     top_logprobs: null,
@@ -137,8 +142,8 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function toolOf(tool: Json, i: number): Tool {
-  const { type = 'custom', name, description, input_schema: parameters, strict } = tool;
+function readTool(tool: Json, i: number): Tool {
+  const { type = 'custom', name, input_schema: parameters } = tool;
   const at = `tools[${i}]`;
   if (type !== 'custom')
     throw badRequest(
@@ -147,20 +152,7 @@ function toolOf(tool: Json, i: number): Tool {
     );
   if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the tool');
   if (!isObject(parameters)) throw badField(`${at}.input_schema`, 'a JSON schema');
-  return {
-    name,
-    description: isFilled(description) ? description : null,
-    parameters,
-    strict: typeof strict === 'boolean' ? strict : null,
-    custom: null,
-    ...(isGiven(tool[cacheMark]) && { mark: true }),
-  };
-}
-
-function choiceOf({ type, name }: Json): ToolChoice {
-  if (type === 'tool' && !isFilled(name)) throw badField('tool_choice.name', 'the name of a tool');
-  const mode = (type as ToolChoice['mode'] | undefined) ?? null;
-  return { mode, tool: type === 'tool' ? String(name) : null, only: null };
+  return { ...toolOf(tool, parameters), ...(isGiven(tool[cacheMark]) && { mark: true as const }) };
 }
 
 function formatOf({ output_config, output_format: older }: Json): ReplyFormat | null {

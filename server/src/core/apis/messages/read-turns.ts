@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../../../lib/json.ts';
-import { boolean, isFilled, isGiven, object, text } from '../../check.ts';
+import { boolean, filled, isFilled, isGiven, object, text } from '../../check.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
 import type {
   Block,
@@ -9,7 +9,7 @@ import type {
   ThoughtBlock,
   Turn,
 } from '../../chat/conversation.ts';
-import { rebuilt, type Shape } from '../../chat/known-fields.ts';
+import { rebuilt, type LeftOut, type Shape } from '../../chat/known-fields.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../media.ts';
 import { unpacked } from './signature.ts';
@@ -19,17 +19,19 @@ import { unpacked } from './signature.ts';
 const source: Shape = {
   fields: { type: text, media_type: text, data: text, url: text, file_id: text },
 };
-const mark = { [cacheMark]: cacheMarkShape };
+const mark = { type: text, [cacheMark]: cacheMarkShape };
+/** Read later, as a list of blocks. */
+const content: Shape = { is: 'anything', test: () => true };
 
 /** The blocks that can be translated, with the fields that are read. */
 const blockShapes = {
   text: { fields: { text, ...mark } },
   image: { fields: { source, ...mark } },
   document: { fields: { source, title: text, context: text, ...mark } },
-  thinking: { fields: { thinking: text, signature: text } },
-  redacted_thinking: { fields: { data: text } },
-  tool_use: { fields: { id: text, name: text, input: object, ...mark } },
-  tool_result: { fields: { tool_use_id: text, is_error: boolean, ...mark } },
+  thinking: { fields: { type: text, thinking: text, signature: text } },
+  redacted_thinking: { fields: { type: text, data: text } },
+  tool_use: { fields: { id: filled, name: filled, input: object, ...mark } },
+  tool_result: { fields: { tool_use_id: filled, is_error: boolean, content, ...mark } },
 } satisfies Record<string, Shape>;
 
 type BlockType = keyof typeof blockShapes;
@@ -51,26 +53,31 @@ const ofRole = {
 } satisfies Record<string, BlockType[]>;
 type Role = keyof typeof ofRole;
 
-/** @throws ApiError `bad_messages`, which names the caller's field. */
-export function readTurns({ system, messages }: Json): Turn[] {
+/**
+ * `left` gets the names of fields that are not read.
+ *
+ * @throws ApiError `bad_messages`, which names the caller's field
+ */
+export function readTurns({ system, messages }: Json, left: LeftOut): Turn[] {
   if (!Array.isArray(messages) || messages.length === 0)
     throw badMessages('messages', 'must be a list with at least one message');
   return [
-    ...(isGiven(system) ? turnOf('system', system, 'system', 'system') : []),
-    ...messages.flatMap((message: unknown, i) => readMessage(message, `messages[${i}]`)),
+    ...(isGiven(system) ? turnOf('system', system, 'system', 'system', left) : []),
+    ...messages.flatMap((message: unknown, i) => readMessage(message, `messages[${i}]`, left)),
   ];
 }
 
-function readMessage(message: unknown, at: string): Turn[] {
+function readMessage(message: unknown, at: string, left: LeftOut): Turn[] {
   if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
   const { role, content } = message;
   if (typeof role !== 'string' || !Object.hasOwn(ofRole, role))
     throw badMessages(`${at}.role`, 'must be user, assistant or system');
-  return turnOf(role as Role, content, `${at}.content`, at);
+  left.add(at, message, (field) => field === 'role' || field === 'content');
+  return turnOf(role as Role, content, `${at}.content`, at, left);
 }
 
-function turnOf(by: Role, content: unknown, path: string, at: string): Turn[] {
-  const blocks = readBlocks(content, path, ofRole[by]).filter(says);
+function turnOf(by: Role, content: unknown, path: string, at: string, left: LeftOut): Turn[] {
+  const blocks = readBlocks(content, path, ofRole[by], left).filter(says);
   if (by === 'user' && blocks.length === 0) throw badMessages(path, 'must hold at least one block');
   if (by === 'system' && blocks.length === 0) return [];
   return [{ by, name: null, blocks, at }];
@@ -82,23 +89,23 @@ function says(block: Block): boolean {
   return block.type !== 'thought' || block.text !== '' || block.signature !== null;
 }
 
-function readBlocks(content: unknown, at: string, allowed: BlockType[]): Block[] {
+function readBlocks(content: unknown, at: string, allowed: BlockType[], left: LeftOut): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of blocks');
-  return content.flatMap((block: unknown, i) => readBlock(block, `${at}[${i}]`, allowed));
+  return content.flatMap((block: unknown, i) => readBlock(block, `${at}[${i}]`, allowed, left));
 }
 
-function readBlock(block: unknown, at: string, allowed: BlockType[]): Block[] {
+function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftOut): Block[] {
   if (!isObject(block)) throw badMessages(at, 'must be an object with a type');
   const type = allowed.find((each) => each === block.type);
   if (type === undefined) {
     const said = typeof block.type === 'string' ? `is ${block.type.slice(0, 60)}; it ` : '';
     throw badMessages(`${at}.type`, `${said}must be one of ${allowed.join(', ')}`);
   }
-  const own = rebuilt(block, blockShapes[type], at, mustBe) as Json;
+  const own = rebuilt(block, blockShapes[type], at, mustBe, left) as Json;
   const missing = needed[type]?.find((field) => own[field] === undefined);
   if (missing !== undefined) throw badMessages(`${at}.${missing}`, 'is missing');
-  const blocks = blocksOf(type, own, block.content, at);
+  const blocks = blocksOf(type, own, at, left);
   // A block may become several. Its cache mark goes to the last one.
   const last = blocks.at(-1);
   if (cacheMark in own && last) last.mark = true;
@@ -107,8 +114,8 @@ function readBlock(block: unknown, at: string, allowed: BlockType[]): Block[] {
 
 const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
-/** `own`: the checked fields of the block. `content`: of a `tool_result`, as received. */
-function blocksOf(type: BlockType, own: Json, content: unknown, at: string): Block[] {
+/** `own`: the checked fields of the block. */
+function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): Block[] {
   switch (type) {
     case 'text':
       return [{ type, text: String(own.text), at }];
@@ -126,7 +133,8 @@ function blocksOf(type: BlockType, own: Json, content: unknown, at: string): Blo
       return [{ type: 'call', ...call, custom: false, at }];
     }
     case 'tool_result': {
-      const said = isGiven(content) ? readBlocks(content, `${at}.content`, shown) : [];
+      const { content } = own;
+      const said = isGiven(content) ? readBlocks(content, `${at}.content`, shown, left) : [];
       const blocks = said.filter(says) as (TextBlock | MediaBlock)[];
       const failed = own.is_error === true;
       const marked = blocks.some((block) => block.mark) && { mark: true as const };
@@ -165,10 +173,10 @@ function sourceOf(own: Json, at: string, types: RegExp, what: string): Media {
   const said = demand(given, field, at);
   const path = `${at}.source.${field}`;
   if (type !== 'base64') return mediaOf(said, path);
-  const media_type = demand(given, 'media_type', at);
-  if (!types.test(media_type))
+  const media = statedMedia(String(given.media_type ?? ''), said, path);
+  if (media.from === 'base64' && !types.test(media.type ?? ''))
     throw badMessages(`${at}.source.media_type`, `must be the type of ${what}`);
-  return statedMedia(media_type, said, path);
+  return media;
 }
 
 function demand(given: Json, field: string, at: string): string {

@@ -48,7 +48,7 @@ const used = [
 describe('a call', () => {
   const rows: [what: string, chat: Json, call: Json, ignored?: string[]][] = [
     ['has nothing that was not given', {}, {}],
-    ['stops', { stop: ['END', ' '] }, { stop_sequences: ['END'] }],
+    ['stops', { stop: ['END', ' '] }, { stop_sequences: ['END'] }, ['stop']],
     ['has one stop', { stop: 'END' }, { stop_sequences: ['END'] }],
     ['has a user', { user: 'u1' }, { metadata: { user_id: 'u1' } }],
     [

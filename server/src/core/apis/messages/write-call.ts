@@ -1,6 +1,7 @@
 import type { Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
+import { saysNothing } from '../../chat/chat-media.ts';
 import type {
   Block,
   Conversation,
@@ -12,10 +13,12 @@ import type {
 import { cacheMark } from '../../chat/optional-fields.ts';
 import { toolInput } from '../../chat/tool-input.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { effortBudgets, effortOf } from '../effort.ts';
+import { effortBudgets, effortOfBudget } from '../effort.ts';
+import { demandUsers } from '../media.ts';
 import { callersName } from '../names.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
+import { anyObject } from '../tools.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
 export interface MessagesManners extends Manners {
@@ -54,7 +57,11 @@ export function writeMessagesCall(
   for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
     if (conversation.settings[name] !== null) ignore(writing, name);
   const thinking = thinkingOf(writing);
+  const asked = conversation.settings.thinking;
+  if (asked && (thinking === undefined || isOn(thinking) === (asked.type === 'disabled')))
+    ignore(writing, 'thinking');
   const stops = stop.filter((each) => each.trim() !== '');
+  if (stops.length < stop.length) ignore(writing, 'stop');
   const body = withoutAbsent({
     model,
     max_tokens,
@@ -76,8 +83,9 @@ function ignore({ conversation, ignored }: Writing, what: string): void {
 
 function samplingOf(thinking: Json | undefined, writing: Writing): Json {
   const { temperature, top_p, top_k } = writing.conversation.settings;
-  const given = Object.entries({ temperature, top_p, top_k }).filter(([, value]) => value !== null);
-  // Anthropic refuses them beside thinking.
+  const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
+  const given = Object.entries(all).filter(([, value]) => value !== null);
+  // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
   if (writing.manners.sampling && !isOn(thinking)) return Object.fromEntries(given);
   for (const [name] of given) ignore(writing, name);
   return {};
@@ -100,7 +108,9 @@ function configOf(thinking: Json | undefined, writing: Writing): Json | undefine
 
 /** Null if the effort is missing or unknown. */
 function levelOf(conversation: Conversation): keyof typeof effortBudgets | null {
-  const effort = effortOf(conversation);
+  const { effort: said, thinking } = conversation.settings;
+  const budget = thinking?.type === 'enabled' ? thinking.budget_tokens : null;
+  const effort = said ?? (budget && effortOfBudget(budget));
   return hasKey(effortBudgets, effort) ? effort : null;
 }
 
@@ -111,10 +121,8 @@ function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | unde
   const { thinking, effort } = conversation.settings;
   const display = manners.thinking === 'summarized' && { display: 'summarized' };
   const off = display ? undefined : { type: 'disabled' };
-  if (thinking !== null && conversation.api === 'completions') {
-    const own = given(thinking);
-    return isOn(own) ? { ...own, ...display } : own;
-  }
+  if (thinking?.type === 'disabled' && conversation.api === 'completions')
+    return { type: 'disabled' };
   if (thinking?.type === 'disabled' || effort === 'none') return off;
   const level = levelOf(conversation);
   const isAsked = level !== null || thinking !== null;
@@ -127,10 +135,6 @@ function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | unde
   if (budget < budgetMin || budget >= max_tokens || callsWithoutThought(conversation))
     return undefined;
   return { type: 'enabled', budget_tokens: budget };
-}
-
-function given({ type, budget_tokens }: { type: string; budget_tokens: number | null }): Json {
-  return { type, ...(budget_tokens !== null && { budget_tokens }) };
 }
 
 function isOn(thinking: Json | undefined): boolean {
@@ -158,23 +162,22 @@ function toolsOf(writing: Writing): Json {
   return { tools: offered.map((tool) => toolOf(tool, writing)), tool_choice: choiceOf(writing) };
 }
 
-const anyObject: Json = { type: 'object', properties: {} };
-
 function toolOf({ name, description, parameters, strict, custom, mark }: Tool, writing: Writing) {
   const named = { name: writing.names.sent(name) };
   if (custom === null)
     return {
       ...named,
       ...(description !== null && { description }),
-      input_schema: { ...anyObject, ...parameters },
+      input_schema: parameters ?? anyObject,
       ...(strict === true && { strict }),
       ...markOf(mark, writing),
     };
   const { grammar } = custom;
   const about = grammar && `The input has this ${grammar.syntax} grammar:\n\n${grammar.definition}`;
+  const said = [description, about].filter((each) => each !== null).join('\n\n');
   return {
     ...named,
-    description: [description, about].filter((each) => each !== null).join('\n\n'),
+    ...(said !== '' && { description: said }),
     input_schema: {
       type: 'object',
       properties: { input: { type: 'string' } },
@@ -215,7 +218,9 @@ function turnsOf(writing: Writing): Json {
   for (const message of messages)
     message.content = [...results(message, true), ...results(message, false)];
   // Anthropic wants at least one message.
+  if (messages.length === 0 && system.length === 0) throw saysNothing(writing.conversation);
   if (messages.length === 0) return { messages: [{ role: 'user', content: system }] };
+  withoutLastBlank(messages);
   const isMarked = system.some((block) => cacheMark in block);
   const said = system.map(({ text }) => text).join('\n\n');
   return { system: isMarked ? system : said || undefined, messages };
@@ -227,25 +232,33 @@ function addMessage(messages: Message[], role: Message['role'], content: Json[])
   else for (const block of content) last.content.push(block);
 }
 
+/** Anthropic refuses a text that is to be continued if it ends with white space. */
+function withoutLastBlank(messages: Message[]): void {
+  const last = messages.at(-1);
+  const block = last?.content.at(-1);
+  if (last?.role === 'assistant' && block?.type === 'text')
+    block.text = String(block.text).trimEnd();
+}
+
 /** The tool results of a message, or its other blocks. Anthropic wants the results first. */
 function results({ content }: Message, isWanted: boolean): Json[] {
   return content.filter(({ type }) => (type === 'tool_result') === isWanted);
 }
 
-function blocksOf({ blocks, name, audio_id }: Turn, writing: Writing): Json[] {
+function blocksOf({ by, blocks, name, audio_id }: Turn, writing: Writing): Json[] {
   if (name !== null) ignore(writing, 'name');
   if (audio_id !== undefined) ignore(writing, 'audio');
   return blocks.flatMap((block) =>
-    blockOf(block, writing).map((each) => ({ ...each, ...markOf(block.mark, writing) })),
+    blockOf(block, by, writing).map((each) => ({ ...each, ...markOf(block.mark, writing) })),
   );
 }
 
-function blockOf(block: Block, writing: Writing): Json[] {
+function blockOf(block: Block, by: Turn['by'], writing: Writing): Json[] {
   switch (block.type) {
     case 'text':
     case 'refusal':
-      // Anthropic refuses empty texts.
-      return block.text === '' ? [] : [{ type: 'text', text: block.text }];
+      // Anthropic refuses texts of white space alone.
+      return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text }];
     case 'thought':
       return thoughtOf(block, writing);
     case 'call': {
@@ -255,9 +268,9 @@ function blockOf(block: Block, writing: Writing): Json[] {
     }
     case 'result': {
       const { call, blocks, failed } = block;
-      const content = blocks.flatMap((each) => blockOf(each, writing));
-      const isPlain = content.every(({ type }) => type === 'text');
-      const said = isPlain ? content.map(({ text }) => text).join('\n') : content;
+      const content = blocks.flatMap((each) => blockOf(each, by, writing));
+      const isPlain = content.length === 1 && content[0]!.type === 'text';
+      const said = isPlain ? content[0]!.text : content;
       return [
         {
           type: 'tool_result',
@@ -268,6 +281,7 @@ function blockOf(block: Block, writing: Writing): Json[] {
       ];
     }
     default:
+      demandUsers(by, block);
       return mediaOf(block, writing);
   }
 }

@@ -11,13 +11,14 @@ import {
   type Check,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
-import { rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { LeftOut, rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
 import { demandFew } from '../../chat/list-sizes.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readFlag, readModel, readTokenLimit } from '../fields.ts';
 import { readInput } from './read-input.ts';
-import { readToolChoice, readTools } from './tools.ts';
+import { readToolChoice } from '../tools.ts';
+import { readTools } from './tools.ts';
 
 /** Reads a call of OpenAI's Responses. */
 
@@ -29,6 +30,8 @@ const maxTokensDefault = 32_768;
 
 /** Fields that only a service that stores conversations can offer. */
 const stored = ['previous_response_id', 'conversation', 'prompt'];
+
+const modes = { none: 'none', auto: 'auto', required: 'any' } as const;
 
 const shortText: Check = {
   is: 'a string of at most 512 characters',
@@ -89,13 +92,13 @@ export function readResponsesCall(body: Json): ReadCall {
   const call: Json = {};
   for (const [field, shape] of Object.entries(shapes))
     if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
-  const tools = readTools(body.tools);
-  const { turns, ignored } = readInput(body);
+  const left = new LeftOut();
+  const tools = readTools(body.tools, left);
   const conversation: Conversation = {
     api: 'responses',
-    turns,
+    turns: readInput(body, left),
     tools,
-    choice: readToolChoice(body.tool_choice),
+    choice: readToolChoice(body.tool_choice, tools, modes),
     parallel: (call.parallel_tool_calls as boolean | undefined) ?? null,
     format: formatOf(objectOf(objectOf(call.text).format)),
     settings: settingsOf(call),
@@ -107,7 +110,7 @@ export function readResponsesCall(body: Json): ReadCall {
     max_tokens: readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
-    ignored: [...ignoredIn(body), ...ignored],
+    ignored: [...ignoredIn(body), ...left.names],
   };
 }
 
@@ -134,6 +137,8 @@ function settingsOf(call: Json): Conversation['settings'] {
     stop: [],
     effort: of(objectOf(call.reasoning).effort),
     thinking: null,
+    summary: of(objectOf(call.reasoning).summary),
+    proofs: itemsOf(call.include).includes('reasoning.encrypted_content'),
     verbosity: of(objectOf(call.text).verbosity),
     logprobs: wantsLogprobs(call.include, call.top_logprobs),
     top_logprobs: of(call.top_logprobs),

@@ -1,13 +1,15 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import { LeftOut } from '../../chat/known-fields.ts';
-import { isFilled, isGiven, type Check } from '../../check.ts';
+import type { LeftOut } from '../../chat/known-fields.ts';
+import { givenInput } from '../../chat/tool-input.ts';
+import { filled, isFilled, isGiven, text as anyText, type Check } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../media.ts';
+import { callersName } from '../names.ts';
 import { unpack } from '../packed.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 import { unpackedThoughts } from './reasoning.ts';
-import { flatName } from './tools.ts';
+import { flatName } from '../tools.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
 
@@ -54,12 +56,13 @@ const ofEveryItem = new Set(['type', 'id', 'status']);
 
 /**
  * Consecutive items of the assistant become one turn, and so do consecutive system messages,
- * because the templates of many models take only one. `ignored`: names of unknown fields of items.
+ * because the templates of many models take only one. `left` gets the names of fields that are not
+ * read.
  *
  * @throws ApiError `bad_messages`, which names the item or its field
  */
-export function readInput({ input, instructions }: Json): { turns: Turn[]; ignored: string[] } {
-  const reading: Reading = { turns: [], results: null, thoughts: 0, left: new LeftOut() };
+export function readInput({ input, instructions }: Json, left: LeftOut): Turn[] {
+  const reading: Reading = { turns: [], results: null, thoughts: 0, left };
   if (isFilled(instructions))
     addBlocks(
       reading,
@@ -74,7 +77,10 @@ export function readInput({ input, instructions }: Json): { turns: Turn[]; ignor
     if (input.length === 0) throw badMessages('input', 'must hold at least one item');
     input.forEach((item: unknown, i) => addItem(item, `input[${i}]`, reading));
   }
-  return { turns: reading.turns.filter(says), ignored: [...reading.left.names] };
+  const { turns } = reading;
+  if (turns.some((turn) => turn.blocks.length > 0 && !says(turn)))
+    left.names.add(callersName('responses', 'thought'));
+  return turns.filter(says);
 }
 
 /** False for a turn with reasoning alone, whose reply was interrupted. */
@@ -110,42 +116,30 @@ function addBlocks(reading: Reading, by: Turn['by'], blocks: Block[], at: string
 
 function addMessage(item: Json, at: string, reading: Reading): void {
   const { role, content, phase } = item;
-  if (role === 'assistant')
-    return addBlocks(reading, role, answerOf(content, `${at}.content`, phase), at);
-  if (role !== 'user' && role !== 'system' && role !== 'developer')
+  const place = `${at}.content`;
+  if (role !== 'user' && role !== 'system' && role !== 'developer' && role !== 'assistant')
     throw badMessages(`${at}.role`, 'must be one of user, system, developer, assistant');
-  addBlocks(reading, role, saidIn(content, `${at}.content`), at);
+  const read = role === 'assistant' ? answerPart : partOf;
+  const more = role === 'assistant' && isFilled(phase) && { phase };
+  const blocks = partsIn<Block>(content, place, reading, read);
+  if (role !== 'assistant' && blocks.length === 0)
+    throw badMessages(place, 'must hold at least one part');
+  const said = blocks.filter((block) => !('text' in block) || block.text !== '');
+  addBlocks(
+    reading,
+    role,
+    said.map((block) => ({ ...block, ...more })),
+    at,
+  );
 }
 
-function saidIn(content: unknown, at: string): Block[] {
-  return asOneText(partsIn(content, at), at);
-}
-
-/** The texts of a message that has nothing else are one text. */
-function asOneText(blocks: Block[], at: string): Block[] {
-  const texts = blocks.filter((block) => block.type === 'text');
-  if (texts.length < blocks.length) return blocks;
-  return [{ type: 'text', text: texts.map(({ text }) => text).join('\n'), at }];
-}
-
-/** The parts of one message of the assistant. Its texts are one text. */
-function answerOf(content: unknown, at: string, phase: unknown): Block[] {
-  const more = isFilled(phase) && { phase };
-  if (typeof content === 'string')
-    return content === '' ? [] : [{ type: 'text', text: content, at, ...more }];
-  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  const said = { text: '', refusal: '' };
-  content.forEach((part: unknown, k) => {
-    const own = objectOf(part);
-    const place = `${at}[${k}]`;
-    if (own.type === 'refusal') said.refusal += text(own, 'refusal', place);
-    else if (own.type === 'output_text' || own.type === 'input_text')
-      said.text += text(own, 'text', place);
-    else throw badMessages(`${place}.type`, 'must be one of output_text, refusal');
-  });
-  return (['text', 'refusal'] as const)
-    .filter((type) => said[type] !== '')
-    .map((type): Block => ({ type, text: said[type], at, ...more }));
+/** A part of one message of the assistant. */
+function answerPart(part: Json, at: string): Block {
+  const { type } = part;
+  if (type === 'refusal') return { type, text: text(part, 'refusal', at), at };
+  if (type === 'output_text' || type === 'input_text')
+    return { type: 'text', text: text(part, 'text', at), at };
+  throw badMessages(`${at}.type`, 'must be one of output_text, refusal');
 }
 
 function addReasoning(item: Json, at: string, reading: Reading): void {
@@ -186,17 +180,19 @@ function textsIn(list: unknown, at: string): string[] {
 }
 
 function addCall(item: Json, at: string, reading: Reading, field: 'arguments' | 'input'): void {
-  const name = flatName(item.namespace, filled(item, 'name', at));
-  const input = text(item, field, at);
-  const id = filled(item, 'call_id', at);
+  const name = flatName(item.namespace, named(item, 'name', at));
+  const given = text(item, field, at);
+  const input = field === 'input' ? given : givenInput(given);
+  const id = named(item, 'call_id', at);
   const call: Block = { type: 'call', id, name, input, custom: field === 'input', at };
   addBlocks(reading, 'assistant', [call], at);
 }
 
 /** Other APIs want results directly behind the calls, so messages in between come after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
-  const call = filled(item, 'call_id', at);
-  const blocks = partsIn(item.output, `${at}.output`);
+  const call = named(item, 'call_id', at);
+  const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
+  if (blocks.length === 0) throw badMessages(`${at}.output`, 'must hold at least one part');
   const result: Block = { type: 'result', call, blocks, failed: false, at };
   const place = reading.results ?? reading.turns.length;
   reading.turns.splice(place, 0, { by: 'user', name: null, blocks: [result], at });
@@ -207,16 +203,31 @@ function addOutput(item: Json, at: string, reading: Reading): void {
 function addUncalled(item: Json, at: string, reading: Reading): void {
   const names = ['namespace', 'name'].filter((field) => isGiven(item[field]));
   const from = names.map((field) => text(item, field, at)).join('.') || 'a tool';
-  const label: Block = { type: 'text', text: `Output of ${from}:`, at };
-  const said = asOneText([label, ...partsIn(item.output, `${at}.output`)], at);
-  addBlocks(reading, 'user', said, at);
+  const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
+  const label = `Output of ${from}:`;
+  const [first] = blocks;
+  if (first?.type === 'text') blocks[0] = { ...first, text: `${label}\n${first.text}` };
+  else blocks.unshift({ type: 'text', text: label, at });
+  addBlocks(reading, 'user', blocks, at);
 }
 
-function partsIn(content: unknown, at: string): (TextBlock | MediaBlock)[] {
+const ofParts =
+  'type text refusal annotations logprobs image_url detail file_id file_data file_url';
+const ofEveryPart = new Set([...ofParts.split(' '), 'filename']);
+
+function partsIn<B extends Block>(
+  content: unknown,
+  at: string,
+  { left }: Reading,
+  read: (part: Json, at: string) => B,
+): (B | TextBlock)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  if (content.length === 0) throw badMessages(at, 'must hold at least one part');
-  return content.map((part, k) => partOf(objectOf(part), `${at}[${k}]`));
+  return content.map((each: unknown, k) => {
+    const part = objectOf(each);
+    left.add(`${at}[${k}]`, part, (name) => ofEveryPart.has(name));
+    return read(part, `${at}[${k}]`);
+  });
 }
 
 function partOf(part: Json, at: string): TextBlock | MediaBlock {
@@ -248,11 +259,8 @@ function fileOf(file: Json, at: string): MediaBlock {
   return { type: 'file', media: read(String(file[field]), `${at}.${field}`, name), at };
 }
 
-const filledText: Check = { is: 'a string that is not empty', test: isFilled };
-const anyText: Check = { is: 'a string', test: (value) => typeof value === 'string' };
-
-function filled(item: Json, field: string, at: string): string {
-  return checked(item, field, at, filledText);
+function named(item: Json, field: string, at: string): string {
+  return checked(item, field, at, filled);
 }
 
 function text(item: Json, field: string, at: string): string {

@@ -1,11 +1,10 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { rebuilt, type KnownFields } from '../../chat/known-fields.ts';
-import type { Tool, ToolChoice } from '../../chat/conversation.ts';
+import { rebuilt, type KnownFields, type LeftOut } from '../../chat/known-fields.ts';
+import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
-import { hasKey } from '../../../lib/records.ts';
-import { shortName } from '../tool-names.ts';
+import { flatName, toolOf } from '../tools.ts';
 
 /**
  * Reads the tools of a call of OpenAI's Responses. A tool in a namespace, such as a tool of an MCP
@@ -13,10 +12,11 @@ import { shortName } from '../tool-names.ts';
  */
 
 const functionShape: KnownFields = {
-  fields: { name: text, description: text, parameters: object, strict: boolean },
+  fields: { type: text, name: text, description: text, parameters: object, strict: boolean },
 };
 const customShape: KnownFields = {
   fields: {
+    type: text,
     name: text,
     description: text,
     format: {
@@ -25,17 +25,21 @@ const customShape: KnownFields = {
   },
 };
 
-/** Maximum length of a tool's name for OpenAI's models. */
-const nameMax = 64;
-
-/** @throws ApiError `bad_request` */
-export function readTools(tools: unknown): Tool[] {
+/**
+ * `left` gets the names of fields that are not read.
+ *
+ * @throws ApiError `bad_request`
+ */
+export function readTools(tools: unknown, left: LeftOut): Tool[] {
   const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
     const at = `tools[${i}]`;
-    const { type, name, tools: inner } = objectOf(tool);
-    if (type !== 'namespace') return [readTool(tool, at, null)];
+    const { type, name, tools: inner, ...more } = objectOf(tool);
+    if (type !== 'namespace') return [readTool(tool, at, null, left)];
     if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the namespace');
-    return inList(inner, `${at}.tools`).map((each, k) => readTool(each, `${at}.tools[${k}]`, name));
+    left.add(at, more, () => false);
+    return inList(inner, `${at}.tools`).map((each, k) =>
+      readTool(each, `${at}.tools[${k}]`, name, left),
+    );
   });
   refuseSameName(read);
   return read.map(({ tool }) => tool);
@@ -63,60 +67,18 @@ function refuseSameName(tools: ReadTool[]): void {
   }
 }
 
-function readTool(tool: unknown, at: string, namespace: string | null): ReadTool {
+function readTool(tool: unknown, at: string, namespace: string | null, left: LeftOut): ReadTool {
   if (!isObject(tool)) throw badField(at, 'an object');
   const { type } = tool;
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
   const shape = type === 'function' ? functionShape : customShape;
-  const own = objectOf(rebuilt(tool, shape, at, badField));
+  const own = objectOf(rebuilt(tool, shape, at, badField, left));
   if (!isFilled(own.name)) throw badField(`${at}.name`, 'the name of the tool');
   const name = flatName(namespace, own.name);
   const { syntax = '', definition } = objectOf(own.format);
   const grammar = isFilled(definition) ? { syntax: String(syntax), definition } : null;
-  const read: Tool = {
-    name,
-    description: isFilled(own.description) ? own.description : null,
-    parameters: isObject(own.parameters) ? own.parameters : null,
-    strict: typeof own.strict === 'boolean' ? own.strict : null,
-    custom: type === 'custom' ? { grammar } : null,
-  };
+  const read = toolOf({ ...own, name }, own.parameters, type === 'custom' ? { grammar } : null);
   return { tool: read, name, at, namespace };
-}
-
-/** @throws ApiError `bad_request` */
-export function readToolChoice(choice: unknown): ToolChoice {
-  const none = { mode: null, tool: null, only: null };
-  if (!isGiven(choice)) return none;
-  if (typeof choice === 'string') return { ...none, mode: readMode(choice, 'tool_choice') };
-  if (!isObject(choice)) throw badField('tool_choice', 'a string or an object');
-  if (choice.type !== 'allowed_tools')
-    return { ...none, mode: 'tool', tool: readChosen(choice, 'tool_choice') };
-  if (choice.mode === 'none') throw badField('tool_choice.mode', oneOf('auto', 'required').is);
-  const mode = readMode(choice.mode, 'tool_choice.mode');
-  const only = inList(choice.tools, 'tool_choice.tools').map((tool, i) =>
-    readChosen(objectOf(tool), `tool_choice.tools[${i}]`),
-  );
-  return { ...none, mode, only };
-}
-
-const modes = { none: 'none', auto: 'auto', required: 'any' } as const;
-
-function readMode(mode: unknown, at: string): ToolChoice['mode'] {
-  if (!hasKey(modes, mode)) throw badField(at, oneOf(...Object.keys(modes)).is);
-  return modes[mode];
-}
-
-function readChosen({ type, name, namespace }: Json, at: string): string {
-  if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
-  if (!isFilled(name)) throw badField(`${at}.name`, 'the name of a tool');
-  return flatName(namespace, name);
-}
-
-/** The name that a tool has in the conversation. */
-export function flatName(namespace: unknown, name: string): string {
-  if (!isFilled(namespace)) return name;
-  const whole = `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`;
-  return shortName(whole, nameMax);
 }
 
 interface NamedTool {

@@ -1,5 +1,6 @@
 import type { Json } from '../../../lib/json.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
+import { saysNothing } from '../../chat/chat-media.ts';
 import type {
   Block,
   Conversation,
@@ -10,10 +11,12 @@ import type {
 } from '../../chat/conversation.ts';
 import { isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { effortOf } from '../effort.ts';
+import { isUnsaid, sentEffort } from '../effort.ts';
+import { demandUsers } from '../media.ts';
 import { callersName } from '../names.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
+import { anyObject } from '../tools.ts';
 
 /** How servers of OpenAI's Responses differ. */
 export interface ResponsesManners extends Manners {
@@ -43,13 +46,15 @@ export function writeResponsesCall(
   const names = toolNames(conversation.tools, manners.tool_name_max);
   const ignored = new Set<string>();
   const writing: Writing = { conversation, manners, names, ignored, custom: new Set() };
-  const { temperature, top_p, top_logprobs, user, logprobs } = conversation.settings;
-  const effort = effortOf(conversation);
+  const { temperature, top_p, top_logprobs, user, logprobs, summary, proofs } =
+    conversation.settings;
+  const effort = sentEffort(conversation, ignored);
   const input = conversation.turns.flatMap((turn) => itemsOf(turn, writing));
+  if (input.length === 0) throw saysNothing(conversation);
   const isThinking = isFilled(effort) && effort !== 'none';
   const include = [
     // Models that do not reason refuse this value.
-    ...(isThinking || input.some(({ type }) => type === 'reasoning')
+    ...(isThinking || proofs || input.some(({ type }) => type === 'reasoning')
       ? ['reasoning.encrypted_content']
       : []),
     ...(logprobs === true ? ['message.output_text.logprobs'] : []),
@@ -64,7 +69,7 @@ export function writeResponsesCall(
     input,
     max_output_tokens: max_tokens,
     store: false,
-    reasoning: effort !== null ? { effort } : null,
+    reasoning: (effort ?? summary) === null ? null : withoutAbsent({ effort, summary }),
     include: include.length > 0 ? include : null,
     text: textOf(conversation),
     ...toolsOf(writing),
@@ -86,7 +91,7 @@ function extrasOf(writing: Writing): Json {
   for (const name of Object.keys(extras)) if (!isSent(name)) ignore(writing, name);
   if (settings.stop.length > 0) ignore(writing, 'stop');
   if (settings.top_k !== null) ignore(writing, 'top_k');
-  if (settings.thinking !== null && conversation.api === 'completions') ignore(writing, 'thinking');
+  if (isUnsaid(conversation)) ignore(writing, 'thinking');
   return Object.fromEntries(Object.entries(extras).filter(([name]) => isSent(name)));
 }
 
@@ -109,8 +114,6 @@ function toolsOf(writing: Writing): Json {
     tool_choice: choiceOf(choice, writing),
   };
 }
-
-const anyObject: Json = { type: 'object', properties: {} };
 
 function toolOf(
   { name: own, description, parameters, strict, custom, mark }: Tool,
@@ -171,6 +174,7 @@ function partOf(block: Block, by: Turn['by']): Json | null {
     return { type: by === 'assistant' ? 'output_text' : 'input_text', text: block.text };
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
   if (block.type === 'thought' || block.type === 'call' || block.type === 'result') return null;
+  demandUsers(by, block);
   return mediaOf(block);
 }
 
@@ -186,11 +190,11 @@ function itemOf(block: Block, writing: Writing): Json[] {
     case 'result': {
       const { call: call_id, blocks, failed } = block;
       const type = writing.custom.has(call_id) ? 'custom_tool_call_output' : 'function_call_output';
-      const isPlain = blocks.every((each) => each.type === 'text');
+      const isPlain = blocks.length < 2 && blocks.every((each) => each.type === 'text');
       const parts = blocks.map((each) =>
         each.type === 'text' ? { type: 'input_text', text: each.text } : mediaOf(each),
       );
-      const said = blocks.map((each) => (each.type === 'text' ? each.text : '')).join('\n');
+      const said = blocks.map((each) => (each.type === 'text' ? each.text : '')).join('');
       const mark = failed ? 'Error: ' : '';
       if (isPlain) return [{ type, call_id, output: mark + said }];
       const label = failed ? [{ type: 'input_text', text: mark.trim() }] : [];

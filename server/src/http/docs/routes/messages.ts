@@ -40,12 +40,12 @@ const description = [
     'files; tool calls and their results; reasoning, which the model gets back with its ' +
     'signature. A last message of the assistant goes to the model as it is: whether it is ' +
     'continued depends on the model.',
-  'The reasoning effort is `output_config.effort`, where `xhigh` and `max` count as `high`. ' +
+  "The reasoning effort is `output_config.effort`; models of OpenAI's APIs get `high` for `xhigh` and `max`. " +
     'Without this field, `budget_tokens` of `thinking` decides: up to 4096 is `low`, up to 16384 ' +
     '`medium`, more is `high`. With `thinking` `disabled` the model gets no effort. `top_k`, and ' +
     '`cache_control` without its `ttl`, reach the models that take them; `x-ignored-fields` ' +
     'names the fields that did not reach the model. ' +
-    'Accepted without effect: `citations`, `service_tier`, `context_management`, and the ' +
+    'Accepted without effect: the ' +
     "headers `anthropic-version` and `anthropic-beta`. Anthropic's own tools, such as web search, " +
     '`mcp_servers`, `container` and `thread` get 400.',
   'A model may write a tool call whose input is no JSON object, for example because `max_tokens` cut ' +

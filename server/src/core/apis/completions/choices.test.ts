@@ -8,7 +8,10 @@ type Json = Record<string, any>;
 const base = {
   model: 'a/b',
   messages: [{ role: 'user', content: 'hi' }],
-  tools: [{ type: 'function', function: { name: 'look' } }],
+  tools: [
+    { type: 'function', function: { name: 'look' } },
+    { type: 'custom', custom: { name: 'patch' } },
+  ],
 };
 const look = { type: 'function', function: { name: 'look' } };
 const patch = { type: 'custom', custom: { name: 'patch' } };
@@ -31,6 +34,24 @@ const choices: [string, Json, Json][] = [
     allowed({ mode: 'required', tools: [look, patch] }),
     { ...mode('any'), only: ['look', 'patch'] },
   ],
+  ['auto, as Cursor writes it', { tool_choice: { type: 'auto' } }, mode('auto')],
+  ['a tool in the form of Messages', { tool_choice: { type: 'tool', name: 'look' } }, chosen],
+  [
+    'a function in the form of Responses',
+    { tool_choice: { type: 'function', name: 'look' } },
+    chosen,
+  ],
+  [
+    'allowed tools in the form of Responses',
+    {
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: [{ type: 'function', name: 'look' }],
+      },
+    },
+    { ...mode('auto'), only: ['look'] },
+  ],
   ['an older function', { function_call: { name: 'look' } }, chosen],
   ['the older none', { function_call: 'none' }, mode('none')],
   ['both forms', { tool_choice: 'auto', function_call: { name: 'look' } }, mode('auto')],
@@ -47,17 +68,17 @@ const format = (more: Json) => ({ response_format: more });
 const refused: [Json, string][] = [
   [{ tool_choice: 'banana' }, 'tool_choice'],
   [{ tool_choice: '' }, 'tool_choice'],
-  [{ tool_choice: {} }, 'tool_choice.function.name'],
-  [{ tool_choice: { type: 'auto' } }, 'tool_choice.type'],
-  [{ tool_choice: { type: 'tool', name: 'look' } }, 'tool_choice.type'],
-  [{ tool_choice: { type: 'function', name: 'look' } }, 'tool_choice.function.name'],
+  [{ tool_choice: {} }, 'tool_choice.name'],
+  [{ tool_choice: { type: 'banana', name: 'look' } }, 'tool_choice.type'],
+  [{ tool_choice: { type: 'function', name: 'look_away' } }, 'tool_choice.name'],
+  [{ tool_choice: 'required', tools: [] }, 'tools'],
   [{ tool_choice: { type: 'function', function: {} } }, 'tool_choice.function.name'],
-  [{ tool_choice: { type: 'custom', function: { name: 'look' } } }, 'tool_choice.custom.name'],
+  [{ tool_choice: { type: 'custom', function: { name: 'look' } } }, 'tool_choice.name'],
   [allowed({ mode: 'none', tools: [look] }), 'tool_choice.allowed_tools.mode'],
   [allowed({ mode: 'any', tools: [look] }), 'tool_choice.allowed_tools.mode'],
   [
-    allowed({ mode: 'auto', tools: [{ type: 'function', name: 'look' }] }),
-    'tool_choice.allowed_tools.tools[0].function.name',
+    allowed({ mode: 'auto', tools: [{ type: 'function', name: 'look_away' }] }),
+    'tool_choice.allowed_tools.tools[0].name',
   ],
   [{ function_call: 'banana' }, 'function_call'],
   [{ function_call: {} }, 'function_call.name'],
