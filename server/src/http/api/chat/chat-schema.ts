@@ -1,3 +1,7 @@
+import * as checks from '../../../core/check.ts';
+import { passingFields } from '../../../core/chat/chat.ts';
+import type { Shape } from '../../../core/chat/known-fields.ts';
+import { optionalFields } from '../../../core/chat/optional-fields.ts';
 import {
   anything,
   boolean,
@@ -14,6 +18,7 @@ import {
   optionalOrNull,
   record,
   text,
+  type TSchema,
 } from '../../schemas/schema.ts';
 
 /**
@@ -21,48 +26,25 @@ import {
  * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
  */
 
-const textOrObject = () => optional(either([nullable(text()), anything()]));
+/** How the document shows a checked field. */
+function shown(shape: Shape) {
+  const plain = plainSchemas.get(shape);
+  if (plain) return optionalOrNull(plain());
+  if (shape === checks.textOrTexts) return optional(either([nullable(text()), list(text())]));
+  if ('isText' in shape) return optional(either([nullable(text()), anything()]));
+  return optionalOrNull('list' in shape ? list(anything()) : anything());
+}
 
-/** Fields that go to the model unchanged, with their types as far as they are checked. */
-const passed = {
-  temperature: optionalOrNull(number()),
-  top_p: optionalOrNull(number()),
-  presence_penalty: optionalOrNull(number()),
-  frequency_penalty: optionalOrNull(number()),
-  seed: optionalOrNull(integer()),
-  stop: optional(either([nullable(text()), list(text())])),
-  logit_bias: optionalOrNull(anything()),
-  logprobs: optionalOrNull(boolean()),
-  top_logprobs: optionalOrNull(integer()),
-  response_format: optionalOrNull(anything()),
-  tools: optionalOrNull(list(anything(), '`function` and `custom` tools only.')),
-  tool_choice: textOrObject(),
-  parallel_tool_calls: optionalOrNull(boolean()),
-  functions: optionalOrNull(list(anything())),
-  function_call: textOrObject(),
-  reasoning_effort: optionalOrNull(text()),
-  verbosity: optionalOrNull(text()),
-  user: optionalOrNull(text()),
-};
+const plainSchemas = new Map<Shape, () => TSchema>([
+  [checks.boolean, boolean],
+  [checks.number, number],
+  [checks.integer, integer],
+  [checks.longInteger, integer],
+  [checks.text, text],
+]);
 
-const switches = () => optionalOrNull(anything());
-
-/** Fields that go to the models whose upstream's definition lists them. */
-const passedBySome = {
-  top_k: optionalOrNull(integer()),
-  top_a: optionalOrNull(number()),
-  min_p: optionalOrNull(number()),
-  repetition_penalty: optionalOrNull(number()),
-  reasoning: switches(),
-  reasoning_format: optionalOrNull(text()),
-  include_reasoning: optionalOrNull(boolean()),
-  thinking: switches(),
-  enable_thinking: optionalOrNull(boolean()),
-  thinking_budget: optionalOrNull(integer()),
-  chat_template_kwargs: switches(),
-  prompt_cache_key: optionalOrNull(text()),
-  safety_identifier: optionalOrNull(text()),
-};
+const shownAll = (shapes: Readonly<Record<string, Shape>>) =>
+  Object.fromEntries(Object.entries(shapes).map(([field, shape]) => [field, shown(shape)]));
 
 const ChatMessage = named(
   'ChatMessage',
@@ -120,8 +102,9 @@ export const ChatRequest = named(
       metadata: optionalOrNull(
         record(text(), 'Pairs of texts that are kept with the request; no model gets them.'),
       ),
-      ...passed,
-      ...passedBySome,
+      ...shownAll(passingFields),
+      tools: optionalOrNull(list(anything(), '`function` and `custom` tools only.')),
+      ...shownAll(optionalFields),
     },
     {
       description:
