@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { chatCatalog } from '../kit/chat-row.ts';
 import { openEvents } from '../kit/events.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
@@ -31,25 +32,18 @@ const dir = mkdtempSync(join(tmpdir(), 'farebox-matrix-'));
 let service: Service;
 let account: TestAccount;
 
-const definition = (name: WireName) => `
-upstream:
-  name: ${name}
-  adapter: ${chatWires[name].adapter}
-  url: ${open[name].url}
-  key_from: KEY_${name.toUpperCase()}
-  options: ${chatWires[name].options}
-models:
-  - id: matrix/${name}
-    kind: text
-    task: chat
-    name: Matrix
-    price: { unit: 1M tokens, input_usd: "3", cached_input_usd: "0.3", cache_write_usd: "3.75", output_usd: "15" }
-    context_tokens: 100000
-    max_output_tokens: 8192
-    on_disconnect: finish
-    input_modalities: [text, image, file]
-    upstream_model: model-fake
-`;
+const definition = (name: WireName) =>
+  chatCatalog({
+    name,
+    adapter: chatWires[name].adapter,
+    url: open[name].url,
+    key_from: `KEY_${name.toUpperCase()}`,
+    options: chatWires[name].options,
+    id: `matrix/${name}`,
+    price:
+      '{ unit: 1M tokens, input_usd: "3", cached_input_usd: "0.3", cache_write_usd: "3.75", output_usd: "15" }',
+    upstream_model: 'model-fake',
+  });
 
 before(async () => {
   for (const name of wireNames) open[name] = await chatWires[name].open();

@@ -5,31 +5,12 @@ import { brokenDataAddresses, dataAddresses } from '../fixtures/data-addresses.t
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { media } from '../upstreams/fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
+import { ownCatalog } from '../upstreams/own-catalog.ts';
 import { card, submitted } from '../worker/floor.ts';
 
 /** A `data:` address means the same at every door, however it is spelt. */
 
-const catalog = (fake: FakeOpenai) => `
-upstream:
-  name: own
-  adapter: openai
-  url: ${fake.url}
-  key_from: OWN_KEY
-models:
-  - id: own/edit
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: image, usd: "0.01" }
-    upstream_model: dall-e-fake
-    input_schema:
-      type: object
-      required: [prompt, image_url]
-      properties:
-        prompt: { type: string }
-        image_url: { type: string }
-    example: { prompt: at night, image_url: "https://example.com/a.png" }
-  - id: own/chat
+const chatRow = `  - id: own/chat
     kind: text
     task: chat
     name: Chat
@@ -45,7 +26,10 @@ let service: Service;
 let account: TestAccount;
 before(async () => {
   fake = await fakeOpenai('openai');
-  service = await startService({ catalog: catalog(fake), env: { OWN_KEY: fake.key } });
+  service = await startService({
+    catalog: ownCatalog(fake, { field: 'image_url', more: chatRow }),
+    env: { OWN_KEY: fake.key },
+  });
   account = await service.account({ open_jobs: 1_000 });
 });
 after(async () => {

@@ -9,21 +9,14 @@ import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted, wake } from '../worker/floor.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+import { ownCatalog } from './own-catalog.ts';
 
 /**
  * Files at callers' addresses that are read before they are sent on share the memory: 32 MiB here,
  * of which one account alone gets 16.
  */
 
-const catalog = (fake: FakeOpenai) => `
-upstream:
-  name: own
-  adapter: openai
-  url: ${fake.url}
-  key_from: OWN_KEY
-  options: { inline_images: true }
-models:
-  - id: own/chat
+const chatRow = `  - id: own/chat
     kind: text
     task: chat
     name: Chat
@@ -31,19 +24,6 @@ models:
     context_tokens: 100000
     max_output_tokens: 100
     upstream_model: gpt-fake
-  - id: own/edit
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: image, usd: "0.01" }
-    upstream_model: dall-e-fake
-    input_schema:
-      type: object
-      required: [prompt, image_urls]
-      properties:
-        prompt: { type: string }
-        image_urls: { type: array, items: { type: string } }
-    example: { prompt: at night, image_urls: ["https://example.com/a.png"] }
 `;
 
 const MiB = 1024 * 1024;
@@ -70,7 +50,11 @@ before(async () => {
     else res.end();
   });
   service = await startService({
-    catalog: catalog(fake),
+    catalog: ownCatalog(fake, {
+      field: 'image_urls',
+      options: '{ inline_images: true }',
+      more: chatRow,
+    }),
     env: {
       OWN_KEY: fake.key,
       FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${caller.port}`,

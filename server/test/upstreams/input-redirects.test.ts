@@ -5,30 +5,9 @@ import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import { media } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+import { ownCatalog } from './own-catalog.ts';
 
 /** Redirects of a caller's address are followed, each judged as the first. */
-
-const catalog = (fake: FakeOpenai) => `
-upstream:
-  name: own
-  adapter: openai
-  url: ${fake.url}
-  key_from: OWN_KEY
-models:
-  - id: own/edit
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: image, usd: "0.01" }
-    upstream_model: dall-e-fake
-    input_schema:
-      type: object
-      required: [prompt, image_url]
-      properties:
-        prompt: { type: string }
-        image_url: { type: string }
-    example: { prompt: at night, image_url: "https://example.com/a.png" }
-`;
 
 let fake: FakeOpenai;
 /** Two public servers, and one of the inner network. */
@@ -49,7 +28,7 @@ before(async () => {
   );
   const hosts = [caller!, store!].map(({ port }) => `127.0.0.1:${port}`).join();
   const env = { OWN_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: hosts };
-  service = await startService({ catalog: catalog(fake), env });
+  service = await startService({ catalog: ownCatalog(fake, { field: 'image_url' }), env });
   account = await service.account();
 });
 after(async () => {

@@ -9,31 +9,9 @@ import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import { media } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+import { ownCatalog } from './own-catalog.ts';
 
 /** A caller's slow server, for which a slot of the upstream is held. */
-
-const catalog = (fake: FakeOpenai) => `
-upstream:
-  name: own
-  adapter: openai
-  url: ${fake.url}
-  key_from: OWN_KEY
-  options: { start_seconds: 2 }
-models:
-  - id: own/edit
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: image, usd: "0.01" }
-    upstream_model: dall-e-fake
-    input_schema:
-      type: object
-      required: [prompt, image_urls]
-      properties:
-        prompt: { type: string }
-        image_urls: { type: array, items: { type: string } }
-    example: { prompt: at night, image_urls: ["https://example.com/a.png"] }
-`;
 
 let fake: FakeOpenai;
 let caller: LocalServer;
@@ -53,7 +31,10 @@ before(async () => {
     });
   });
   const env = { OWN_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${caller.port}` };
-  service = await startService({ catalog: catalog(fake), env });
+  service = await startService({
+    catalog: ownCatalog(fake, { field: 'image_urls', options: '{ start_seconds: 2 }' }),
+    env,
+  });
   account = await service.account();
 });
 after(async () => {

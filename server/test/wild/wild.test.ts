@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { doors } from '../dialect/doors.ts';
+import { chatCatalog } from '../kit/chat-row.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { readCases, type Case, type DoorName, type Gives, type Json } from './case.ts';
@@ -33,26 +34,19 @@ const rows: Record<string, Row> = {
   responses: { adapter: 'openai', options: '{ api: responses }' },
 };
 
-const definition = (name: string, { adapter, options = '{}', more = '' }: Row) => `
-upstream:
-  name: ${name}
-  adapter: ${adapter}
-  url: ${upstream.url}
-  key_from: WILD_KEY
-  options: ${options}
-models:
-  - id: wild/${name}
-    kind: text
-    task: chat
-    name: Wild
-    price: { unit: 1M tokens, input_usd: "10", cached_input_usd: "1", cache_write_usd: "12.5", output_usd: "50" }
-    context_tokens: 100000
-    max_output_tokens: 8192
-    on_disconnect: finish
-    input_modalities: [text, image, file]
-    upstream_model: model-wild
-    ${more}
-`;
+const definition = (name: string, { adapter, options = '{}', more }: Row) =>
+  chatCatalog({
+    name,
+    adapter,
+    url: upstream.url,
+    key_from: 'WILD_KEY',
+    options,
+    id: `wild/${name}`,
+    price:
+      '{ unit: 1M tokens, input_usd: "10", cached_input_usd: "1", cache_write_usd: "12.5", output_usd: "50" }',
+    upstream_model: 'model-wild',
+    more,
+  });
 
 const dir = mkdtempSync(join(tmpdir(), 'farebox-wild-'));
 let upstream: WildUpstream;
