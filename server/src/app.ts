@@ -12,7 +12,7 @@ import * as pages from './db/requests/request-pages.ts';
 import * as requests from './db/requests/requests.ts';
 import { addShareGauges, databaseShares } from './http/database-share.ts';
 import type { HttpDeps } from './http/deps.ts';
-import { trialCalls } from './http/api/play-deposit.ts';
+import { trialCall } from './http/api/play-deposit.ts';
 import { falCalls } from './http/fal/routes.ts';
 import { createPageEvents, type PageEvents } from './http/page-events.ts';
 import { outside, routes } from './http/routes.ts';
@@ -104,8 +104,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const worker = options.worker ? createWorker(workerDeps(services, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
   const table = options.http
-    ? [...routes(deps), ...falCalls(deps), ...trialCalls(deps)]
-    : outside(deps);
+    ? [...routes, ...falCalls, ...(deps.chains.play === null ? [] : [trialCall])]
+    : outside;
   const web = options.http && config.FAREBOX_WEB ? openWeb(services, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {

@@ -6,7 +6,8 @@ import type { HttpDeps } from './http/deps.ts';
 import { openAuth, openPost } from './http/session/auth-policy.ts';
 import type { Oidc } from './http/session/oidc.ts';
 import { pagesDir } from './http/session/pages.ts';
-import { webRoutes, type WebRoute } from './http/session/routes.ts';
+import type { Row } from './http/row.ts';
+import { webRoutes } from './http/session/routes.ts';
 import type { WebDeps, WebSettings } from './http/session/visit.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
@@ -16,7 +17,7 @@ export function openWeb(
   services: Services,
   config: Config,
   deps: HttpDeps,
-): { table: WebRoute[]; deps: WebDeps } {
+): { table: Row[]; deps: WebDeps } {
   const { db, log, secrets, catalog: files, connected, hints, events } = services;
   if (!existsSync(join(pagesDir, 'index.html')))
     log.warn({}, 'the web pages are not built: npm run build');
@@ -42,7 +43,7 @@ export function openWeb(
     hints,
     events,
   };
-  return { table: webRoutes(), deps: { ...deps, ...own } };
+  return { table: webRoutes, deps: { ...deps, ...own } };
 }
 
 /** The origin of the pages, without a path. */

@@ -10,7 +10,6 @@ import { passingFields } from '../src/core/chat/chat.ts';
 import { optionalNames } from '../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../src/core/errors.ts';
 import { isFinal, statuses } from '../src/core/request/request.ts';
-import type { HttpDeps } from '../src/http/deps.ts';
 import { falCalls } from '../src/http/fal/routes.ts';
 import { documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
@@ -98,7 +97,7 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/api.md', () => {
-  const table = routes({} as HttpDeps).filter(({ who }) => who !== 'operator');
+  const table = routes.filter(({ who }) => who !== 'operator');
   const sections = api.split(/^### /m).slice(1);
 
   test('has a section for every route, and none for what does not exist', () => {
@@ -174,7 +173,7 @@ describe('docs/operating/api.md', () => {
     const told = [...page.matchAll(/^\| `(\w+)` \| (`[A-Z].*) \|$/gm)].flatMap(([, scope, calls]) =>
       [...calls!.matchAll(/`(\w+ \S+)`/g)].map(([, call]) => `${scope} ${call}`),
     );
-    const known = routes({} as HttpDeps).flatMap((route) =>
+    const known = routes.flatMap((route) =>
       route.who === 'operator' ? [`${route.scope} ${route.method} ${documentedPath(route)}`] : [],
     );
     assert.deepEqual(told.sort(), known.sort());
@@ -206,8 +205,8 @@ test('docs/fal-client.md lists every path of the door for fal, and no other', ()
   const told = [...page.matchAll(/^\| (\w+) \| `(\/fal\/[^`?]+)/gm)].map(
     ([, method, path]) => `${method} ${path}`,
   );
-  const ofFal = routes({} as HttpDeps).filter(({ path }) => path.startsWith('/fal/'));
-  const known = [...falCalls({} as HttpDeps), ...ofFal].map((call) => {
+  const ofFal = routes.filter(({ path }) => path.startsWith('/fal/'));
+  const known = [...falCalls, ...ofFal].map((call) => {
     const path = documentedPath(call).replace(/(\{namespace\}\/)?\{owner\}\/\{alias\}/, '{app}');
     // The page names the other names of the hosts below its table.
     const usual = path.replace('fal.dev/', 'fal.run/').replace(/rest\.(alpha|shark)\./, 'rest.');

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { objectOf } from '../lib/json.ts';
-import type { Call } from './routes.ts';
+import type { Row } from './row.ts';
 
 /** Calls that a browser may make from pages of other origins (CORS). */
 
@@ -16,12 +16,8 @@ const exposed =
  * keys, are open to the origins that the operator lists. A key is sent by a page's own code, never
  * by the browser itself, so no other page can use it.
  */
-export function allowOrigins(
-  app: FastifyInstance,
-  table: Call[],
-  origins: readonly string[],
-): void {
-  const addresses = (fits: (route: Call) => boolean) =>
+export function allowOrigins(app: FastifyInstance, table: Row[], origins: readonly string[]): void {
+  const addresses = (fits: (route: Row) => boolean) =>
     table
       .filter((route) => fits(route) && (route.prefixed || route.path.startsWith('/fal/')))
       .map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
@@ -50,7 +46,7 @@ export function allowOrigins(
   });
 }
 
-function spends(route: Call): boolean {
+function spends(route: Row): boolean {
   return route.who === 'key' && route.scope === 'spend';
 }
 

@@ -173,5 +173,3 @@ export type KeyedRequest = FastifyRequest & {
 export type OperatorRequest = FastifyRequest & { operator: OperatorCaller };
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-export type KeyedHandler = (req: KeyedRequest, reply: FastifyReply) => Promise<unknown>;
-export type OperatorHandler = (req: OperatorRequest, reply: FastifyReply) => Promise<unknown>;

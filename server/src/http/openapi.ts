@@ -89,7 +89,7 @@ function operation(route: Route, used: Used): Json {
     ...(security && { security }),
     ...(route.bySession && { 'x-by-session': true }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: requestBody(body, shapes.body) }),
+    ...(body && { requestBody: requestBody(body, shapes.body ?? shapes.rawBody) }),
     responses: { ...successes(route, used), ...failures(route, used) },
     ...(docs.webhook && { callbacks: callbacksOf(docs, shapes.webhook) }),
   };

@@ -17,17 +17,16 @@ import { authenticate, authenticateOperator } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import { ofCall } from './database-share.ts';
-import type { Handler, HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
+import type { Handler, HttpDeps, KeyedRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
 import { isOutside, logAtEnd, logCalls, rewriteMethod } from './call-log.ts';
 import { nothingAt, notOfferedAt } from './nowhere.ts';
-import type { Call } from './routes.ts';
+import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
-import type { WebRoute } from './session/routes.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { unstored, usualHeaders } from './speaks-messages.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
@@ -46,8 +45,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 export function createServer(
   deps: HttpDeps,
   logger: FastifyBaseLogger,
-  table: Call[],
-  web: { table: WebRoute[]; deps: WebDeps } | null = null,
+  table: Row[],
+  web: { table: Row[]; deps: WebDeps } | null = null,
 ): FastifyInstance {
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
   const app = fastify({
@@ -240,17 +239,17 @@ function refuseMalformed(app: FastifyInstance, log: FastifyBaseLogger): void {
   });
 }
 
-function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
+function mount(app: FastifyInstance, table: Row[], deps: HttpDeps): void {
   const supported = new Map<string, string[]>();
   for (const route of table) {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
     supported.set(url, [...(supported.get(url) ?? []), route.method]);
-    const { onRequest, handler } = stepsOf(route, deps);
+    const judge = judgeOf(route, deps);
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
-      ...(onRequest && { onRequest: toItsEnd(onRequest) }),
-      handler: toItsEnd(handler),
+      ...(judge && { onRequest: toItsEnd(judge) }),
+      handler: toItsEnd((req, reply) => route.handle(req, reply, ofCall(req, reply, deps))),
       // Fastify's own HEAD route would announce an empty body, whatever the handler's headers say.
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -275,57 +274,27 @@ function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   }
 }
 
-/** The steps of a call. */
-interface Steps {
-  /** Checks the key before anything of the body, even before the Content-Type. */
-  onRequest?: Handler;
-  handler: Handler;
-}
-
-function stepsOf(route: Call, deps: HttpDeps): Steps {
-  if (route.who === 'operator') return operatorSteps(route, deps);
-  if (route.who !== 'key') return { handler: route.handler };
-  return {
-    onRequest: async (req, reply) => {
+/** Checks the key of a call before anything of the body, even before the Content-Type. */
+function judgeOf(route: Row, deps: HttpDeps): Handler | null {
+  if (route.who === 'operator')
+    return async (req, reply) => {
+      reply.headers(unstored);
+      const own = ofCall(req, reply, deps);
+      const operator = await authenticateOperator(req, reply, route.scope, own);
+      // The call takes its slot from the share of its operator key.
+      req.belongsTo(operator.operator_key_id);
+      Object.assign(req, { operator });
+    };
+  if (route.who === 'key')
+    return async (req, reply) => {
       reply.headers(unstored);
       const judged = authenticate(req, reply, ofCall(req, reply, deps), route.scope);
       route.ahead?.(req, deps);
       const { caller, grant } = await judged;
       req.belongsTo(caller.account_id);
       Object.assign(req, { caller, grant });
-    },
-    handler: async (req, reply) => {
-      if (!isKeyed(req)) throw new Error('a keyed call reached its handler without a key');
-      return route.handler(req, reply);
-    },
-  };
-}
-
-/** The call takes its slot from the share of its operator key. */
-function operatorSteps(
-  { scope, handler }: Extract<Call, { who: 'operator' }>,
-  deps: HttpDeps,
-): Steps {
-  return {
-    onRequest: async (req, reply) => {
-      reply.headers(unstored);
-      const operator = await authenticateOperator(req, reply, scope, ofCall(req, reply, deps));
-      req.belongsTo(operator.operator_key_id);
-      Object.assign(req, { operator });
-    },
-    handler: async (req, reply) => {
-      if (!isOperator(req)) throw new Error('an operator call reached its handler without a key');
-      return handler(req, reply);
-    },
-  };
-}
-
-function isOperator(req: FastifyRequest): req is OperatorRequest {
-  return req.operator !== undefined;
-}
-
-function isKeyed(req: FastifyRequest): req is KeyedRequest {
-  return req.caller !== undefined;
+    };
+  return null;
 }
 
 /**

@@ -5,7 +5,6 @@ import { newKey } from '../../src/core/account/key.ts';
 import { sign } from '../../src/core/request/signature.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
 import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -233,7 +232,7 @@ async function revokedKey(): Promise<string> {
 }
 
 function table(): string[] {
-  return [...routes({} as HttpDeps), ...falCalls({} as HttpDeps)].map(
+  return [...routes, ...falCalls].map(
     ({ method, path, prefixed }) => `${method} ${prefixed ? '/v1' : ''}${path}`,
   );
 }

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test';
 import { passingFields } from '../../src/core/chat/chat.ts';
 import { optionalFields } from '../../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../../src/core/errors.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
 import { codesOf, documentedPath, openapiDocument } from '../../src/http/openapi.ts';
 import { openapiText } from '../../src/http/openapi-text.ts';
 import { routes } from '../../src/http/routes.ts';
@@ -15,7 +14,7 @@ import { document, resolve, schemaFault } from '../kit/openapi.ts';
 
 type Json = Record<string, any>;
 
-const table = routes({} as HttpDeps);
+const table = routes;
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item as Json)
     .filter(([name]) => name !== 'servers')
@@ -212,7 +211,7 @@ describe('the document and the table of routes', () => {
 
   test('mark the calls that the session of a signed-in person can make', () => {
     const below = '/api/accounts/:account_id/v1';
-    const bySession = webRoutes()
+    const bySession = webRoutes
       .filter(({ path }) => path.startsWith(below))
       .map(({ method, path }) => `${method} ${documentedPath({ path: path.slice(below.length) })}`);
     const marked = operations.filter(({ operation }) => operation['x-by-session']);

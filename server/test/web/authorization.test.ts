@@ -7,7 +7,8 @@ import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { Role } from '../../src/core/account/role.ts';
 import { mountWeb } from '../../src/http/session/mount.ts';
-import { webRoutes, type WebRoute } from '../../src/http/session/routes.ts';
+import type { Row } from '../../src/http/row.ts';
+import { webRoutes } from '../../src/http/session/routes.ts';
 import type { WebDeps } from '../../src/http/session/visit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -142,9 +143,9 @@ for (const [need, text] of Object.entries(table)) {
     wanted.set(`${method} ${full}`, need as Need);
   }
 }
-const routes = webRoutes();
+const routes = webRoutes;
 const known = () => routes.filter((route) => wanted.has(nameOf(route)));
-const nameOf = ({ method, path }: WebRoute) => `${method} ${path}`;
+const nameOf = ({ method, path }: Row) => `${method} ${path}`;
 
 test('the table has every route, and no unknown one', () => {
   const names = routes.map(nameOf);
@@ -184,13 +185,13 @@ describe('the gate before the handlers', () => {
     await service.stop();
   });
 
-  const pathFor = (route: WebRoute, id: string) =>
+  const pathFor = (route: Row, id: string) =>
     route.path
       .replace(':account_id', id)
       .replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
       .replace('*', 'a/b');
 
-  async function knock(route: WebRoute, column: Column, headers: { origin?: string } = {}) {
+  async function knock(route: Row, column: Column, headers: { origin?: string } = {}) {
     const id = column === 'owner of a suspended account' ? suspended : account;
     const cookie = [...(visitors.get(column)?.cookies ?? [])].map((pair) => pair.join('='));
     const { origin = route.method === 'GET' ? '' : originOf(service) } = headers;
@@ -264,7 +265,7 @@ async function openGate(service: Service) {
     return reply.code(error.status).send({ code: error.code });
   });
   app.decorateRequest('belongsTo', () => {});
-  const handler = async () => ({ reached: true });
+  const handle = async () => ({ reached: true });
   const queue = new FairQueue({ order: 1, places: 8, perOwner: 8, waitMs: 10_000 });
   const queues = { statements: queue, signIns: queue };
   const deps = {
@@ -276,7 +277,7 @@ async function openGate(service: Service) {
   } as unknown as WebDeps;
   mountWeb(
     app,
-    webRoutes().map((route) => ({ ...route, handler })),
+    webRoutes.map((route) => ({ ...route, handle })),
     deps,
   );
   await app.ready();

@@ -304,7 +304,7 @@ test('a path with a NUL character, which the database cannot store, is not found
   const { account_id } = await service.account();
   const operator = await operatorOf(service);
   const owner = await person(service, { [account_id]: 'owner' });
-  const named = webRoutes().filter(({ path }) => /^\/api\/(?!auth\/).*:/.test(path));
+  const named = webRoutes.filter(({ path }) => /^\/api\/(?!auth\/).*:/.test(path));
   const calls = named.flatMap(({ method, path }) => {
     const own = path.replace(':account_id', account_id);
     return own.includes(':')

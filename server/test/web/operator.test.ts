@@ -155,13 +155,13 @@ const pathWith = (path: string, ids: Record<string, string>) =>
   `/api/operator${path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? customer.account_id)}`;
 
 describe('the operator’s calls', () => {
-  const changing = operatorRoutes.filter(([method]) => method !== 'GET');
+  const changing = operatorRoutes.filter(({ method }) => method !== 'GET');
 
   test('that change something all have a case', () => {
     assert.equal(changing.length, Object.keys(calls).length);
   });
 
-  for (const [method, path] of operatorRoutes) {
+  for (const { method, path } of operatorRoutes) {
     test(`${method} ${path} does not exist for others, and changes nothing`, async () => {
       const before = (await logRows()).length;
       const at = pathWith(path, { key_id: customer.key_id, person_id: owner.id });
@@ -180,7 +180,7 @@ describe('the operator’s calls', () => {
     test(`${action} leaves one row in the log, by whom, and no secret in it`, async () => {
       const [ids, body] = await make();
       const before = (await logRows()).length;
-      const [method, path] = changing[actions().indexOf(action)]!;
+      const { method, path } = changing[actions().indexOf(action)]!;
       const reply = await operator.call(method, pathWith(path, ids), body);
       assert.equal(reply.status, 200, reply.text);
       const rows = (await logRows()).slice(before);

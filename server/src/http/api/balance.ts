@@ -11,7 +11,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { unspentBonuses } from '../../operations/accounts/bonus.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import { TopUp, topUp } from './top-up.ts';
 
 const Balance = named(

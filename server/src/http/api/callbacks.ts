@@ -7,7 +7,7 @@ import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
 import { bodyStream, collect } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 import { Health } from './ops.ts';
 
 const bodyMaxBytes = 4 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError } from '../../core/errors.ts';
 import { cached } from './cached.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 
 /** `npm start` and the build of the image write this file. */
 const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');

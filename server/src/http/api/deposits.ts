@@ -32,7 +32,7 @@ import {
   time,
   type Static,
 } from '../schemas/schema.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 
 /** The addresses to which an account sends USDT, and its deposits. */
 

@@ -7,11 +7,11 @@ import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
 import { isObject } from '../../lib/json.ts';
 
-const shapes = { body: EstimateRequest, reply: Estimate };
+const shapes = { rawBody: EstimateRequest, reply: Estimate };
 
 /** POST /estimate */
 export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {

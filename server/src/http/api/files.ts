@@ -29,7 +29,7 @@ import {
   type Static,
 } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
-import { keyedEndpoint, openEndpoint } from './endpoint.ts';
+import { keyedEndpoint, openEndpoint } from '../endpoint.ts';
 import { besideMaxBytes, fileInForm, type FormFile } from './form-file.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 

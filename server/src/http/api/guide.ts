@@ -3,7 +3,7 @@ import type { Catalog } from '../../core/catalog/catalog.ts';
 import type { HttpDeps } from '../deps.ts';
 import { guideText } from '../docs/guide-text.ts';
 import { cached } from './cached.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 
 /** The guide for one version of the catalog, made once. */
 interface Rendered {

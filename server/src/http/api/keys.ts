@@ -26,7 +26,7 @@ import {
 } from '../schemas/schema.ts';
 import { readForm } from '../session/visit.ts';
 import { readBody } from '../schemas/validate.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 
 /**
  * An account's keys, managed by a program with a key of scope `keys`. Keys of that scope are listed
@@ -72,8 +72,7 @@ const NewApiKey = named(
 /** POST /keys */
 export const create = keyedEndpoint(
   { body: NewKeySettings, reply: NewApiKey },
-  async ({ req, reply }, deps) => {
-    const body = readBody(NewKeySettings, await readForm(req, deps));
+  async ({ req, reply, body }, deps) => {
     const { account_id, key_id: created_by } = req.caller;
     const of = { account_id, scope: 'spend', created_by } as const;
     reply.code(201);
@@ -108,7 +107,7 @@ export const read = keyedEndpoint({ params: ['key_id'], reply: ApiKey }, async (
 
 /** PATCH /keys/{key_id}: null removes a limit, and a limit that is left out stays. */
 export const change = keyedEndpoint(
-  { params: ['key_id'], body: KeyChange, reply: ApiKey },
+  { params: ['key_id'], rawBody: KeyChange, reply: ApiKey },
   async ({ req }, deps) => {
     const now = await needManaged(req, deps);
     const body = readBody(KeyChange, await readForm(req, deps));

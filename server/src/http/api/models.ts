@@ -10,7 +10,7 @@ import { keyHeaders } from '../auth.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from '../deps.ts';
 import { object, optional, type Static } from '../schemas/schema.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 import { KindName, Model, ModelList } from './model-schema.ts';
 
 const type = 'application/json; charset=utf-8';

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { anything, choice, named, object } from '../schemas/schema.ts';
 import { openapiText } from '../openapi-text.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 
 /** Calls for supervisors, which need no API key, and the OpenAPI document. */
 

@@ -3,7 +3,7 @@ import { verify } from '../../core/request/signature.ts';
 import { expiry } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../endpoint.ts';
 import { cleared } from './requests.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 

@@ -1,8 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
-import { ofCall } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Call } from '../routes.ts';
+import { key, row, type Row } from '../row.ts';
 
 /** Play money of the trial: its play chain never runs beside real chains. */
 
@@ -25,16 +24,9 @@ export async function payPlayMoney(
 }
 
 /** A call for scripts that try out deposits: not part of the API, and only in the trial. */
-export function trialCalls(deps: HttpDeps): Call[] {
-  if (deps.chains.play === null) return [];
-  return [
-    {
-      method: 'POST',
-      path: '/play-deposits',
-      prefixed: true,
-      who: 'key',
-      scope: 'spend',
-      handler: (req, reply) => payPlayMoney(ofCall(req, reply, deps), req.caller.account_id),
-    },
-  ];
-}
+export const trialCall: Row = {
+  ...row(key('spend'), 'POST', '/play-deposits', (req, _reply, deps) =>
+    payPlayMoney(deps, req.caller.account_id),
+  ),
+  prefixed: true,
+};

@@ -15,7 +15,7 @@ import { mayHold } from '../event-streams.ts';
 import { preferredWait } from '../prefer.ts';
 import { object, optional, text } from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from './request-schema.ts';
 import { outputOf } from './requests.ts';
@@ -29,7 +29,7 @@ export const webhookQuery = object({ webhook_url: optional(webhook_url) });
 const shapes = {
   params: ['*'],
   rawQuery: webhookQuery,
-  body: ModelInput,
+  rawBody: ModelInput,
   written: QueuedRequest,
   webhook: Notification,
 } as const;

@@ -38,7 +38,7 @@ import {
 } from '../schemas/schema.ts';
 import { mayTry } from '../session/throttle.ts';
 import { badField } from '../schemas/validate.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import {
   Cancelled,
   ModelOutput,

@@ -25,7 +25,7 @@ import {
 } from '../schemas/schema.ts';
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
-import { keyedEndpoint } from './endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import { metadataQuery } from './requests.ts';
 
 /** Limit of metadata names in `by`: each name multiplies the number of groups. */

@@ -15,7 +15,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 const AlertSettings = named(
@@ -33,12 +33,12 @@ const AlertSettings = named(
 const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, notified_at: null };
 
 /** GET /alerts: when and how the account is notified that its balance runs low. */
-export const read = endpoint({ reply: AlertSettings }, ({ visit }, deps) =>
-  settingsOf(visit.account_id, deps),
+export const read = visitEndpoint({ reply: AlertSettings }, ({ req }, deps) =>
+  settingsOf(req.account_id, deps),
 );
 
 /** PUT /alerts: a null amount turns alerts off, and a null URL sends no webhook. */
-export const write = endpoint(
+export const write = visitEndpoint(
   {
     body: form({
       low_balance_usd_micro: optional(nullable(amount())),
@@ -47,14 +47,13 @@ export const write = endpoint(
     }),
     reply: AlertSettings,
   },
-  async ({ visit, body }, deps) => {
+  async ({ req, body }, deps) => {
     const { low_balance_usd_micro: threshold = null, emails } = body;
     const webhook_url = body.webhook_url || null;
-    if (webhook_url !== null)
-      await judgeWebhook(webhook_url, 'webhook_url', visit.account_id, deps);
+    if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', req.account_id, deps);
     const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
-    await alerts.put(deps.db, visit.account_id, { low_balance_usd_micro, emails, webhook_url });
-    return settingsOf(visit.account_id, deps);
+    await alerts.put(deps.db, req.account_id, { low_balance_usd_micro, emails, webhook_url });
+    return settingsOf(req.account_id, deps);
   },
 );
 

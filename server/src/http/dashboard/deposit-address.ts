@@ -2,18 +2,18 @@ import { ApiError } from '../../core/errors.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { renewAddress } from '../../operations/deposits/deposit-address.ts';
 import { form, object, text } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 
 /** POST /deposit-addresses: a new address on this chain and all chains of its family. */
-export const renew = endpoint(
+export const renew = visitEndpoint(
   { body: form({ chain: text() }), reply: object({ address: text() }) },
-  async ({ visit, body }, deps) => {
+  async ({ req, body }, deps) => {
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
     if (!live) throw new ApiError('not_found');
     // Deposits on a chain that is not read would not be noticed.
     const readable = await chains.readable(deps.db, [body.chain]);
     if (!readable.has(body.chain)) throw new ApiError('capacity_unavailable');
-    const { address } = await renewAddress(deps.db, visit.account_id, live.key);
+    const { address } = await renewAddress(deps.db, req.account_id, live.key);
     if (address === null) throw new ApiError('capacity_unavailable');
     return { address: live.show(address) };
   },

@@ -7,10 +7,10 @@ import type { Visit, WebDeps } from '../session/visit.ts';
  * `balance`, `deposits` if a deposit from a chain has changed, `changed` if there is too much to
  * send, and `end` {reason, message}.
  */
-export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
-  const stream = holdStream(visit, reply, deps);
-  const stop = deps.pageEvents.open(visit.account_id, {
+export async function events(req: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
+  const stream = holdStream(req, reply, deps);
+  const stop = deps.pageEvents.open(req.account_id, {
     send: (event, data) => void stream.send(data, event),
   });
   stream.closed.addEventListener('abort', stop);

@@ -28,7 +28,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import { keyBounds } from '../session/studio.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
@@ -78,7 +78,7 @@ const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.propert
  * `ceilings` are the operator's limits for new keys. `refused` counts the refused calls of the last
  * hour by key and error code.
  */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({ state: optional(choice(['active', 'all'])), ...pageQuery(50) }),
     reply: pageWith(Key, {
@@ -88,9 +88,9 @@ export const list = endpoint(
       refused: listOf(RefusedCalls),
     }),
   },
-  async ({ query, visit }, deps) => {
+  async ({ query, req }, deps) => {
     const { db } = deps;
-    const { account_id } = visit;
+    const { account_id } = req;
     const { state = 'active', cursor = null, limit } = query;
     const filter = { account_id, is_active: state === 'active', below_id: cursor };
     const rows = await keys.page(db, { ...filter, limit: limit + 1 });
@@ -107,15 +107,16 @@ export const list = endpoint(
 );
 
 /** GET /keys/{key_id} */
-export const read = endpoint({ params: ['key_id'], reply: Key }, async ({ visit, params }, deps) =>
-  view(await need(visit, params, deps)),
+export const read = visitEndpoint(
+  { params: ['key_id'], reply: Key },
+  async ({ req, params }, deps) => view(await need(req, params, deps)),
 );
 
 /** POST /keys */
-export const create = endpoint(
+export const create = visitEndpoint(
   { body: form({ name, ...settings, scope: optional(choice(keyScopes)) }), reply: NewKey },
-  async ({ visit, body: { scope = 'spend', ...body }, reply }, deps) => {
-    const { account_id } = visit;
+  async ({ req, body: { scope = 'spend', ...body }, reply }, deps) => {
+    const { account_id } = req;
     const made = await makeFrom(body, { account_id, scope, created_by: null }, deps);
     reply.code(201);
     return made;
@@ -126,13 +127,13 @@ export const create = endpoint(
  * PATCH /keys/{key_id}: changes the given settings; null removes a limit that the account's people
  * set.
  */
-export const change = endpoint(
+export const change = visitEndpoint(
   { params: ['key_id'], body: KeyChange, reply: Key },
-  async ({ visit, params, body }, deps) => changeFrom(body, await need(visit, params, deps), deps),
+  async ({ req, params, body }, deps) => changeFrom(body, await need(req, params, deps), deps),
 );
 
 /** POST /keys/{key_id}/rotate: `last4` are the last characters of the secret to be replaced. */
-export const rotate = endpoint(
+export const rotate = visitEndpoint(
   {
     params: ['key_id'],
     body: form({
@@ -141,29 +142,29 @@ export const rotate = endpoint(
     }),
     reply: NewKey,
   },
-  async ({ visit, params, body }, deps) => {
-    const { id: key_id } = await need(visit, params, deps);
+  async ({ req, params, body }, deps) => {
+    const { id: key_id } = await need(req, params, deps);
     const { key } = await rotateKey(deps.db, { key_id, ...body });
-    return { key, ...view(await need(visit, params, deps)) };
+    return { key, ...view(await need(req, params, deps)) };
   },
 );
 
 /** DELETE /keys/{key_id}/previous: ends the overlap of the last rotation now. */
-export const dropPrevious = endpoint(
+export const dropPrevious = visitEndpoint(
   { params: ['key_id'], reply: Key },
-  async ({ visit, params }, deps) => {
-    const { id: key_id } = await need(visit, params, deps);
+  async ({ req, params }, deps) => {
+    const { id: key_id } = await need(req, params, deps);
     await endOverlap(deps.db, key_id);
-    return view(await need(visit, params, deps));
+    return view(await need(req, params, deps));
   },
 );
 
 /** DELETE /keys/{key_id}: revokes the key for good, from the next call on. */
-export const revoke = endpoint(
+export const revoke = visitEndpoint(
   { params: ['key_id'], reply: Key },
-  async ({ visit, params }, deps) => {
-    const { id: key_id } = await need(visit, params, deps);
+  async ({ req, params }, deps) => {
+    const { id: key_id } = await need(req, params, deps);
     await revokeKey(deps.db, key_id);
-    return view(await need(visit, params, deps));
+    return view(await need(req, params, deps));
   },
 );

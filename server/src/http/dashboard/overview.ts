@@ -19,7 +19,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from './views.ts';
 
@@ -31,9 +31,9 @@ const modelsShown = 7;
 const dayMs = 24 * 3600 * 1000;
 
 /** GET /balance: what the account may spend, and what is reserved for open requests. */
-export const balance = endpoint(
+export const balance = visitEndpoint(
   { reply: Funds },
-  async ({ visit }, { db }) => (await accounts.find(db, visit.account_id))!,
+  async ({ req }, { db }) => (await accounts.find(db, req.account_id))!,
 );
 
 const KeyMonth = named(
@@ -79,8 +79,8 @@ const Overview = named(
 );
 
 /** GET /overview: everything that changes while somebody watches; spending by day is at /spend. */
-export const overview = endpoint({ reply: Overview }, async ({ visit }, { db }) => {
-  const { account_id } = visit;
+export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db }) => {
+  const { account_id } = req;
   const [account, month, running, steps, refused] = await Promise.all([
     accounts.find(db, account_id),
     spend.thisMonth(db, account_id, keysShown),
@@ -118,19 +118,19 @@ const SpendDay = named(
 );
 
 /** GET /spend: charges of the last days (UTC, including today) by kind and by model. */
-export const spending = endpoint(
+export const spending = visitEndpoint(
   {
     query: object({ days: optional(choice([7, 30, 90])) }),
     reply: named('Spend', object({ days: list(text()), data: list(SpendDay) })),
   },
-  async ({ visit, reply, query }, deps) => {
+  async ({ req, reply, query }, deps) => {
     const { db } = deps;
     const { days = 30 } = query;
-    const { account_id } = visit;
+    const { account_id } = req;
     const now = Date.now();
     const today = Math.floor(now / dayMs) * dayMs;
     const since = new Date(today - (days - 1) * dayMs);
-    const rows = await inSum(visit, reply, deps, async () => {
+    const rows = await inSum(req, reply, deps, async () => {
       const kept = await rollUpSpend(db, account_id, now);
       const live = kept > since ? kept : since;
       return spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });

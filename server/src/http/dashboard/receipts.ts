@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
 import { idOf } from '../form.ts';
 import { id, microUsd, named, nullable, object, text, time, url } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { SourceName } from './views.ts';
 
@@ -80,7 +80,7 @@ export async function receiptFor(account_id: string, transferId: string, deps: W
 }
 
 /** GET /receipts/:transfer_id: issued at the first call. */
-export const read = endpoint(
+export const read = visitEndpoint(
   { params: ['transfer_id'], reply: Receipt },
-  async ({ visit, params }, deps) => receiptFor(visit.account_id, params.transfer_id, deps),
+  async ({ req, params }, deps) => receiptFor(req.account_id, params.transfer_id, deps),
 );

@@ -24,7 +24,7 @@ import {
   time,
   type Static,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../schemas/validate.ts';
 import { detailOf, entryOf, RequestDetail, RequestEntry } from './views.ts';
@@ -43,7 +43,7 @@ const PageQuery = object({
 });
 
 /** GET /requests: a page of the account's requests, newest first. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: PageQuery,
     reply: named(
@@ -58,21 +58,21 @@ export const list = endpoint(
       }),
     ),
   },
-  async ({ query, visit }, deps) => {
+  async ({ query, req }, deps) => {
     const { limit, before = null, after = null } = query;
     if (before !== null && after !== null) throw badField('after', 'left out if before is given');
     const pageOf = (filter: pages.PageFilter) =>
       after === null
         ? pageBelow(filter, before, limit, deps)
         : pageAbove(filter, after, limit, deps);
-    const filter = filterOf(query, visit.account_id);
+    const filter = filterOf(query, req.account_id);
     const found = await pageOf(filter);
     // A number of the caller's may look like the beginning of an id.
     const other = found.ids.length === 0 && filter.call_id === null ? query.id?.trim() : undefined;
     const { ids, more, reached, isTop } =
       other === undefined ? found : await pageOf({ ...filter, ...byCall(other) });
     const rows = new Map(
-      (await pages.findEntries(deps.db, ids, [visit.account_id])).map((row) => [row.id, row]),
+      (await pages.findEntries(deps.db, ids, [req.account_id])).map((row) => [row.id, row]),
     );
     return {
       data: ids.flatMap((id) => rows.get(id) ?? []).map((row) => entryOf(row, deps.links)),
@@ -149,7 +149,7 @@ function byCall(call_id: string): Named {
  * GET /requests/choices: the values by which the list can be filtered: all unrevoked keys, the
  * studio's too, and as many of the newest revoked ones.
  */
-export const choices = endpoint(
+export const choices = visitEndpoint(
   {
     reply: object({
       keys: listOf(
@@ -157,18 +157,18 @@ export const choices = endpoint(
       ),
     }),
   },
-  async ({ visit }, { db }) => {
-    return { keys: await keys.names(db, visit.account_id, livingKeysMax + 1) };
+  async ({ req }, { db }) => {
+    return { keys: await keys.names(db, req.account_id, livingKeysMax + 1) };
   },
 );
 
 /** GET /requests/:request_id: everything about one request. */
-export const read = endpoint(
+export const read = visitEndpoint(
   { params: ['request_id'], reply: RequestDetail },
-  async ({ visit, params }, deps) => {
+  async ({ req, params }, deps) => {
     const id = params.request_id.toLowerCase();
     const row = isUuid(id) ? await deps.operations.card(id) : null;
-    if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
+    if (row === null || row.account_id !== req.account_id) throw new ApiError('not_found');
     const { db, queue } = deps;
     const [status, outputs, attempts, deliveries, queue_position, charge] = await Promise.all([
       deps.operations.status(id),

@@ -39,7 +39,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { serialize } from '../schemas/serialize.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../schemas/validate.ts';
 import { ChainTransaction, issuerOf, transactionOf } from './receipts.ts';
@@ -126,19 +126,19 @@ const PageFilter = object({
 });
 
 /** GET /statement: newest first. */
-export const list = endpoint(
+export const list = visitEndpoint(
   { query: PageFilter, reply: pageOf(Movement) },
-  async ({ visit, query }, deps) => {
-    const page = await pageFilterOf(visit.account_id, query, deps);
+  async ({ req, query }, deps) => {
+    const page = await pageFilterOf(req.account_id, query, deps);
     return pageFrom(await movements(deps.db, page), query, (row) => view(row, deps), cursorOf);
   },
 );
 
 /** GET /statement/lines: one line for each top-up, correction and request, newest first. */
-export const lines = endpoint(
+export const lines = visitEndpoint(
   { query: PageFilter, reply: pageOf(StatementLine) },
-  async ({ visit, query }, deps) => {
-    const page = await pageFilterOf(visit.account_id, query, deps);
+  async ({ req, query }, deps) => {
+    const page = await pageFilterOf(req.account_id, query, deps);
     const { models } = deps.catalog();
     const nameOf = (model_id: string) => models.get(model_id)?.name ?? model_id;
     return pageFrom(
@@ -167,7 +167,7 @@ function cursorOf({ seq }: { seq: bigint }): string {
 }
 
 /** GET /statement/totals: sums over all movements that match this filter. */
-export const totals = endpoint(
+export const totals = visitEndpoint(
   {
     query: Filter,
     reply: named(
@@ -182,19 +182,19 @@ export const totals = endpoint(
       }),
     ),
   },
-  async ({ visit, reply, query }, deps) => {
-    const sums = await inSum(visit, reply, deps, async () =>
-      movementTotals(deps.db, await filterOf(visit.account_id, query, deps)),
+  async ({ req, reply, query }, deps) => {
+    const sums = await inSum(req, reply, deps, async () =>
+      movementTotals(deps.db, await filterOf(req.account_id, query, deps)),
     );
     return { ...sums, net_usd_micro: sums.in_usd_micro - sums.out_usd_micro };
   },
 );
 
 /** GET /statement/export: all movements that match, oldest first, sent while they are read. */
-export const exportFile = endpoint(
+export const exportFile = visitEndpoint(
   { query: object({ format: optional(choice(['csv', 'json'])), ...Filter.properties }) },
-  async ({ visit, reply, query }, deps) => {
-    const { account_id } = visit;
+  async ({ req, reply, query }, deps) => {
+    const { account_id } = req;
     const { format = 'csv' } = query;
     const filter = await filterOf(account_id, query, deps);
     const pages = readPages(deps, filter);
@@ -203,7 +203,7 @@ export const exportFile = endpoint(
     reply
       .type(format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json')
       .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
-    if (visit.method === 'HEAD') return reply.send();
+    if (req.method === 'HEAD') return reply.send();
     const text = format === 'csv' ? csvText(pages, deps) : jsonText(pages, filter, deps);
     // Text is made only when the reader takes it, so a slow reader holds no memory and no database
     // connection.

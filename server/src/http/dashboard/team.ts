@@ -27,7 +27,7 @@ import {
   time,
   url,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { mayWrite, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
@@ -57,7 +57,7 @@ const Invitee = named(
 );
 
 /** GET /team: the members of the account; owners also see the open invitations. */
-export const team = endpoint(
+export const team = visitEndpoint(
   {
     reply: named(
       'Team',
@@ -69,8 +69,8 @@ export const team = endpoint(
       }),
     ),
   },
-  async ({ visit }, { db }) => {
-    const { account_id, role } = visit;
+  async ({ req }, { db }) => {
+    const { account_id, role } = req;
     const owns = may(role, 'own');
     const [account, { billed_to }, belonging, open] = await Promise.all([
       accounts.find(db, account_id),
@@ -83,7 +83,7 @@ export const team = endpoint(
       billed_to,
       members: belonging.map(({ created_at: joined_at, two_factor_enabled, ...member }) => ({
         ...member,
-        is_me: member.person_id === visit.session.person_id,
+        is_me: member.person_id === req.session.person_id,
         ...(owns && { two_factor_enabled }),
         joined_at,
       })),
@@ -95,59 +95,62 @@ export const team = endpoint(
 const name = text(undefined, { minLength: 1, maxLength: 100 });
 
 /** PATCH /account */
-export const rename = endpoint(
+export const rename = visitEndpoint(
   { body: form({ name }), reply: object({ name: text() }) },
-  async ({ visit, body }, deps) => {
-    await renameAccount(deps.db, visit.account_id, body.name);
+  async ({ req, body }, deps) => {
+    await renameAccount(deps.db, req.account_id, body.name);
     return { name: body.name.trim() };
   },
 );
 
 /** PUT /billed-to: an empty text removes it. */
-export const setBilledTo = endpoint(
+export const setBilledTo = visitEndpoint(
   {
     body: form({ billed_to: text(undefined, { maxLength: 500 }) }),
     reply: object({ billed_to: nullable(text()) }),
   },
-  async ({ visit, body }, deps) => ({
-    billed_to: await changeBilledTo(deps.db, visit.account_id, body.billed_to),
+  async ({ req, body }, deps) => ({
+    billed_to: await changeBilledTo(deps.db, req.account_id, body.billed_to),
   }),
 );
 
 /** PATCH /members/:person_id */
-export const setRole = endpoint(
+export const setRole = visitEndpoint(
   {
     params: ['person_id'],
     body: form({ role: Role }),
     reply: object({ person_id: id(), role: Role }),
   },
-  async ({ visit, params, body: { role } }, deps) => {
-    const member = memberOf(visit, params);
-    if (!(await giveRole(deps.db, { ...member, role }, byOf(visit)))) throw nobody();
+  async ({ req, params, body: { role } }, deps) => {
+    const member = memberOf(req, params);
+    if (!(await giveRole(deps.db, { ...member, role }, byOf(req)))) throw nobody();
     return { person_id: member.person_id, role };
   },
 );
 
 /** DELETE /members/:person_id */
-export const remove = endpoint(
+export const remove = visitEndpoint(
   { params: ['person_id'], reply: object({ person_id: id() }) },
-  async ({ visit, params }, deps) => {
-    const member = memberOf(visit, params);
-    if (!(await removeMember(deps.db, member, byOf(visit)))) throw nobody();
+  async ({ req, params }, deps) => {
+    const member = memberOf(req, params);
+    if (!(await removeMember(deps.db, member, byOf(req)))) throw nobody();
     return member;
   },
 );
 
 /** POST /leave: the signed-in person leaves the account. */
-export const leave = endpoint({ reply: object({ account_id: id() }) }, async ({ visit }, deps) => {
-  const by = byOf(visit);
-  const member = { account_id: visit.account_id, person_id: by.person_id };
-  if (!(await removeMember(deps.db, member, by))) throw nobody();
-  return member;
-});
+export const leave = visitEndpoint(
+  { reply: object({ account_id: id() }) },
+  async ({ req }, deps) => {
+    const by = byOf(req);
+    const member = { account_id: req.account_id, person_id: by.person_id };
+    if (!(await removeMember(deps.db, member, by))) throw nobody();
+    return member;
+  },
+);
 
 /** POST /invitations: only this reply shows the link. */
-export const invite = endpoint(
+export const invite = visitEndpoint(
   {
     body: form({ email: email(), role: Role }),
     reply: named(
@@ -161,17 +164,17 @@ export const invite = endpoint(
       }),
     ),
   },
-  async ({ visit, body }, deps) => {
-    const { account_id } = visit;
+  async ({ req, body }, deps) => {
+    const { account_id } = req;
     await throttle(deps, 'invite', account_id, invitationsOfAccount);
-    const made = await inviteMember(deps.db, { account_id, ...body }, byOf(visit));
+    const made = await inviteMember(deps.db, { account_id, ...body }, byOf(req));
     const link = (token: string) => `${deps.web.origin()}/invitation?token=${token}`;
     return {
       invitation_id: made.id,
       email: made.email,
       role: body.role,
       url: link(made.token),
-      mailed: await write(made.email, link(made.mail_token), visit, deps),
+      mailed: await write(made.email, link(made.mail_token), req, deps),
     };
   },
 );
@@ -196,14 +199,14 @@ async function write(
 }
 
 /** DELETE /invitations/:invitation_id */
-export const withdraw = endpoint(
+export const withdraw = visitEndpoint(
   { params: ['invitation_id'], reply: object({ invitation_id: id() }) },
-  async ({ visit, params }, { db }) => {
-    const { account_id } = visit;
+  async ({ req, params }, { db }) => {
+    const { account_id } = req;
     const invitation_id = params.invitation_id;
     const withdrawn =
       isUuid(invitation_id) &&
-      (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(visit)));
+      (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(req)));
     if (!withdrawn) {
       throw new ApiError('not_found', {
         message: 'This invitation was already accepted or withdrawn.',

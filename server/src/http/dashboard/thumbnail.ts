@@ -5,7 +5,7 @@ import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';
 import { choice, object, optional, text } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 
 /** Browsers ask each time, so that they show nothing after a sign-out. */
 const cacheControl = 'private, no-cache';
@@ -14,16 +14,16 @@ const cacheControl = 'private, no-cache';
  * GET /requests/:request_id/thumbnail: a small copy of output 0, or of the output that `index`
  * names, if it is an image.
  */
-export const thumbnail = endpoint(
+export const thumbnail = visitEndpoint(
   {
     params: ['request_id'],
     query: object({ index: optional(text()), size: optional(choice(thumbnailSizes)) }),
   },
-  async ({ visit, reply, query, params }, deps) => {
+  async ({ req, reply, query, params }, deps) => {
     const { index = '0', size = 'square' } = query;
     const id = params.request_id;
     const row = isUuid(id) ? await deps.operations.status(id) : null;
-    if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
+    if (row?.account_id !== req.account_id || row.status !== 'COMPLETED')
       throw new ApiError('not_found');
     const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();
     if (isOver) throw new ApiError('expired');
@@ -31,7 +31,7 @@ export const thumbnail = endpoint(
     const output = outputs.find((each) => String(each.index) === index);
     const etag = `"${output?.sha256}-${size}"`;
     const headers = { etag, 'cache-control': cacheControl };
-    if (output && matches(visit.headers['if-none-match'], etag))
+    if (output && matches(req.headers['if-none-match'], etag))
       return reply.code(304).headers(headers).send();
     // An output that cannot be read as an image has no thumbnail.
     const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;

@@ -4,7 +4,7 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import { boolean, form, id, microUsd, nullable, object, text } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import { throttle } from '../session/throttle.ts';
 import { Funds } from './views.ts';
 
@@ -15,7 +15,7 @@ const triesOfAccount = { max: 20, seconds: 900 };
 const triesOfAddress = { max: 40, seconds: 900 };
 
 /** GET /top-up */
-export const read = endpoint(
+export const read = visitEndpoint(
   {
     reply: object({
       text: nullable(text("How to pay, in the operator's words.")),
@@ -23,8 +23,8 @@ export const read = endpoint(
       email: text(),
     }),
   },
-  async ({ visit }, { db, web }) => {
-    const { id: account_id, email } = (await accounts.find(db, visit.account_id))!;
+  async ({ req }, { db, web }) => {
+    const { id: account_id, email } = (await accounts.find(db, req.account_id))!;
     const said = web.topUpText?.trim() || null;
     const told = said
       ?.replaceAll('{account_id}', () => account_id)
@@ -34,7 +34,7 @@ export const read = endpoint(
 );
 
 /** POST /vouchers: books the voucher's amount, once. */
-export const redeem = endpoint(
+export const redeem = visitEndpoint(
   {
     body: form({ code: text(undefined, { minLength: 1, maxLength: 100 }) }),
     reply: object({
@@ -44,7 +44,7 @@ export const redeem = endpoint(
       ...Funds.properties,
     }),
   },
-  async ({ visit, body }, deps) => {
+  async ({ req, body }, deps) => {
     const code = parseVoucherCode(body.code);
     if (code === null) {
       throw new ApiError('bad_request', {
@@ -53,9 +53,9 @@ export const redeem = endpoint(
         reason: 'voucher_misspelt',
       });
     }
-    const { account_id } = visit;
+    const { account_id } = req;
     await throttle(deps, 'voucher of account', account_id, triesOfAccount);
-    await throttle(deps, 'voucher from address', networkOf(visit.address), triesOfAddress);
+    await throttle(deps, 'voucher from address', networkOf(req.address), triesOfAddress);
     return redeemVoucher(deps.db, { account_id, code });
   },
 );

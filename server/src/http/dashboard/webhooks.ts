@@ -30,7 +30,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** The page of webhooks: secrets, deliveries, and sending by hand. */
@@ -42,20 +42,20 @@ const sendsMax = { max: 30, seconds: 60 };
 const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));
 
 /** GET /webhooks: the signing secrets, in full only for people with the right to build. */
-export const read = endpoint({ reply: Secrets }, async ({ visit }, { db }) => {
-  const account = await accounts.find(db, visit.account_id);
-  const shown = (secret: string) => (may(visit.role, 'build') ? secret : `${secret.slice(0, 8)}…`);
+export const read = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => {
+  const account = await accounts.find(db, req.account_id);
+  const shown = (secret: string) => (may(req.role, 'build') ? secret : `${secret.slice(0, 8)}…`);
   return { secrets: account!.webhook_secrets.map(shown) };
 });
 
 /** POST /webhooks/rotate: adds a new secret; it and the present secret sign from now on. */
-export const rotate = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
-  secrets: await rotateWebhookSecret(db, visit.account_id),
+export const rotate = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
+  secrets: await rotateWebhookSecret(db, req.account_id),
 }));
 
 /** POST /webhooks/retire: the older of two secrets stops signing. */
-export const retire = endpoint({ reply: Secrets }, async ({ visit }, { db }) => ({
-  secrets: await retireWebhookSecret(db, visit.account_id),
+export const retire = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
+  secrets: await retireWebhookSecret(db, req.account_id),
 }));
 
 const result = {
@@ -67,30 +67,30 @@ const result = {
 const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
 
 /** POST /webhooks/test: sends an example to the URL and returns what came back. */
-export const test = endpoint(
+export const test = visitEndpoint(
   {
     body: form({ url: text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
     reply: SendResult,
   },
-  async ({ visit, body: { url } }, deps) => {
-    await judgeWebhook(url, 'url', visit.account_id, deps);
+  async ({ req, body: { url } }, deps) => {
+    await judgeWebhook(url, 'url', req.account_id, deps);
     const request_id = newId();
     const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
     const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });
-    const sent = await send(visit, deps, { id: `test_${request_id}`, url, body });
-    await record(visit, deps, { cause: 'test', request_id: null, url }, sent);
+    const sent = await send(req, deps, { id: `test_${request_id}`, url, body });
+    await record(req, deps, { cause: 'test', request_id: null, url }, sent);
     return withFault(sent);
   },
 );
 
 /** POST /requests/:request_id/resend: sends the notification of an ended request once more. */
-export const resend = endpoint(
+export const resend = visitEndpoint(
   { params: ['request_id'], reply: SendResult },
-  async ({ visit, params }, deps) => {
+  async ({ req, params }, deps) => {
     const { db, links } = deps;
     const id = params.request_id;
     const request = isUuid(id) ? await deps.operations.card(id) : null;
-    if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
+    if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     if (!isFinal(request.status)) {
       throw new ApiError('request_not_ready', {
         message: 'The request has not ended. Its webhook is sent when it does.',
@@ -104,8 +104,8 @@ export const resend = endpoint(
         reason: 'webhook_none',
       });
     const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
-    const sent = await send(visit, deps, { id, url, body });
-    await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
+    const sent = await send(req, deps, { id, url, body });
+    await record(req, deps, { cause: 'resend', request_id: id, url }, sent);
     if (sent.delivered) await deliveries.noteResent(db, id);
     return withFault(sent);
   },
@@ -153,7 +153,7 @@ const Delivery = named(
 );
 
 /** GET /deliveries: newest first. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({
       failed: optional(boolean('Only failed deliveries.')),
@@ -161,9 +161,9 @@ export const list = endpoint(
     }),
     reply: pageOf(Delivery),
   },
-  async ({ visit, query }, { db }) => {
+  async ({ req, query }, { db }) => {
     const { failed = false, cursor: below_id = null } = query;
-    const { account_id } = visit;
+    const { account_id } = req;
     const limit = pageSize + 1;
     const rows = await deliveries.list(db, { account_id, failed, below_id, limit });
     return pageFrom(rows, { limit: pageSize }, view);
@@ -171,12 +171,12 @@ export const list = endpoint(
 );
 
 /** GET /requests/:request_id/deliveries: deliveries about one request, newest first. */
-export const ofRequest = endpoint(
+export const ofRequest = visitEndpoint(
   { params: ['request_id'], query: object(pageQuery(pageSize)), reply: pageOf(Delivery) },
-  async ({ visit, params, query }, { db, operations }) => {
+  async ({ req, params, query }, { db, operations }) => {
     const request_id = params.request_id;
     const request = isUuid(request_id) ? await operations.status(request_id) : null;
-    if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
+    if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     const page = { request_id, below_id: query.cursor ?? null, limit: query.limit + 1 };
     return pageFrom(await deliveries.ofRequest(db, page), query, view);
   },

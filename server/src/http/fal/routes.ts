@@ -1,9 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ofCall } from '../database-share.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { statusAhead } from '../api/requests.ts';
-import { at, type At, type PathParams } from '../path.ts';
-import type { Ahead, Call } from '../routes.ts';
+import { below, key, row, signature, type Row } from '../row.ts';
 import * as queue from './queue.ts';
 import * as upload from './upload.ts';
 
@@ -13,12 +9,6 @@ import * as upload from './upload.ts';
  * of /v1.
  */
 
-type KeyedCall<Params = unknown> = (
-  req: At<Params, KeyedRequest>,
-  reply: FastifyReply,
-  deps: HttpDeps,
-) => Promise<unknown>;
-
 /** A path has the first two segments of a model's id, or three if the first is a namespace. */
 const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'] as const;
 
@@ -27,51 +17,32 @@ const queueHosts = ['queue.fal.run', 'queue.fal.dev'] as const;
 const runHosts = ['fal.run', 'fal.dev'] as const;
 const restHosts = ['rest.fal.ai', 'rest.alpha.fal.ai', 'rest.shark.fal.ai'] as const;
 
-type Row = [Call['method'], string, KeyedCall, Ahead?];
-
-function row<const Path extends string>(
-  method: Call['method'],
-  path: Path,
-  call: KeyedCall<PathParams<Path>>,
-  ahead?: Ahead<PathParams<Path>>,
-): Row {
-  return [
-    method,
-    path,
-    (req, reply, deps) => call(at(path, req), reply, deps),
-    ahead && ((req, deps) => ahead(at(path, req), deps)),
-  ];
-}
+const spend = key('spend');
 
 const keyed: Row[] = [
   ...queueHosts.flatMap((host): Row[] => [
-    row('POST', `/${host}/*`, queue.submit),
+    row(spend, 'POST', `/${host}/*`, queue.submit),
     ...apps.flatMap((app): Row[] => [
-      row('GET', `/${host}${app}/requests/:request_id`, queue.result),
-      row('GET', `/${host}${app}/requests/:request_id/status`, queue.status, statusAhead),
-      row('GET', `/${host}${app}/requests/:request_id/status/stream`, queue.stream),
-      row('PUT', `/${host}${app}/requests/:request_id/cancel`, queue.cancel),
+      row(spend, 'GET', `/${host}${app}/requests/:request_id`, queue.result),
+      row(
+        spend,
+        'GET',
+        `/${host}${app}/requests/:request_id/status`,
+        queue.status,
+        undefined,
+        statusAhead,
+      ),
+      row(spend, 'GET', `/${host}${app}/requests/:request_id/status/stream`, queue.stream),
+      row(spend, 'PUT', `/${host}${app}/requests/:request_id/cancel`, queue.cancel),
     ]),
   ]),
-  ...runHosts.map((host) => row('POST', `/${host}/*`, queue.run)),
-  ...restHosts.map((host) => row('POST', `/${host}/storage/upload/initiate`, upload.initiate)),
+  ...runHosts.map((host) => row(spend, 'POST', `/${host}/*`, queue.run)),
+  ...restHosts.map((host) =>
+    row(spend, 'POST', `/${host}/storage/upload/initiate`, upload.initiate),
+  ),
 ];
 
-export function falCalls(deps: HttpDeps): Call[] {
-  return [
-    ...keyed.map(([method, path, call, ahead]): Call => {
-      const handler = (req: KeyedRequest, reply: FastifyReply) =>
-        call(req, reply, ofCall(req, reply, deps));
-      const about = { prefixed: false, who: 'key', scope: 'spend' } as const;
-      return { method, path: `/fal${path}`, ...about, handler, ahead };
-    }),
-    {
-      method: 'PUT',
-      path: '/fal/uploads/:file_id',
-      prefixed: false,
-      who: 'signature',
-      handler: (req: FastifyRequest, reply: FastifyReply) =>
-        upload.receive(at('/fal/uploads/:file_id', req), reply, ofCall(req, reply, deps)),
-    },
-  ];
-}
+export const falCalls: Row[] = below('/fal', [
+  ...keyed,
+  row(signature, 'PUT', '/uploads/:file_id', upload.receive),
+]);

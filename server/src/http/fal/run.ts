@@ -1,4 +1,4 @@
-import { keyedEndpoint } from '../api/endpoint.ts';
+import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from '../api/model-schema.ts';
 import { ModelOutput } from '../api/request-schema.ts';
 import { ErrorBody } from '../schemas/error-schema.ts';
@@ -21,7 +21,7 @@ const shapes = {
       }),
     ),
   }),
-  body: ModelInput,
+  rawBody: ModelInput,
   written: ModelOutput,
   failure: object({
     ...ErrorBody.properties,

@@ -48,12 +48,11 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import { emailChangedLetter } from '../session/letters.ts';
 import { keyBounds } from '../session/studio.ts';
 import type { Visit } from '../session/visit.ts';
 import { accountFields, view } from './accounts.ts';
-import { action } from './action.ts';
 
 /** One account, below /accounts/:account_id: its details, and what an operator may do to it. */
 
@@ -123,12 +122,12 @@ const AccountDetail = named(
 );
 
 /** GET: the account with its people and open invitations. */
-export const read = endpoint(
+export const read = visitEndpoint(
   { params: ['account_id'], reply: AccountDetail },
-  async ({ visit, params, reply }, deps) => {
+  async ({ req, params, reply }, deps) => {
     const account = await detailOf(params, reply, deps);
     const isOwn = (person: { person_id: string; role: string }) =>
-      person.person_id === visit.session.person_id && person.role === 'owner';
+      person.person_id === req.session.person_id && person.role === 'owner';
     return { ...account, is_own: account.people.some(isOwn) };
   },
 );
@@ -165,7 +164,7 @@ export const keysPath = {
 } as const;
 
 /** GET /keys: newest first, revoked ones too. */
-export const listKeys = endpoint(keysPath, ({ params, query }, { db }) =>
+export const listKeys = visitEndpoint(keysPath, ({ params, query }, { db }) =>
   pageOfKeys(params, query, db),
 );
 
@@ -213,7 +212,7 @@ const movementNumber = text(undefined, {
 const lastSeq = 2n ** 63n - 1n;
 
 /** GET /statement: its cursor is the number of a movement. */
-export const movements = endpoint(
+export const movements = visitEndpoint(
   {
     params: ['account_id'],
     query: object({ cursor: optional(movementNumber) }),
@@ -241,7 +240,7 @@ export const movements = endpoint(
 );
 
 /** GET /receipts/:transfer_id */
-export const receipt = endpoint(
+export const receipt = visitEndpoint(
   { params: ['account_id', 'transfer_id'], reply: Receipt },
   async ({ params }, deps) => {
     const { id: account_id } = await need(deps.db, params);
@@ -252,9 +251,9 @@ export const receipt = endpoint(
 /** POST /suspend and /resume: takes effect with the next call. */
 export function setStatus(status: 'active' | 'suspended') {
   const reply = object({ status: choice(['active', 'suspended']) });
-  return action({ params: ['account_id'], reply }, async ({ visit, params }, deps) => {
+  return visitAction({ params: ['account_id'], reply }, async ({ req, params }, deps) => {
     const account = await need(deps.db, params);
-    if (status === 'suspended') await demandOther(deps.db, visit, account.id);
+    if (status === 'suspended') await demandOther(deps.db, req, account.id);
     return (db) => changeStatus(db, account, status);
   });
 }
@@ -264,7 +263,7 @@ const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmM
 /**
  * PUT /price: the share of every rate that the account pays from the next call on, in millionths.
  */
-export const price = action(
+export const price = visitAction(
   { params: ['account_id'], body: form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, deps) => {
     const account = await need(deps.db, params);
@@ -275,11 +274,11 @@ export const price = action(
 const OperatorRight = object({ is_operator: boolean() });
 
 /** PUT /operator: whether the account's owners run the service. */
-export const operator = action(
+export const operator = visitAction(
   { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
-  async ({ visit, params, body: { is_operator } }, deps) => {
+  async ({ req, params, body: { is_operator } }, deps) => {
     const account = await need(deps.db, params);
-    if (!is_operator) await demandOther(deps.db, visit, account.id);
+    if (!is_operator) await demandOther(deps.db, req, account.id);
     return (db) =>
       changeAccount(db, account, { is_operator }, () =>
         accounts.setOperator(db, account.id, is_operator),
@@ -290,7 +289,7 @@ export const operator = action(
 const KeysByApi = object({ keys_by_api: boolean() });
 
 /** PUT /keys-by-api: whether keys of scope `keys` may manage the account's keys. */
-export const keysByApi = action(
+export const keysByApi = visitAction(
   { params: ['account_id'], body: form(KeysByApi.properties), reply: KeysByApi },
   async ({ params, body: { keys_by_api } }, deps) => {
     const account = await need(deps.db, params);
@@ -317,7 +316,7 @@ const limitFields = { monthly_limit_usd_micro, rpm, open_jobs };
  * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The account's own
  * people can only set lower limits.
  */
-export const limits = action(
+export const limits = visitAction(
   { params: ['account_id', 'key_id'], body: form(limitFields), reply: object(limitFields) },
   async ({ params, body }, deps) => {
     const account = await need(deps.db, params);
@@ -331,12 +330,12 @@ export const limits = action(
 const Link = object({ link: text('Shown only here.') });
 
 /** POST /invitations: makes a link with which somebody joins the account. */
-export const inviteInto = action(
+export const inviteInto = visitAction(
   { params: ['account_id'], body: form({ email: email(), role: Role }), reply: Link },
-  async ({ visit, params, body }, deps) => {
+  async ({ req, params, body }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     return async (db) => {
-      const made = await invite(db, { account_id, ...body, invited_by: visit.session.person_id });
+      const made = await invite(db, { account_id, ...body, invited_by: req.session.person_id });
       const link = `${deps.web.origin()}/invitation?token=${made.token}`;
       return { answer: { link }, account_id, target: made.email, details: { role: body.role } };
     };
@@ -344,7 +343,7 @@ export const inviteInto = action(
 );
 
 /** POST /people/:person_id/reset: makes a link for setting a new password. */
-export const reset = action(
+export const reset = visitAction(
   { params: ['account_id', 'person_id'], reply: Link },
   async ({ params }, deps) => {
     const person = await personOf(params, deps.db);
@@ -359,7 +358,7 @@ export const reset = action(
  * POST /people/:person_id/email: changes the address that a person signs in with. The operator
  * vouches for the new address.
  */
-export const setEmail = action(
+export const setEmail = visitAction(
   {
     params: ['account_id', 'person_id'],
     body: form({ email: email() }),

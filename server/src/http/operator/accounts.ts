@@ -27,9 +27,8 @@ import {
   time,
   type Static,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import { badField } from '../schemas/validate.ts';
-import { action } from './action.ts';
 
 /** Finds accounts and makes them. */
 
@@ -79,7 +78,7 @@ export const AccountQuery = object({
 });
 
 /** GET /accounts */
-export const list = endpoint(
+export const list = visitEndpoint(
   { query: AccountQuery, reply: pageOf(FoundAccount) },
   ({ query }, { db }) => findAccounts(query, db),
 );
@@ -110,7 +109,7 @@ export const MadeAccount = named(
 );
 
 /** POST /accounts */
-export const create = action(
+export const create = visitAction(
   {
     body: form({
       ...NewAccount,
@@ -119,7 +118,7 @@ export const create = action(
     }),
     reply: MadeAccount,
   },
-  async ({ body, visit: { session } }, deps) => {
+  async ({ body, req: { session } }, deps) => {
     const { credit_usd_micro: credit, reference } = body;
     if (credit && !reference)
       throw badField('reference', `a text of 1 to ${referenceMax} characters`, {

@@ -31,7 +31,7 @@ import {
 } from '../schemas/schema.ts';
 import type { Static } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /**
@@ -86,7 +86,7 @@ const proofMaxMs = 2 * 3_600_000;
 const oldShare = 0.5;
 
 /** GET /attention: empty when all is well. */
-export const list = endpoint(
+export const list = visitEndpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {
     const { db } = deps;

@@ -30,9 +30,8 @@ import {
   type Static,
 } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { action } from './action.ts';
 
 /** The catalog as its files define it, with what callers do not see, such as margins. */
 
@@ -132,7 +131,7 @@ const CatalogRowDetail = named(
 );
 
 /** GET /catalog: the rows of all files, and the problems of the files. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     reply: object({
       problems: listOf(CatalogProblem),
@@ -152,7 +151,7 @@ export const list = endpoint(
 );
 
 /** GET /catalog/row: one row with its catalog entry, its rates and its recent revenue. */
-export const read = endpoint(
+export const read = visitEndpoint(
   { query: object({ id: text(undefined, { maxLength: 300 }) }), reply: CatalogRowDetail },
   async ({ query }, deps) => {
     const row = rowOf(query.id, deps);
@@ -177,7 +176,7 @@ const modelId = text(undefined, { minLength: 1, maxLength: 128 });
 const ModelState = object({ model_id: text(), stopped: boolean() });
 
 /** POST /catalog/row/stop: starts no more requests of this model until it is resumed. */
-export const stop = action(
+export const stop = visitAction(
   {
     body: form({
       id: modelId,
@@ -185,15 +184,15 @@ export const stop = action(
     }),
     reply: ModelState,
   },
-  async ({ body: { id, reason = null }, visit }, deps) => {
+  async ({ body: { id, reason = null }, req }, deps) => {
     const { model } = rowOf(id, deps);
     const after = () => deps.hints.work();
-    return async (db) => ({ ...(await stopModel(db, visit.session, model.id, reason)), after });
+    return async (db) => ({ ...(await stopModel(db, req.session, model.id, reason)), after });
   },
 );
 
 /** POST /catalog/row/resume */
-export const resume = action(
+export const resume = visitAction(
   { body: form({ id: modelId }), reply: ModelState },
   async ({ body }, deps) => {
     const { model } = rowOf(body.id, deps);

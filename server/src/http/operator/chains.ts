@@ -23,8 +23,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /** The blockchains that are read for deposits: their state, and the sums of their deposits. */
@@ -83,8 +82,9 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
 };
 
 /** GET /chains: the chains that are set up, and chains that were read before. */
-export const list = endpoint({ reply: object({ data: listOf(OperatorChain) }) }, (_call, deps) =>
-  readChains(deps),
+export const list = visitEndpoint(
+  { reply: object({ data: listOf(OperatorChain) }) },
+  (_call, deps) => readChains(deps),
 );
 
 async function readChains({ db, chains: { live, play } }: WebDeps) {
@@ -157,11 +157,11 @@ const ChainSums = named(
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
 /** GET /chain-sums: sums of credited deposits by chain, and the ledger's sums of the same. */
-export const sums = endpoint(
+export const sums = visitEndpoint(
   { reply: object({ data: listOf(ChainSums) }) },
-  async ({ visit, reply }, deps) => {
+  async ({ req, reply }, deps) => {
     const { live } = deps.chains;
-    const rows = await inSum(visit, reply, deps, () => chainSums(deps.db));
+    const rows = await inSum(req, reply, deps, () => chainSums(deps.db));
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
       const found = live.find((each) => each.chain.name === chain)?.chain;
       const ofChain = rows.filter((row) => row.chain === chain);
@@ -190,7 +190,7 @@ const height = (description: string) =>
   integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** POST /chains/:chain/resume: reads on where the reading stopped, or from a lower block. */
-export const resume = action(
+export const resume = visitAction(
   {
     params: ['chain'],
     body: form({ from_height: optional(height('The first block that is read again.')) }),
@@ -203,7 +203,7 @@ export const resume = action(
 );
 
 /** POST /chains/:chain/rescan: reads blocks again while new ones are read. */
-export const rescan = action(
+export const rescan = visitAction(
   {
     params: ['chain'],
     body: form({

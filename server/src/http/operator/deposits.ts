@@ -25,8 +25,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Deposits from blockchains, of all accounts: held, credited and ignored. */
 
@@ -60,7 +59,7 @@ const OperatorDeposit = named(
 );
 
 /** GET /chain-deposits: newest first. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({
       state: optional(choice(states)),
@@ -114,7 +113,7 @@ const DecidedDeposit = named(
 const reason = () => text("For the operator's log.", { maxLength: 1000 });
 
 /** POST /chain-deposits/:deposit_id/credit: credits a held or ignored deposit; cannot be undone. */
-export const credit = action(
+export const credit = visitAction(
   {
     params: ['deposit_id'],
     body: form({
@@ -140,7 +139,7 @@ export const credit = action(
 );
 
 /** POST /chain-deposits/:deposit_id/ignore: a held deposit is ignored; it can be credited later. */
-export const ignore = action(
+export const ignore = visitAction(
   { params: ['deposit_id'], body: form({ reason: reason() }), reply: DecidedDeposit },
   async ({ params, body }) => {
     const deposit_id = idOf(params.deposit_id);

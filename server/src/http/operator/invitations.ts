@@ -14,8 +14,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Links with which somebody may sign up and get their own account. */
 
@@ -25,7 +24,7 @@ const SignUpInvitation = named(
 );
 
 /** GET /invitations: the open invitations, and who may sign up without one. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     reply: object({
       sign_up: choice(['open', 'invite', 'closed']),
@@ -40,12 +39,12 @@ export const list = endpoint(
 );
 
 /** POST /invitations */
-export const create = action(
+export const create = visitAction(
   {
     body: form({ email: email() }),
     reply: object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
   },
-  async ({ body, visit: { session } }, { web }) =>
+  async ({ body, req: { session } }, { web }) =>
     async (db) => {
       const wanted = { account_id: null, role: 'owner', invited_by: session.person_id } as const;
       const made = await invite(db, { ...wanted, email: body.email });
@@ -56,7 +55,7 @@ export const create = action(
 );
 
 /** DELETE /invitations/:invitation_id */
-export const withdraw = action(
+export const withdraw = visitAction(
   { params: ['invitation_id'], reply: object({ withdrawn: boolean() }) },
   async ({ params }, deps) => {
     const invitation_id = idOf(params.invitation_id);

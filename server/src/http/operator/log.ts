@@ -13,7 +13,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 
 const LogEntry = named(
   'LogEntry',
@@ -31,7 +31,7 @@ const LogEntry = named(
 );
 
 /** GET /log: what operators did. */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({
       account_id: optional(text()),

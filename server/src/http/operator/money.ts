@@ -29,14 +29,13 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { SourceName } from '../dashboard/views.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import { need } from './account.ts';
-import { action } from './action.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
 
 /** GET /references: what was booked under a reference, if anything. */
-export const reference = endpoint(
+export const reference = visitEndpoint(
   {
     query: object({ reference: text(undefined, { minLength: 1, maxLength: referenceMax }) }),
     reply: object({
@@ -90,16 +89,16 @@ export const NewCredit = {
 };
 
 /** POST /accounts/:account_id/credit: the source is `paid` if it is left out. */
-export const credit = action(
+export const credit = visitAction(
   {
     params: ['account_id'],
     body: form({ ...NewCredit, source: optional(NewCredit.source) }),
     reply: Booking,
   },
-  async ({ params, body, visit }, deps) => {
+  async ({ params, body, req }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = creditOf(account_id, body);
-    return async (db) => done(await deposit(db, wanted, visit.session));
+    return async (db) => done(await deposit(db, wanted, req.session));
   },
 );
 
@@ -124,16 +123,16 @@ export const NewCorrection = {
 };
 
 /** POST /accounts/:account_id/adjust: a negative amount takes money, such as for a chargeback. */
-export const correct = action(
+export const correct = visitAction(
   {
     params: ['account_id'],
     body: form(NewCorrection),
     reply: Booking,
   },
-  async ({ params, body, visit }, deps) => {
+  async ({ params, body, req }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
-    return async (db) => done(await adjust(db, wanted, visit.session));
+    return async (db) => done(await adjust(db, wanted, req.session));
   },
 );
 
@@ -152,14 +151,14 @@ export const RefundBooking = named(
 );
 
 /** POST /requests/:request_id/refund: gives back a part of its charge, or all that is left of it. */
-export const refund = action(
+export const refund = visitAction(
   {
     params: ['request_id'],
     body: form(NewRefund),
     reply: RefundBooking,
   },
-  async ({ params, body, visit }) => {
-    return async (db) => done(await refundOf(params, body, visit.session, db));
+  async ({ params, body, req }) => {
+    return async (db) => done(await refundOf(params, body, req.session, db));
   },
 );
 

@@ -17,8 +17,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Keys for the operator's API. */
 
@@ -40,7 +39,7 @@ const OperatorKey = named(
 );
 
 /** GET /operator-keys: newest first, revoked ones too. */
-export const list = endpoint(
+export const list = visitEndpoint(
   { query: object(pageQuery(50)), reply: pageOf(OperatorKey) },
   async ({ query }, { db }) => {
     const { cursor: below_id = null, limit } = query;
@@ -52,7 +51,7 @@ export const list = endpoint(
 );
 
 /** POST /operator-keys: the secret is shown only here. */
-export const create = action(
+export const create = visitAction(
   {
     body: form({
       name: text(undefined, { minLength: 1, maxLength: 100 }),
@@ -60,14 +59,14 @@ export const create = action(
     }),
     reply: object({ key: text('The secret.'), operator_key_id: id() }),
   },
-  async ({ body, visit }) => {
+  async ({ body, req }) => {
     const wanted = { name: checkName(body.name), scopes: body.scopes };
-    return (db) => createOperatorKey(db, wanted, visit.session);
+    return (db) => createOperatorKey(db, wanted, req.session);
   },
 );
 
 /** DELETE /operator-keys/:operator_key_id: revokes the key for good, from the next call on. */
-export const revoke = action(
+export const revoke = visitAction(
   { params: ['operator_key_id'], reply: object({ operator_key_id: id() }) },
   async ({ params }) => {
     const operator_key_id = idOf(params.operator_key_id);

@@ -25,8 +25,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { SourceSum } from '../dashboard/views.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Revenue, debts to customers, and whether the books balance. */
 
@@ -82,9 +81,9 @@ const Revenue = named(
 );
 
 /** GET /overview: days are in UTC and include today. */
-export const overview = endpoint(
+export const overview = visitEndpoint(
   { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
-  async ({ query, visit, reply }, deps) => {
+  async ({ query, req, reply }, deps) => {
     const { db } = deps;
     const days = Number(query.days ?? 30);
     await rollUpDays(db);
@@ -93,7 +92,7 @@ export const overview = endpoint(
     const [rows, top, [deposits, held], fresh, count, verdict] = await Promise.all([
       revenue(db, days),
       topAccounts(db, days, topMax),
-      inSum(visit, reply, deps, () =>
+      inSum(req, reply, deps, () =>
         Promise.all([depositSums(db, { from, to: null }), holdings(db)]),
       ),
       accounts.countNew(db, days),
@@ -177,7 +176,7 @@ function resultOf(verdict: verdicts.Verdict | null) {
  * POST /audit: proves the books now. `proved` is false if another process is proving them, or if
  * the proof takes too long.
  */
-export const prove = action(
+export const prove = visitAction(
   { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },
   async (_call, { db }) => {
     const startedAt = performance.now();

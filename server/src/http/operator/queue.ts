@@ -24,9 +24,8 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { action } from './action.ts';
 
 /** Waiting and running requests of all accounts. */
 
@@ -52,7 +51,7 @@ const QueueUpstream = named(
 const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
 
 /** GET /queue: the depth of the queues, and the number of running requests. */
-export const depth = endpoint(
+export const depth = visitEndpoint(
   {
     reply: object({
       counted_max: integer(),
@@ -129,7 +128,7 @@ const OpenRequest = named(
 );
 
 /** GET /queue/requests */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({
       upstream: optional(text(undefined, { maxLength: 300 })),
@@ -223,7 +222,7 @@ function runsFor(row: Waiting, { stopped: stops }: QueueFacts): WaitsFor {
 }
 
 /** POST /queue/requests/:request_id/cancel: the same as the caller's own cancel, free of charge. */
-export const cancel = action(
+export const cancel = visitAction(
   { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
   async ({ params }, deps) => {
     const request_id = idOf(params.request_id);

@@ -34,7 +34,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 
 /** Requests with upstream, cost and margin, which customers never see. */
 
@@ -122,7 +122,7 @@ const OperatorRequest = named(
 );
 
 /** GET /accounts/:account_id/requests */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     params: ['account_id'],
     query: object({ status: optional(choice(statuses)), ...pageQuery(25) }),
@@ -154,7 +154,7 @@ function view<Row extends MarginRow>(row: Row) {
 }
 
 /** GET /requests/:request_id: a request of any account, without its input and output. */
-export const read = endpoint(
+export const read = visitEndpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
     const id = idOf(params.request_id);
@@ -189,7 +189,7 @@ export const read = endpoint(
  * GET /requests/:request_id/input: a separate call, so that an operator sees an input only on
  * purpose.
  */
-export const input = endpoint(
+export const input = visitEndpoint(
   { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
   async ({ params }, { db }) => {
     const found = await findInput(db, idOf(params.request_id));

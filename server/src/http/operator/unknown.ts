@@ -31,9 +31,8 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import { badField } from '../schemas/validate.ts';
-import { action } from './action.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
 
@@ -91,7 +90,7 @@ const states = { open: false, resolved: true, all: null } as const;
  * GET /unknown: unknown outcomes of ended requests and left starts, requests that still wait for a
  * lost answer, and the number of open outcomes by upstream.
  */
-export const list = endpoint(
+export const list = visitEndpoint(
   {
     query: object({
       state: optional(choice(['open', 'resolved', 'all'])),
@@ -160,7 +159,7 @@ const finding = {
  * POST /unknown/:request_id/resolve: resolves the outcome of the request; with `attempt`, the
  * outcome of a left start.
  */
-export const resolve = action(
+export const resolve = visitAction(
   {
     params: ['request_id'],
     body: form({
@@ -174,13 +173,13 @@ export const resolve = action(
       cost_usd_micro: microUsd(),
     }),
   },
-  async ({ params, body, visit }) => {
+  async ({ params, body, req }) => {
     const request_id = idOf(params.request_id);
     const attempt = body.attempt ?? null;
     const found = findingOf(body);
     return async (db) => {
       const of = { request_id, attempt: attempt ?? 0 };
-      const done = await resolveOutcome(db, visit.session, of, found);
+      const done = await resolveOutcome(db, req.session, of, found);
       if (done === null) throw new ApiError('not_found');
       const { outcome, cost: cost_usd_micro } = found;
       return { answer: { request_id, attempt, outcome, cost_usd_micro }, logged: true };
@@ -189,7 +188,7 @@ export const resolve = action(
 );
 
 /** POST /unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
-export const resolveMany = action(
+export const resolveMany = visitAction(
   {
     body: form({
       upstream: text(undefined, { minLength: 1, maxLength: 100 }),
@@ -198,11 +197,11 @@ export const resolveMany = action(
     }),
     reply: object({ resolved: integer(), is_all: boolean() }),
   },
-  async ({ body, visit }) => {
+  async ({ body, req }) => {
     const selected = { upstream: body.upstream, since: new Date(body.since) };
     const found = findingOf(body);
     return async (db) => {
-      const answer = await resolveOutcomes(db, visit.session, selected, found);
+      const answer = await resolveOutcomes(db, req.session, selected, found);
       return { answer, logged: true };
     };
   },

@@ -28,9 +28,8 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { action } from './action.ts';
 
 /** The upstreams: their setup, state, speed and cost. */
 
@@ -107,7 +106,7 @@ const Upstream = named(
 );
 
 /** GET /upstreams */
-export const list = endpoint(
+export const list = visitEndpoint(
   { reply: object({ counted_max: integer(), data: listOf(Upstream) }) },
   async (_call, deps) => {
     const { db } = deps;
@@ -261,7 +260,7 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
 }
 
 /** POST /upstreams/:upstream/wake: ends the pause of the upstream, or of one model at it. */
-export const wake = action(
+export const wake = visitAction(
   {
     params: ['upstream'],
     body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
@@ -301,7 +300,7 @@ const UpstreamCheck = named(
 );
 
 /** POST /upstreams/:upstream/test: checks the upstream with calls that cost nothing. */
-export const test = action(
+export const test = visitAction(
   { params: ['upstream'], reply: UpstreamCheck },
   async ({ params }, deps) => {
     const name = await need(params, deps);

@@ -18,8 +18,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from '../session/endpoint.ts';
-import { action } from './action.ts';
+import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Vouchers: codes that are worth money. */
 
@@ -41,7 +40,7 @@ const Voucher = named(
 );
 
 /** GET /vouchers */
-export const list = endpoint(
+export const list = visitEndpoint(
   { query: object(pageQuery(50)), reply: pageOf(Voucher) },
   async ({ query }, { db }) => {
     const rows = await vouchers.list(db, { limit: query.limit + 1, before: query.cursor });
@@ -50,7 +49,7 @@ export const list = endpoint(
 );
 
 /** POST /vouchers: the codes are shown only here. */
-export const create = action(
+export const create = visitAction(
   {
     body: form({
       amount_usd_micro: amount(),
@@ -60,7 +59,7 @@ export const create = action(
     }),
     reply: object({ data: listOf(object({ id: id(), code: text() })) }),
   },
-  async ({ body, visit }) => {
+  async ({ body, req }) => {
     const wanted = {
       amount: BigInt(body.amount_usd_micro),
       count: body.count,
@@ -68,19 +67,19 @@ export const create = action(
       expires_at: timeToCome(body.expires_at, 'expires_at'),
     };
     return async (db) => ({
-      answer: { data: await createVouchers(db, wanted, visit.session) },
+      answer: { data: await createVouchers(db, wanted, req.session) },
       logged: true,
     });
   },
 );
 
 /** POST /vouchers/:voucher_id/void */
-export const cancel = action(
+export const cancel = visitAction(
   { params: ['voucher_id'], reply: object({ status: choice(['void']) }) },
-  async ({ params, visit }) => {
+  async ({ params, req }) => {
     const voucher_id = idOf(params.voucher_id);
     return async (db) => {
-      await voidVoucher(db, voucher_id, visit.session);
+      await voidVoucher(db, voucher_id, req.session);
       return { answer: { status: 'void' as const }, logged: true };
     };
   },

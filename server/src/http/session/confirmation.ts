@@ -11,7 +11,7 @@ import { form, object, onlyTrue, optional, text } from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { hasSignedUp } from './devices.ts';
 import { inSignIn } from '../database-share.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openPageEndpoint } from '../endpoint.ts';
 import { libraryCall } from './library-call.ts';
 import { throttle } from './throttle.ts';
 import { findSession, type WebDeps } from './visit.ts';
@@ -34,12 +34,12 @@ export const holdersPassword = optional(
 );
 
 /** POST /api/confirm: confirms the address of a sign-up with the token of the link sent to it. */
-export const confirm = openEndpoint(
+export const confirm = openPageEndpoint(
   { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
-  async ({ visit, body }, deps) => {
-    await throttle(deps, 'confirmation', networkOf(visit.address), readsOfAddress);
+  async ({ req, body }, deps) => {
+    await throttle(deps, 'confirmation', networkOf(req.address), readsOfAddress);
     const person = await findUnconfirmed(deps.db, body.token);
-    if (!hasSignedUp(visit, person, deps)) await demandPassword(person, body.password, deps);
+    if (!hasSignedUp(req, person, deps)) await demandPassword(person, body.password, deps);
     return { email: await confirmAddress(deps.db, body.token) };
   },
 );
@@ -66,18 +66,18 @@ export async function demandPassword(
 }
 
 /** POST /api/auth/reset-password: sets a new password with the token of a link. */
-export const reset = openEndpoint(
+export const reset = openPageEndpoint(
   {
     body: form({ newPassword: text(), token: linkToken }),
     reply: object({ status: onlyTrue() }),
   },
-  async ({ visit, body: { newPassword, token } }, deps) => {
-    await throttle(deps, 'new password', networkOf(visit.address), resetsOfAddress);
+  async ({ req, body: { newPassword, token } }, deps) => {
+    await throttle(deps, 'new password', networkOf(req.address), resetsOfAddress);
     if (newPassword.length < passwordMin) throw badLength('PASSWORD_TOO_SHORT');
     if (newPassword.length > passwordMax) throw badLength('PASSWORD_TOO_LONG');
-    const signed_in_id = (await findSession(visit, deps))?.session.person_id ?? null;
+    const signed_in_id = (await findSession(req, deps))?.session.person_id ?? null;
     const link = { token, text: newPassword, signed_in_id };
-    await inSignIn(visit, deps, () => setNewPassword(deps.db, link));
+    await inSignIn(req, deps, () => setNewPassword(deps.db, link));
     return { status: true as const };
   },
 );

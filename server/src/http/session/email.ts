@@ -7,7 +7,7 @@ import { askForEmail, changesEmailOf, confirmEmail } from '../../operations/acco
 import { choice, email, form, object, optional, text } from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
-import { endpoint, openEndpoint } from './endpoint.ts';
+import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
 import { demandPassword, holdersPassword, linkToken } from './confirmation.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
 import { throttle } from './throttle.ts';
@@ -22,7 +22,7 @@ const readsOfAddress = { max: 60, seconds: 600 };
  * POST /api/me/email: the answer is the same whether somebody already has the address or not; only
  * letters tell the people concerned.
  */
-export const ask = endpoint(
+export const ask = visitEndpoint(
   {
     body: form({
       email: email(),
@@ -32,9 +32,9 @@ export const ask = endpoint(
     }),
     reply: object({ status: choice(['check_mail']) }),
   },
-  async ({ visit, body }, deps) => {
+  async ({ req, body }, deps) => {
     const { web, db } = deps;
-    const { person_id, session_id, email: before } = visit.session;
+    const { person_id, session_id, email: before } = req.session;
     if (!web.hasMail) {
       throw new ApiError('forbidden', {
         message: 'This service sends no mail. Ask the operator to change your e-mail address.',
@@ -49,7 +49,7 @@ export const ask = endpoint(
         param: 'email',
       });
     }
-    await demandHolder(visit, body.password, deps);
+    await demandHolder(req, body.password, deps);
     await throttle(deps, 'ask for e-mail', person_id, asksOfPerson);
     const taken = (await people.find(db, email)) !== null;
     const token = await askForEmail(db, { person_id, session_id, email });
@@ -65,12 +65,12 @@ export const ask = endpoint(
  * POST /api/email: confirms the new address with the token of the link that was sent to it, in a
  * browser in which the person is signed in, or with their password.
  */
-export const confirm = openEndpoint(
+export const confirm = openPageEndpoint(
   { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
-  async ({ visit, body }, deps) => {
-    await throttle(deps, 'e-mail link', networkOf(visit.address), readsOfAddress);
+  async ({ req, body }, deps) => {
+    await throttle(deps, 'e-mail link', networkOf(req.address), readsOfAddress);
     const id = await changesEmailOf(deps.db, body.token);
-    const here = await findSession(visit, deps);
+    const here = await findSession(req, deps);
     if (here?.session.person_id !== id) {
       const password = await people.passwordOf(deps.db, id);
       await demandPassword({ id, password }, body.password, deps);

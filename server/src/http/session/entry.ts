@@ -30,7 +30,7 @@ import {
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { guessesOfPerson, linkToken } from './confirmation.ts';
 import { knownDevice, rememberDevice, rememberSignUp } from './devices.ts';
-import { endpoint, openEndpoint } from './endpoint.ts';
+import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { throttle, type Throttle } from './throttle.ts';
@@ -74,7 +74,7 @@ const readsOfAddress = { max: 60, seconds: 600 };
 const name = text(undefined, { minLength: 1, maxLength: 100 });
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
-export const settings = openEndpoint(
+export const settings = openPageEndpoint(
   {
     reply: named(
       'WebSettings',
@@ -128,7 +128,7 @@ export async function auth(
 }
 
 /** POST /api/sign-up: the answer is the same whether the address was free or not. */
-export const signUp = openEndpoint(
+export const signUp = openPageEndpoint(
   {
     body: form({
       name,
@@ -138,8 +138,8 @@ export const signUp = openEndpoint(
     }),
     reply: object({ status: choice(['check_mail', 'sign_in']) }),
   },
-  async ({ visit, reply, body }, deps) => {
-    await throttle(deps, 'sign-up', networkOf(visit.address), signUpsOfAddress);
+  async ({ req, reply, body }, deps) => {
+    await throttle(deps, 'sign-up', networkOf(req.address), signUpsOfAddress);
     const { signUp: mode, hasMail } = deps.web;
     const { token = null } = body;
     if (mode === 'closed')
@@ -150,7 +150,7 @@ export const signUp = openEndpoint(
         'Signing up needs an invitation. Ask the operator for one.',
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
-    const made = await inSignIn(visit, deps, () => makePerson(deps.db, wanted));
+    const made = await inSignIn(req, deps, () => makePerson(deps.db, wanted));
     if (hasMail) rememberSignUp(reply, made.login, deps);
     // Not awaited: the time it takes would reveal which letter is sent.
     if (hasMail) {
@@ -180,7 +180,7 @@ async function write(
 }
 
 /** POST /api/invitation: the invitation that a link belongs to. */
-export const invitation = openEndpoint(
+export const invitation = openPageEndpoint(
   {
     body: form({ token: linkToken }),
     reply: named(
@@ -193,8 +193,8 @@ export const invitation = openEndpoint(
       }),
     ),
   },
-  async ({ visit, body }, deps) => {
-    await throttle(deps, 'invitation', networkOf(visit.address), readsOfAddress);
+  async ({ req, body }, deps) => {
+    await throttle(deps, 'invitation', networkOf(req.address), readsOfAddress);
     const found = await invitations.findOpen(deps.db, hashToken(body.token));
     if (found) return found;
     throw new ApiError('not_found', {
@@ -205,10 +205,10 @@ export const invitation = openEndpoint(
 );
 
 /** POST /api/invitation/accept: the signed-in person joins the account. */
-export const accept = endpoint(
+export const accept = visitEndpoint(
   { body: form({ token: linkToken }), reply: object({ account_id: nullable(id()) }) },
-  async ({ visit, body }, deps) => {
-    const { person_id: id, email } = visit.session;
+  async ({ req, body }, deps) => {
+    const { person_id: id, email } = req.session;
     return acceptInvitation(deps.db, { id, email }, body.token);
   },
 );
@@ -239,7 +239,7 @@ const Me = named(
 );
 
 /** GET /api/me: who is signed in, and which accounts they belong to. */
-export const me = endpoint({ reply: Me }, async ({ visit: { session } }, { db }) => ({
+export const me = visitEndpoint({ reply: Me }, async ({ req: { session } }, { db }) => ({
   ...session,
   is_operator: await people.isOperator(db, session.person_id),
   accounts: await people.memberships(db, session.person_id),

@@ -5,9 +5,8 @@ import { objectOf } from '../../lib/json.ts';
 import { toItsEnd } from '../call.ts';
 import { ofCall } from '../database-share.ts';
 import { unstored } from '../speaks-messages.ts';
+import type { Row } from '../row.ts';
 import { pagesDir } from './pages.ts';
-import type { Need } from './endpoint.ts';
-import type { WebRoute } from './routes.ts';
 import {
   demandOperator,
   demandOwnOrigin,
@@ -18,7 +17,7 @@ import {
 } from './visit.ts';
 
 /** Adds the calls of the web pages. Each call is checked before anything of its body is read. */
-export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps): void {
+export function mountWeb(app: FastifyInstance, table: Row[], deps: WebDeps): void {
   app
     .decorateRequest('session')
     .decorateRequest('account_id')
@@ -31,18 +30,14 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       url: route.path,
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
-      config: { isStranger: route.need === 'anyone' && route.method !== 'GET' },
+      config: { isStranger: route.who === 'anyone' && route.method !== 'GET' },
       onRequest: toItsEnd(async (req, reply) => {
         if (route.path.startsWith('/api/')) reply.headers(unstored);
         demandOwnOrigin(req, deps);
-        await judge(route.need, req, reply, ofCall(req, reply, deps));
+        await judge(route, req, reply, ofCall(req, reply, deps));
         demandStorable(req);
       }),
-      handler: toItsEnd(async (req, reply) =>
-        typeof route.handler === 'function'
-          ? route.handler(visitOf(req), reply, ofCall(req, reply, deps))
-          : route.handler.handle(visitOf(req), reply, ofCall(req, reply, deps)),
-      ),
+      handler: toItsEnd((req, reply) => route.handle(req, reply, ofCall(req, reply, deps))),
     });
   }
 }
@@ -54,21 +49,17 @@ function demandStorable({ params }: FastifyRequest): void {
     throw new ApiError('not_found');
 }
 
-function visitOf(req: FastifyRequest): Visit {
-  // `judge` has set the fields that the route's need promises; the handler reads only those.
-  return req as Visit;
-}
-
 async function judge(
-  need: Need,
+  route: Row,
   req: FastifyRequest,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<void> {
-  if (need === 'anyone') return;
-  const visit = visitOf(req);
-  visit.session = await demandSession(req, reply, deps);
-  visit.belongsTo(visit.session.person_id);
+  if (route.who !== 'session') return;
+  const { need } = route;
+  const session = await demandSession(req, reply, deps);
+  const visit = Object.assign(req, { session }) as Visit;
+  visit.belongsTo(session.person_id);
   if (need === 'signed_in') return;
   if (need === 'operate') await demandOperator(visit, deps);
   else await demandRight(visit, need, deps);

@@ -20,20 +20,20 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { endpoint } from './endpoint.ts';
+import { visitEndpoint } from '../endpoint.ts';
 
 /**
  * The profile that people see and change. The sign-in library changes their ways to sign in.
  */
 
 /** PATCH /api/me */
-export const rename = endpoint(
+export const rename = visitEndpoint(
   {
     body: form({ name: text(undefined, { minLength: 1, maxLength: 100 }) }),
     reply: object({ name: text() }),
   },
-  async ({ visit, body }, deps) => {
-    await renamePerson(deps.db, visit.session.person_id, body.name);
+  async ({ req, body }, deps) => {
+    await renamePerson(deps.db, req.session.person_id, body.name);
     return { name: body.name.trim() };
   },
 );
@@ -51,14 +51,14 @@ const Session = named(
 );
 
 /** GET /api/me/security: how the person can sign in, and where they are signed in. */
-export const security = endpoint(
+export const security = visitEndpoint(
   {
     reply: named(
       'Security',
       object({ has_password: boolean(), has_oidc: boolean(), sessions: list(Session) }),
     ),
   },
-  async ({ visit: { session } }, { db }) => {
+  async ({ req: { session } }, { db }) => {
     const [logins, signedIn] = await Promise.all([
       people.loginsOf(db, session.person_id),
       sessions.list(db, session.person_id),
@@ -76,11 +76,11 @@ export const security = endpoint(
 );
 
 /** DELETE /api/me/sessions/:session_id: signs one browser out. */
-export const endSession = endpoint(
+export const endSession = visitEndpoint(
   { params: ['session_id'], reply: object({ session_id: id() }) },
-  async ({ visit, params }, { db }) => {
+  async ({ req, params }, { db }) => {
     const session_id = params.session_id;
-    const ended = isUuid(session_id) && (await end(db, visit.session.person_id, session_id));
+    const ended = isUuid(session_id) && (await end(db, req.session.person_id, session_id));
     if (!ended)
       throw new ApiError('not_found', {
         message: 'This browser is already signed out.',
@@ -91,17 +91,17 @@ export const endSession = endpoint(
 );
 
 /** DELETE /api/me/sessions: signs all browsers out but this one. */
-export const endOtherSessions = endpoint(
+export const endOtherSessions = visitEndpoint(
   { reply: object({ ended: integer() }) },
-  async ({ visit: { session } }, { db }) => ({
+  async ({ req: { session } }, { db }) => ({
     ended: await endOthers(db, session.person_id, session.session_id),
   }),
 );
 
 /** POST /api/me/account: opens an account for a person who belongs to none. */
-export const openAccount = endpoint(
+export const openAccount = visitEndpoint(
   { reply: object({ account_id: id() }) },
-  async ({ visit: { session } }, { db, web }) => {
+  async ({ req: { session } }, { db, web }) => {
     if (web.signUp !== 'open') {
       throw new ApiError('forbidden', {
         message: 'On this service, an account needs an invitation.',

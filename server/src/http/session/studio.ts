@@ -8,14 +8,14 @@ import * as callers from '../../db/accounts/callers.ts';
 import { studioKey, type Bounds } from '../../operations/accounts/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat/chat.ts';
-import type { HttpDeps, KeyedRequest, KeyedHandler } from '../deps.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
 import type { At } from '../path.ts';
 import { integer, list, microUsd, named, nullable, object, time } from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { visitEndpoint, type Endpoint } from '../endpoint.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
@@ -24,7 +24,7 @@ export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
   return { rpm: settings.rpm, open_jobs: settings.openJobs };
 }
 
-type Call<T> = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<T>;
+type Call<T> = (req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) => Promise<T>;
 
 /**
  * A call of the API by a signed-in person. It spends as the account's studio key, and is refused if
@@ -32,17 +32,17 @@ type Call<T> = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<T>;
  */
 export async function studioCall(
   call: Call<unknown>,
-  visit: Visit,
+  req: Visit,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const hash = await studioKey(deps.db, visit.account_id, keyBounds(deps));
+  const hash = await studioKey(deps.db, req.account_id, keyBounds(deps));
   const caller = await deps.operations.authenticate(hash);
   // A studio key never lapses.
   if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
-  return call(keyed(visit, caller), reply, deps);
+  return call(keyed(req, caller), reply, deps);
 }
 
 /**
@@ -51,26 +51,26 @@ export async function studioCall(
  */
 export async function studioRead<T>(
   call: Call<T>,
-  visit: Visit,
+  req: Visit,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<T> {
   const { db, settings } = deps;
-  const { person_id } = visit.session;
+  const { person_id } = req.session;
   await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
-  let caller = await keys.studioSpender(db, visit.account_id);
+  let caller = await keys.studioSpender(db, req.account_id);
   if (!caller) {
-    await studioKey(db, visit.account_id, keyBounds(deps));
-    caller = await keys.studioSpender(db, visit.account_id);
+    await studioKey(db, req.account_id, keyBounds(deps));
+    caller = await keys.studioSpender(db, req.account_id);
   }
   // A suspended account may still read.
-  return call(keyed(visit, caller!), reply, deps);
+  return call(keyed(req, caller!), reply, deps);
 }
 
-function keyed(visit: Visit, caller: callers.Spender): KeyedRequest {
-  const { grant } = visit;
+function keyed(req: Visit, caller: callers.Spender): KeyedRequest {
+  const { grant } = req;
   if (!grant) throw new Error('calls of the studio are made inside an account');
-  return Object.assign(visit, { caller, grant });
+  return Object.assign(req, { caller, grant });
 }
 
 function suspended(): ApiError {
@@ -81,7 +81,7 @@ function suspended(): ApiError {
 }
 
 /** GET /studio/allowance: everything that decides whether the next request can be paid. */
-export const allowance = endpoint(
+export const allowance = visitEndpoint(
   {
     reply: named(
       'Allowance',
@@ -97,9 +97,9 @@ export const allowance = endpoint(
       }),
     ),
   },
-  async ({ visit }, { db, settings }) => {
-    const account = (await accounts.find(db, visit.account_id))!;
-    const key = await keys.studioSpending(db, visit.account_id);
+  async ({ req }, { db, settings }) => {
+    const account = (await accounts.find(db, req.account_id))!;
+    const key = await keys.studioSpending(db, req.account_id);
     return {
       ...account,
       limit_usd_micro: key?.monthly_limit_usd_micro ?? null,
@@ -113,10 +113,10 @@ export const allowance = endpoint(
 );
 
 /** GET /studio/models: the catalog at the prices that this account pays. */
-export const models = endpoint(
+export const models = visitEndpoint(
   { reply: object({ data: list(Model) }) },
-  async ({ visit }, { db, catalog }) => {
-    const { price_ppm } = (await accounts.find(db, visit.account_id))!;
+  async ({ req }, { db, catalog }) => {
+    const { price_ppm } = (await accounts.find(db, req.account_id))!;
     return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
   },
 );
@@ -125,18 +125,18 @@ const { kind: _kind, unknown_inputs: _unknown, ...priced } = Estimate.properties
 const ChatPrice = named('ChatPrice', object({ ...priced, max_tokens: integer() }));
 
 /** POST /studio/chat-price: the most that a chat call can cost. */
-export const chatPrice: Endpoint = {
+export const chatPrice: Endpoint<Visit, WebDeps> = {
   shapes: { body: ChatRequest, reply: ChatPrice },
   // The body is read in the same way as a chat call's.
-  handle: async (visit, reply, deps) =>
-    bodyOf(reply, ChatPrice, await studioRead(quoteCall, visit, reply, deps)),
+  handle: async (req, reply, deps) =>
+    bodyOf(reply, ChatPrice, await studioRead(quoteCall, req, reply, deps)),
 };
 
 /** GET /v1/files/:file_id: an uploaded file of the account, to be shown in the page. */
 export function ownFile(
-  visit: At<{ file_id: string }, Visit>,
+  req: At<{ file_id: string }, Visit>,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  return sendFile(visit, reply, parseFileId(visit.params.file_id), visit.account_id, deps);
+  return sendFile(req, reply, parseFileId(req.params.file_id), req.account_id, deps);
 }

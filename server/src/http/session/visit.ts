@@ -157,7 +157,7 @@ export async function readForm(
   throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
 }
 
-function isVisit(req: FastifyRequest): req is Visit {
+export function isVisit(req: FastifyRequest): req is Visit {
   return fieldOf(req, 'session') !== undefined;
 }
 

@@ -53,9 +53,9 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
 
 /** For each call, the id of the form in the dashboard that makes it as the signed-in person. */
 const forms = new Map(
-  keyedCalls.map(([method, path, { operationId }]) => [
+  keyedCalls.map(({ method, path, docs }) => [
     `${method} ${documentedPath({ path })}`,
-    operationId,
+    docs?.operationId,
   ]),
 );
 

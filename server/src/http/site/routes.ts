@@ -1,22 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { guide } from '../api/guide.ts';
+import type { Handle } from '../endpoint.ts';
+import { row, visitor, type Row } from '../row.ts';
 import type { WebDeps } from '../session/visit.ts';
 import * as docs from './docs.ts';
 import { sendText } from './frame.ts';
 import { entries } from './entries.ts';
 import * as models from './models.ts';
 
-type Handler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+type Handler = Handle<FastifyRequest, WebDeps>;
 
 /** Pages for people and programs, without signing in. They are the same for every caller. */
-export const siteRoutes: [path: string, Handler][] = [
-  ['/llms.txt', open(guide.handle)],
-  ['/docs', open(docs.start)],
-  ['/docs/*', open(docs.page)],
-  ['/models', withoutKey(open(models.list))],
-  ['/models/*', withoutKey(open(models.read))],
-  ['/robots.txt', open(robots)],
-  ['/sitemap.txt', open(sitemap)],
+export const siteRoutes: Row[] = [
+  row(visitor, 'GET', '/llms.txt', open(guide.handle)),
+  row(visitor, 'GET', '/docs', open(docs.start)),
+  row(visitor, 'GET', '/docs/*', open(docs.page)),
+  row(visitor, 'GET', '/models', withoutKey(open(models.list))),
+  row(visitor, 'GET', '/models/*', withoutKey(open(models.read))),
+  row(visitor, 'GET', '/robots.txt', open(robots)),
+  row(visitor, 'GET', '/sitemap.txt', open(sitemap)),
 ];
 
 /** Lets pages of any origin read the reply. */

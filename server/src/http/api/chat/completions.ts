@@ -2,7 +2,7 @@ import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts
 import { completionsWriter } from '../../../core/apis/completions/write-reply.ts';
 import { ErrorBody } from '../../schemas/error-schema.ts';
 import { either } from '../../schemas/schema.ts';
-import { keyedEndpoint } from '../endpoint.ts';
+import { keyedEndpoint } from '../../endpoint.ts';
 import { ChatChunk, ChatCompletion, ChatRequest } from './chat-schema.ts';
 import { callModel, type ChatDoor } from './chat.ts';
 
@@ -14,7 +14,7 @@ const door: ChatDoor = {
 };
 
 const shapes = {
-  body: ChatRequest,
+  rawBody: ChatRequest,
   written: ChatCompletion,
   events: either([ChatChunk, ErrorBody]),
 };

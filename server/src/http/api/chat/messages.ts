@@ -2,7 +2,7 @@ import { readMessagesCall, readPrompt } from '../../../core/apis/messages/read-c
 import { messagesWriter } from '../../../core/apis/messages/write-reply.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../../body.ts';
-import { keyedEndpoint } from '../endpoint.ts';
+import { keyedEndpoint } from '../../endpoint.ts';
 import { callModel, type ChatDoor } from './chat.ts';
 import {
   CountRequest,
@@ -24,13 +24,13 @@ const failure = MessagesError;
 
 /** POST /messages */
 export const create = keyedEndpoint(
-  { body: MessageRequest, written: Message, events: MessageEvent, failure },
+  { rawBody: MessageRequest, written: Message, events: MessageEvent, failure },
   ({ req, reply }, deps) => callModel(req, reply, door, deps),
 );
 
 /** POST /messages/count_tokens */
 export const countTokens = keyedEndpoint(
-  { body: CountRequest, reply: TokenCount, failure },
+  { rawBody: CountRequest, reply: TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
     return { input_tokens: await countPrompt(readPrompt(body), req.caller, deps) };

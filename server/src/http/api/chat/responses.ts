@@ -1,6 +1,6 @@
 import { readResponsesCall } from '../../../core/apis/responses/read-call.ts';
 import { responsesWriter } from '../../../core/apis/responses/write-reply.ts';
-import { keyedEndpoint } from '../endpoint.ts';
+import { keyedEndpoint } from '../../endpoint.ts';
 import { callModel, type ChatDoor } from './chat.ts';
 import { ResponseEvent, ResponseObject, ResponseRequest } from './responses-schema.ts';
 
@@ -13,7 +13,7 @@ const door: ChatDoor = {
 };
 
 const shapes = {
-  body: ResponseRequest,
+  rawBody: ResponseRequest,
   written: ResponseObject,
   events: ResponseEvent,
 };

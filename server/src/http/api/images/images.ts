@@ -30,7 +30,7 @@ import {
 import { makingCall } from '../../call.ts';
 import { turnOf } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
-import { keyedEndpoint } from '../endpoint.ts';
+import { keyedEndpoint } from '../../endpoint.ts';
 import { takeDataImages, withImages } from './data-images.ts';
 import { readFormCall, storeImages, type FormCall } from './form-images.ts';
 import { imagesReply } from './images-reply.ts';
@@ -45,13 +45,13 @@ const waitSeconds = 290;
 
 /** POST /images/generations */
 export const generate = keyedEndpoint(
-  { rawQuery: webhookQuery, body: ImageGeneration, written: ImagesResponse },
+  { rawQuery: webhookQuery, rawBody: ImageGeneration, written: ImagesResponse },
   ({ req, reply }, deps) => makeImages(req, reply, 'generations', deps),
 );
 
 /** POST /images/edits: JSON, or a form that holds the images themselves. */
 export const edit = keyedEndpoint(
-  { rawQuery: webhookQuery, body: ImageEdit, written: ImagesResponse },
+  { rawQuery: webhookQuery, rawBody: ImageEdit, written: ImagesResponse },
   ({ req, reply }, deps) => makeImages(req, reply, 'edits', deps),
 );
 

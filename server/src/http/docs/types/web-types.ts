@@ -1,4 +1,4 @@
-import type { WebRoute } from '../../session/routes.ts';
+import type { Row } from '../../row.ts';
 import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from '../named.ts';
 import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
@@ -19,11 +19,11 @@ type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: 
 `;
 
 /** `ofApi`: the named schemas of the public API, whose types the client has. */
-export function webTypes(table: readonly WebRoute[], ofApi: ReadonlyMap<string, Schema>): string {
+export function webTypes(table: readonly Row[], ofApi: ReadonlyMap<string, Schema>): string {
   const named = new Map<string, Schema>();
-  const calls = table.flatMap(({ method, path, handler }) => {
-    if (typeof handler === 'function') return [];
-    const { query, body, reply } = handler.shapes;
+  const calls = table.flatMap(({ method, path, shapes }) => {
+    const { query, body, reply } = shapes;
+    if (Object.keys(shapes).length === 0) return [];
     const given = Object.entries({ query, body, reply }).flatMap(([name, each]) => {
       if (each === undefined) return name === 'reply' ? ['reply: unknown;'] : [];
       collectNamed(each, named);

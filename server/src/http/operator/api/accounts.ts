@@ -10,18 +10,18 @@ import {
   NewAccount,
   openAccount,
 } from '../accounts.ts';
-import { action, read } from './endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../../endpoint.ts';
 
 /** Accounts below /v1/operator. */
 
 /** GET /operator/accounts */
-export const list = read(
+export const list = operatorEndpoint(
   { query: form(AccountQuery.properties), reply: pageOf(FoundAccount) },
   ({ query }, { db }) => findAccounts(query, db),
 );
 
 /** GET /operator/accounts/{account_id} */
-export const find = read(
+export const find = operatorEndpoint(
   { params: ['account_id'], reply: OperatorAccount },
   async ({ params, reply }, deps) => {
     const [account, keys] = await Promise.all([
@@ -33,8 +33,7 @@ export const find = read(
 );
 
 /** POST /operator/accounts */
-export const create = action(
-  'account.create',
+export const create = operatorAction(
   {
     body: form({ email: NewAccount.email, invite: optional(NewAccount.invite) }),
     reply: MadeAccount,
@@ -50,7 +49,7 @@ const AccountStatus = named('AccountStatus', object({ status: choice(['active', 
 const of = { params: ['account_id'], reply: AccountStatus } as const;
 
 /** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
-export const suspend = action('account.suspend', of, async ({ params }, deps) => {
+export const suspend = operatorAction(of, async ({ params }, deps) => {
   const account = await need(deps.db, params);
   // guard: operators-not-locked-out
   if (account.is_operator) {
@@ -63,7 +62,7 @@ export const suspend = action('account.suspend', of, async ({ params }, deps) =>
 });
 
 /** POST /operator/accounts/{account_id}/resume */
-export const resume = action('account.resume', of, async ({ params }, deps) => {
+export const resume = operatorAction(of, async ({ params }, deps) => {
   const account = await need(deps.db, params);
   return (db) => changeStatus(db, account, 'active');
 });

@@ -16,7 +16,7 @@ import {
   text,
   time,
 } from '../../schemas/schema.ts';
-import { read } from './endpoint.ts';
+import { operatorEndpoint } from '../../endpoint.ts';
 
 const states = ['waiting', 'sent', 'given_up', 'not_sent'] as const;
 
@@ -41,7 +41,7 @@ const OperatorEvent = named(
 );
 
 /** GET /operator/events: newest first. */
-export const list = read(
+export const list = operatorEndpoint(
   {
     query: form({
       type: optional(choice(eventTypes, 'Only of this type.')),

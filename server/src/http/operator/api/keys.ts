@@ -6,7 +6,7 @@ import { idOf } from '../../form.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { named, object, text } from '../../schemas/schema.ts';
 import { AccountKey, keysPath, keyView, need as needAccount, pageOfKeys } from '../account.ts';
-import { action, read } from './endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../../endpoint.ts';
 
 /** Keys of accounts below /v1/operator. */
 
@@ -16,11 +16,12 @@ const NewAccountKey = named(
 );
 
 /** GET /operator/accounts/{account_id}/keys */
-export const list = read(keysPath, ({ params, query }, { db }) => pageOfKeys(params, query, db));
+export const list = operatorEndpoint(keysPath, ({ params, query }, { db }) =>
+  pageOfKeys(params, query, db),
+);
 
 /** POST /operator/accounts/{account_id}/keys */
-export const create = action(
-  'key.create',
+export const create = operatorAction(
   { params: ['account_id'], body: NewKeySettings, reply: NewAccountKey },
   async ({ params, body, reply }, deps) => {
     const { id: account_id } = await needAccount(deps.db, params);
@@ -37,8 +38,7 @@ export const create = action(
 );
 
 /** PATCH /operator/keys/{key_id}: null removes a limit, and a limit that is left out stays. */
-export const change = action(
-  'key.limits',
+export const change = operatorAction(
   { params: ['key_id'], body: KeySettings, reply: AccountKey },
   async ({ params, body }, deps) => {
     const key = await need(params, deps);
@@ -51,8 +51,7 @@ export const change = action(
 );
 
 /** DELETE /operator/keys/{key_id}: revokes the key for good, from the next call on. */
-export const revoke = action(
-  'key.revoke',
+export const revoke = operatorAction(
   { params: ['key_id'], reply: AccountKey },
   async ({ params }, deps) => {
     const key = await need(params, deps);

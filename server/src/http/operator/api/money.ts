@@ -15,13 +15,12 @@ import {
   RefundBooking,
   refundOf,
 } from '../money.ts';
-import { action } from './endpoint.ts';
+import { operatorAction } from '../../endpoint.ts';
 
 /** Booking money below /v1/operator: a reference is booked once, however often it is sent. */
 
 /** POST /operator/accounts/{account_id}/credits */
-export const credit = action(
-  'account.credit',
+export const credit = operatorAction(
   { params: ['account_id'], body: form(NewCredit), reply: Booking },
   async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
@@ -31,8 +30,7 @@ export const credit = action(
 );
 
 /** POST /operator/accounts/{account_id}/adjustments */
-export const correct = action(
-  'account.adjust',
+export const correct = operatorAction(
   {
     params: ['account_id'],
     body: form(NewCorrection),
@@ -46,8 +44,7 @@ export const correct = action(
 );
 
 /** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
-export const refund = action(
-  'request.refund',
+export const refund = operatorAction(
   { params: ['request_id'], body: form(NewRefund), reply: RefundBooking },
   async ({ params, body, by, reply }) => {
     return (db) => book(reply, () => refundOf(params, body, by, db));

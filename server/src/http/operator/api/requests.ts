@@ -15,7 +15,7 @@ import {
 } from '../../schemas/schema.ts';
 import { pageOfRequests, RequestMargin } from '../requests.ts';
 import { anyRequest } from '../../../db/requests/request-pages.ts';
-import { read } from './endpoint.ts';
+import { operatorEndpoint } from '../../endpoint.ts';
 
 const AnyRequest = named(
   'AnyRequest',
@@ -23,7 +23,7 @@ const AnyRequest = named(
 );
 
 /** GET /operator/requests: requests of all accounts. */
-export const list = read(
+export const list = operatorEndpoint(
   {
     query: form({
       account_id: optional(text('Only of this account.')),

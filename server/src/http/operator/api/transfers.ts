@@ -24,7 +24,7 @@ import {
   type Static,
 } from '../../schemas/schema.ts';
 import { badField } from '../../schemas/validate.ts';
-import { read } from './endpoint.ts';
+import { operatorEndpoint } from '../../endpoint.ts';
 
 const Transfer = named(
   'Transfer',
@@ -60,8 +60,10 @@ const Query = form({
 });
 
 /** GET /operator/transfers: newest first, of all accounts or of one. */
-export const list = read({ query: Query, reply: pageOf(Transfer) }, ({ query }, { db }) =>
-  query.account_id === undefined ? ofAll(query, db) : ofAccount(query.account_id, query, db),
+export const list = operatorEndpoint(
+  { query: Query, reply: pageOf(Transfer) },
+  ({ query }, { db }) =>
+    query.account_id === undefined ? ofAll(query, db) : ofAccount(query.account_id, query, db),
 );
 
 type Asked = Static<typeof Query>;

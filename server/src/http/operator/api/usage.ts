@@ -14,7 +14,7 @@ import {
 } from '../../schemas/schema.ts';
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../../usage-query.ts';
 import { badField } from '../../schemas/validate.ts';
-import { read } from './endpoint.ts';
+import { operatorEndpoint } from '../../endpoint.ts';
 
 const UsageSum = named(
   'UsageSum',
@@ -35,7 +35,7 @@ const UsageSum = named(
 const groupsRule = `one or more of ${groups.join(', ')}, with commas between`;
 
 /** GET /operator/usage: sorted by the values of `by`: day, model, account, then key. */
-export const list = read(
+export const list = operatorEndpoint(
   {
     query: form({
       by: text('One or more of `day`, `model`, `account` and `key`, with commas between.', {

@@ -1,0 +1,112 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Right } from '../core/account/role.ts';
+import type { KeyScope, Scope } from '../core/account/scope.ts';
+import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
+import type { RouteDocs } from './docs/route-docs.ts';
+import type { Endpoint, Handle, Shapes } from './endpoint.ts';
+import { at, type At, type PathParams } from './path.ts';
+import { isVisit, type Visit, type WebDeps } from './session/visit.ts';
+
+/** A signed-in person: any; with this right to the account that the path names; an operator. */
+export type Need = 'signed_in' | Right | 'operate';
+
+/**
+ * The callers that a call lets in. `key` and `operator`: the holder of such a key with this scope.
+ * `key_or_signature`: the holder of any key, or of a signed address. `signature`: only the holder
+ * of a signed address. The handler checks signatures itself.
+ */
+export type Way =
+  | { who: 'anyone' | 'key_or_signature' | 'signature' }
+  | { who: 'key'; scope: KeyScope }
+  | { who: 'operator'; scope: Scope }
+  | { who: 'session'; need: Need };
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Begins the call's first look-up while its key is still being checked. */
+export type Ahead<Params = unknown> = (req: At<Params>, deps: HttpDeps) => void;
+
+/** A call: where it comes in, who may make it, and what it does. */
+export type Row = Way & {
+  method: Method;
+  path: string;
+  /** Whether the path is below /v1. */
+  prefixed: boolean;
+  shapes: Shapes;
+  /** The way has been judged before. */
+  handle: Handle<FastifyRequest>;
+  /** Only for calls of the API, which the OpenAPI document describes. */
+  docs?: RouteDocs;
+  ahead?: Ahead;
+};
+
+/** A way in, and the request and dependencies that it gives a handler. */
+interface Entrance<Request extends FastifyRequest, Deps extends HttpDeps> {
+  way: Way;
+  admits: (req: FastifyRequest) => req is Request;
+  has: (deps: HttpDeps) => deps is Deps;
+}
+
+const all = (_: FastifyRequest): _ is FastifyRequest => true;
+const plain = (_: HttpDeps): _ is HttpDeps => true;
+const isKeyed = (req: FastifyRequest): req is KeyedRequest => req.caller !== undefined;
+const isOperator = (req: FastifyRequest): req is OperatorRequest => req.operator !== undefined;
+const ofWeb = (deps: HttpDeps): deps is WebDeps => 'web' in deps;
+
+export const anyone = { way: { who: 'anyone' }, admits: all, has: plain } as const;
+/** On the web pages, without a session. */
+export const visitor = { way: { who: 'anyone' }, admits: all, has: ofWeb } as const;
+export const keyOrSignature = {
+  way: { who: 'key_or_signature' },
+  admits: all,
+  has: plain,
+} as const;
+export const signature = { way: { who: 'signature' }, admits: all, has: plain } as const;
+export const key = (scope: KeyScope): Entrance<KeyedRequest, HttpDeps> => ({
+  way: { who: 'key', scope },
+  admits: isKeyed,
+  has: plain,
+});
+export const operator = (scope: Scope): Entrance<OperatorRequest, HttpDeps> => ({
+  way: { who: 'operator', scope },
+  admits: isOperator,
+  has: plain,
+});
+export const person = (need: Need): Entrance<Visit, WebDeps> => ({
+  way: { who: 'session', need },
+  admits: isVisit,
+  has: ofWeb,
+});
+
+/** A row of a table. It compiles only if the path has the parameters that the handler needs. */
+export function row<
+  const Path extends string,
+  Request extends FastifyRequest,
+  Deps extends HttpDeps,
+>(
+  { way, admits, has }: Entrance<Request, Deps>,
+  method: Method,
+  path: Path,
+  work: Endpoint<Request, Deps, PathParams<Path>> | Handle<Request, Deps, PathParams<Path>>,
+  docs?: RouteDocs,
+  ahead?: Ahead<PathParams<Path>>,
+): Row {
+  const { shapes, handle } = typeof work === 'function' ? { shapes: {}, handle: work } : work;
+  return {
+    ...way,
+    method,
+    path,
+    prefixed: false,
+    shapes,
+    handle: async (req: FastifyRequest, reply: FastifyReply, deps: HttpDeps) => {
+      if (!admits(req) || !has(deps)) throw new Error(`${method} ${path} came in another way`);
+      return handle(at(path, req), reply, deps);
+    },
+    ...(docs && { docs }),
+    ...(ahead && { ahead: (req, deps) => ahead(at(path, req), deps) }),
+  };
+}
+
+/** The rows with this in front of their paths. */
+export function below(prefix: string, rows: readonly Row[]): Row[] {
+  return rows.map((each) => ({ ...each, path: `${prefix}${each.path}` }));
+}
