@@ -1,5 +1,6 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/token-counts.ts';
+import { isGiven } from '../../check.ts';
 import type { ReplyEnd } from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
 import { inOrder } from '../ordered.ts';
@@ -101,13 +102,15 @@ const unended: State = {
   usage: null,
 };
 
-/** Fields of the call that its reply repeats, with their values if they were not given. */
-const echoed: Readonly<Json> = {
+/** Fields that every response has, with their values if the call does not say them. */
+export const usualFields = {
+  frequency_penalty: 0,
   instructions: null,
   max_output_tokens: null,
   max_tool_calls: null,
   metadata: {},
   parallel_tool_calls: true,
+  presence_penalty: 0,
   prompt_cache_key: null,
   safety_identifier: null,
   temperature: 1,
@@ -117,25 +120,38 @@ const echoed: Readonly<Json> = {
   top_p: 1,
   truncation: 'disabled',
   user: null,
+  background: false,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  service_tier: 'default',
+  store: false,
+  text: { format: { type: 'text' } },
 };
+
+/** The fields among them that a call cannot change. */
+const fixed = new Set([
+  'frequency_penalty',
+  'presence_penalty',
+  'background',
+  'previous_response_id',
+  'service_tier',
+  'store',
+]);
 
 /** The response without its output and its state. */
 function responseOf({ request_id, created, model, body }: Answering): Json {
-  const given = Object.entries(echoed).map(([field, value]) => [field, body[field] ?? value]);
+  const repeated = Object.keys(usualFields).filter(
+    (field) => !fixed.has(field) && isGiven(body[field]),
+  );
   return {
     id: `resp_${request_id}`,
     object: 'response',
     created_at: created,
     model,
-    ...Object.fromEntries(given),
-    background: false,
-    frequency_penalty: 0,
-    presence_penalty: 0,
-    previous_response_id: null,
-    reasoning: { effort: null, summary: null, ...objectOf(body.reasoning) },
-    service_tier: 'default',
-    store: false,
-    text: { format: { type: 'text' }, ...withoutNulls(objectOf(body.text)) },
+    ...usualFields,
+    ...Object.fromEntries(repeated.map((field) => [field, body[field]])),
+    reasoning: { ...usualFields.reasoning, ...objectOf(body.reasoning) },
+    text: { ...usualFields.text, ...withoutNulls(objectOf(body.text)) },
   };
 }
 

@@ -1,3 +1,4 @@
+import { usualFields } from '../../../core/apis/responses/write-reply.ts';
 import { callerNumber, idempotencyKey, metadata } from './queue.ts';
 import { exampleId } from '../request-examples.ts';
 import { one, type RouteDocs } from '../route-docs.ts';
@@ -32,28 +33,8 @@ const exampleResponse = {
     total_tokens: 21,
     cost_usd_micro: '5',
   },
-  frequency_penalty: 0,
-  instructions: null,
+  ...usualFields,
   max_output_tokens: 100,
-  max_tool_calls: null,
-  metadata: {},
-  parallel_tool_calls: true,
-  presence_penalty: 0,
-  prompt_cache_key: null,
-  safety_identifier: null,
-  temperature: 1,
-  tool_choice: 'auto',
-  tools: [],
-  top_logprobs: 0,
-  top_p: 1,
-  truncation: 'disabled',
-  user: null,
-  background: false,
-  previous_response_id: null,
-  reasoning: { effort: null, summary: null },
-  service_tier: 'default',
-  store: false,
-  text: { format: { type: 'text' } },
 };
 
 const exampleEvent = {
