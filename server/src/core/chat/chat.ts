@@ -17,7 +17,7 @@ import {
   textOrTexts,
 } from '../check.ts';
 import { readMetadata } from '../request/metadata.ts';
-import { LeftOut, rebuilt, type Shape } from './known-fields.ts';
+import { knownFields, LeftOut, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
 /**
@@ -132,16 +132,10 @@ const ownFields = new Set([
   'max_completion_tokens',
   'metadata',
 ]);
-const bodyFields = { ...passingFields, ...optionalFields };
-const bodyShapes = Object.entries(bodyFields);
+const shapes = { ...passingFields, ...optionalFields };
 
 function passing(body: Json, left: LeftOut): Json {
-  left.add('', body, (field) => ownFields.has(field) || Object.hasOwn(bodyFields, field));
-  const kept: Json = {};
-  for (const [field, shape] of bodyShapes) {
-    const value = Object.hasOwn(body, field) ? body[field] : undefined;
-    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
-  }
+  const kept = knownFields(body, shapes, ownFields, left);
   const tools = itemsOf(kept.tools).map(objectOf);
   const untyped = tools.findIndex(({ type }) => type === undefined);
   if (untyped !== -1) throw badField(`tools[${untyped}].type`, toolType.is);

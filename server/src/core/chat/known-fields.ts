@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../lib/json.ts';
+import { badField } from '../bad-request.ts';
 import { isGiven, type Check } from '../check.ts';
 
 /**
@@ -35,22 +36,25 @@ export class LeftOut {
   }
 }
 
-/** Names of the fields that are not read, also inside fields of a known shape. */
-export function unknownFields(
+/**
+ * The fields of a call's body that have a shape, checked. Adds to `left` all others, except those
+ * in `read`, which are read elsewhere.
+ *
+ * @throws ApiError `bad_request`, which names the field
+ */
+export function knownFields(
   body: Json,
+  shapes: Readonly<Record<string, Shape>>,
   read: ReadonlySet<string>,
-  shapes: Readonly<Record<string, Shape>> = {},
-): string[] {
-  const left = new LeftOut();
-  left.add('', body, (field) => read.has(field));
-  for (const [field, shape] of Object.entries(shapes))
-    if (isGiven(body[field])) rebuilt(body[field], shape, field, neverRefused, left);
-  return [...left.names];
-}
-
-/** Never called: the call was read with the same shapes before. */
-function neverRefused(at: string): Error {
-  return new Error(`${at} was taken before`);
+  left: LeftOut,
+): Json {
+  left.add('', body, (field) => read.has(field) || Object.hasOwn(shapes, field));
+  const kept: Json = {};
+  for (const [field, shape] of Object.entries(shapes)) {
+    const value = Object.hasOwn(body, field) ? body[field] : undefined;
+    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
+  }
+  return kept;
 }
 
 /** The names are listed in a header of the reply. */

@@ -3,7 +3,7 @@ import { badField, badRequest } from '../../bad-request.ts';
 import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
 import { readFlag, readModel, readTokenLimit } from '../fields.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
-import { LeftOut, rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { knownFields, LeftOut, type Shape } from '../../chat/known-fields.ts';
 import { demandFew } from '../../chat/list-sizes.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
@@ -54,14 +54,8 @@ const shapes: Readonly<Record<string, Shape>> = {
   output_format: format,
 };
 
-const read: ReadonlySet<string> = new Set([
-  ...Object.keys(shapes),
-  'model',
-  'max_tokens',
-  'stream',
-  'system',
-  'messages',
-]);
+/** Fields that are read by themselves. */
+const read = new Set(['model', 'max_tokens', 'stream', 'system', 'messages']);
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readMessagesCall(body: Json): ReadCall {
@@ -74,10 +68,8 @@ export function readPrompt(body: Json): ReadCall {
   demandFew(body, 'messages');
   refuseHosted(body);
   const model = readModel(body.model);
-  const call: Json = {};
-  for (const [field, shape] of Object.entries(shapes))
-    if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
   const left = new LeftOut();
+  const call = knownFields(body, shapes, read, left);
   const tools = itemsOf(call.tools).map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'messages',
@@ -95,7 +87,7 @@ export function readPrompt(body: Json): ReadCall {
     max_tokens: readTokenLimit(body.max_tokens, 'max_tokens'),
     conversation,
     metadata: null,
-    ignored: [...unknownFields(body, read, shapes), ...left.names],
+    ignored: [...left.names],
   };
 }
 

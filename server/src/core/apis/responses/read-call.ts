@@ -11,7 +11,7 @@ import {
   type Check,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
-import { LeftOut, rebuilt, unknownFields, type Shape } from '../../chat/known-fields.ts';
+import { knownFields, LeftOut, type Shape } from '../../chat/known-fields.ts';
 import { demandFew } from '../../chat/list-sizes.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
@@ -70,9 +70,9 @@ const shapes: Readonly<Record<string, Shape>> = {
   truncation: oneOf('auto', 'disabled'),
 };
 
-const read: ReadonlySet<string> = new Set([
+/** Fields that are read by themselves, or refused. */
+const read = new Set([
   ...stored,
-  ...Object.keys(shapes),
   'model',
   'stream',
   'input',
@@ -89,10 +89,8 @@ export function readResponsesCall(body: Json): ReadCall {
   demandFew(body, 'input');
   refuseStored(body);
   const model = readModel(body.model);
-  const call: Json = {};
-  for (const [field, shape] of Object.entries(shapes))
-    if (isGiven(body[field])) call[field] = rebuilt(body[field], shape, field, badField);
   const left = new LeftOut();
+  const call = knownFields(body, shapes, read, left);
   const tools = readTools(body.tools, left);
   const conversation: Conversation = {
     api: 'responses',
@@ -110,17 +108,13 @@ export function readResponsesCall(body: Json): ReadCall {
     max_tokens: readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
-    ignored: [...ignoredIn(body), ...left.names],
+    ignored: [...vainIn(body), ...left.names],
   };
 }
 
 /** Names of fields without effect. A reply is never stored, and a prompt is never shortened. */
-function ignoredIn(body: Json): string[] {
-  const vain = [
-    ...(body.store === true ? ['store'] : []),
-    ...(body.truncation === 'auto' ? ['truncation'] : []),
-  ];
-  return [...vain, ...unknownFields(body, read, shapes)];
+function vainIn({ store, truncation }: Json): string[] {
+  return [...(store === true ? ['store'] : []), ...(truncation === 'auto' ? ['truncation'] : [])];
 }
 
 function extrasOf({ prompt_cache_key, safety_identifier }: Json): Json {
