@@ -8,6 +8,7 @@ import { buildConnector } from 'undici';
 
 import { isPublicAddress } from './address.ts';
 import { FetchError, faults } from './fetch-error.ts';
+import { dropInterim } from './interim.ts';
 import { createLookup, ownAddresses, systemLookup, type Lookup } from './lookup.ts';
 import { withTimeout } from '../with-timeout.ts';
 
@@ -97,7 +98,7 @@ function connector(
   connectTimeoutMs: number,
   resolve: (hostname: string) => Promise<string[]>,
 ): buildConnector.connector {
-  return buildConnector({
+  const open = buildConnector({
     // One request at a time on a connection, so that it is certain what was sent.
     allowH2: false,
     timeout: connectTimeoutMs,
@@ -105,6 +106,10 @@ function connector(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
   });
+  return (target, callback) =>
+    open(target, (...[error, socket]) =>
+      error === null ? callback(null, dropInterim(socket)) : callback(error, null),
+    );
 }
 
 async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Promise<string[]> {
