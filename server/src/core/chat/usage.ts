@@ -42,24 +42,6 @@ const names = {
     'eval_count',
   ],
   total: ['total_tokens', 'total_token_count'],
-  cached: [
-    'cached_tokens',
-    'cache_read_input_tokens',
-    'cache_read_tokens',
-    'cached_input_tokens',
-    'prompt_cache_hit_tokens',
-    'cached_content_token_count',
-    'num_cached_tokens',
-    'cache_read',
-  ],
-  written: [
-    'cache_write_tokens',
-    'cache_creation_input_tokens',
-    'cache_creation_tokens',
-    'cached_creation_tokens',
-    'cache_write_input_tokens',
-    'cache_creation',
-  ],
   reasoning: ['reasoning_tokens', 'thinking_tokens', 'reasoning'],
   /** Gemini counts its thoughts beside the completion. */
   thoughts: ['thoughts_token_count'],
@@ -77,16 +59,26 @@ const completionDetails = [
   'output_token_details',
 ];
 
-/** Fields that `usageOfReport` writes under the names of chat completions. */
-const moved = new Set(Object.values(names).flat().concat(promptDetails, completionDetails));
+/** Whether `usageOfReport` writes the field under a name of chat completions. */
+function isMoved(name: string): boolean {
+  const own = snake(name);
+  return kindOf(own) !== undefined || [...promptDetails, ...completionDetails].includes(own);
+}
 
-type Kind = keyof typeof names;
+type Kind = keyof typeof names | 'cached' | 'written';
 
 const kinds: ReadonlyMap<string, Kind> = new Map(
-  (Object.keys(names) as Kind[]).flatMap((kind) =>
+  (Object.keys(names) as (keyof typeof names)[]).flatMap((kind) =>
     names[kind].map((name) => [name, kind] as const),
   ),
 );
+
+/** Nearly every service has its own names for the counts of its cache. */
+function kindOf(name: string): Kind | undefined {
+  if (!name.includes('cache')) return kinds.get(name);
+  if (/creat|writ/.test(name)) return 'written';
+  return /miss|details|discount|cost/.test(name) ? undefined : 'cached';
+}
 
 /** Undefined: not given. Null: given, but unusable. */
 type Counts = Partial<Record<Kind, number | null>>;
@@ -120,7 +112,7 @@ function reportOf(usage: Json): Report {
 function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): void {
   if (!isObject(fields)) return;
   for (const name of Object.keys(fields)) {
-    const [kind, value] = [kinds.get(name), fields[name]];
+    const [kind, value] = [kindOf(snake(name)), fields[name]];
     if (!kind || value === undefined || value === null || wanted?.includes(kind) === false)
       continue;
     const count = countIn(value);
@@ -142,9 +134,12 @@ function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A count, perhaps as a text; null for any other value. */
+/** A count, perhaps as a text, or the sum of the counts of several lifetimes; otherwise null. */
 function countIn(value: unknown): number | null {
-  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (isObject(value))
+    return Object.values(value).reduce<number>((a, b) => a + (countIn(b) ?? 0), 0);
+  const isText = typeof value === 'string' && /^\d{1,9}(\.0+)?$/.test(value);
+  const number = isText ? Number(value) : value;
   return isTokenCount(number) ? number : null;
 }
 
@@ -165,7 +160,7 @@ export function usageOfReport(report: Json): Json | null {
   const counts = reportOf(report);
   const usage = usageIn(counts);
   const prompt = usage ?? promptUsageIn(counts);
-  const others = Object.entries(report).filter(([name]) => !moved.has(snake(name)));
+  const others = Object.entries(report).filter(([name]) => !isMoved(name));
   if (prompt === null) return 'cost' in report ? Object.fromEntries(others) : null;
   const { cached, written, reasoning } = counts;
   const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;

@@ -1,29 +1,28 @@
+import { isObject } from '../../../lib/json.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 
-/** The words with which services end a reply, in lower case and with underscores. */
-const words: Readonly<Record<FinishReason | 'broken' | 'none', string>> = {
-  stop: 'stop stopped end end_turn stop_sequence stop_token eos eos_token complete completed done finished finish normal pause_turn other',
-  length:
-    'length max_length max_tokens max_output_tokens max_new_tokens max_completion_tokens max_token model_length token_limit tokens_limit context_length context_length_exceeded context_window_exceeded model_context_window_exceeded error_limit incomplete truncated',
-  tools: 'tool_calls tool_call tool_use tools function_call function_calls tool function',
-  filter:
-    'content_filter content_filtered content_filtering filter filtered safety language recitation blocklist prohibited_content spii image_safety image_prohibited_content image_recitation model_armor refusal refused sensitive error_toxic guardrail_intervened guardrails blocked moderation policy content_policy content_policy_violation',
-  broken:
-    'error errored failed failure abort aborted cancel canceled cancelled user_cancel network_error internal_error server_error timeout insufficient_system_resource malformed_function_call malformed_tool_call unexpected_tool_call too_many_tool_calls',
-  none: 'null none undefined unspecified in_progress',
-};
-
-const meanings = new Map(
-  Object.entries(words).flatMap(([meaning, list]) =>
-    list.split(' ').map((word) => [word, meaning] as const),
-  ),
-);
-
 /**
- * The meaning of a finish reason. Null: the reply goes on. `broken`: it failed. Words that no
- * service is known to use mean `stop`.
+ * The words with which services end a reply, in lower case and with underscores. The first that
+ * fits decides; words that no service is known to use mean `stop`.
  */
-export function finishOf(reason: unknown): FinishReason | 'broken' | null {
+const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
+  [null, /^(null|none|undefined|unspecified|in_progress|not_finished)?$/],
+  ['stop', /^(stop|end|eos|complete|finish|done|pause|image_other|no_image)/],
+  [
+    'filter',
+    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy/,
+  ],
+  ['length', /length|max_|token|(?<!time_|rate_)limit|context_window|incomplete|truncat/],
+  [
+    'broken',
+    /error|fail|abort|cancel|timeout|_limit|malformed|unexpected|too_many|missing|insufficient|overload/,
+  ],
+  ['tools', /tool|function/],
+];
+
+/** The meaning of a finish reason. Null: the reply goes on. `broken`: it failed. */
+export function finishOf(given: unknown): FinishReason | 'broken' | null {
+  const reason = isObject(given) ? given.type : given;
   if (typeof reason !== 'string') return null;
   const word = reason
     .trim()
@@ -31,9 +30,8 @@ export function finishOf(reason: unknown): FinishReason | 'broken' | null {
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_')
     .replace(/^(?:finish|stop)_reason_/, '');
-  if (word === '') return null;
-  const meaning = meanings.get(word) ?? 'stop';
-  return meaning === 'none' ? null : (meaning as FinishReason | 'broken');
+  const known = meanings.find(([, form]) => form.test(word));
+  return known === undefined ? 'stop' : known[0];
 }
 
 /**
