@@ -1,4 +1,4 @@
-import { isCount, isObject, type Json } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import type { ThoughtBlock } from '../chat/conversation.ts';
 import type { ThoughtPiece } from '../chat/reply.ts';
 import { isFilled } from '../check.ts';
@@ -11,6 +11,19 @@ import { isFilled } from '../check.ts';
 /** OpenRouter's names for the formats of Claude's reasoning and of reasoning in Responses. */
 export const claudeFormat = 'anthropic-claude-v1';
 export const responsesFormat = 'openai-responses-v1';
+/** Our name for a signature in Google's `extra_content`. The thought has the id of its call. */
+export const googleFormat = 'google-extra-content';
+
+/** Google's form of a proof, beside a call or a message. */
+export function googleExtra(thought_signature: string): Json {
+  return { extra_content: { google: { thought_signature } } };
+}
+
+/** The proof in Google's form; empty if there is none. */
+export function googleProof({ extra_content }: Json): string {
+  const { thought_signature: proof } = objectOf(objectOf(extra_content).google);
+  return isFilled(proof) ? proof : '';
+}
 
 /** A thought without its place in a call or in a reply. */
 export type Thought = Pick<ThoughtBlock, 'form' | 'text' | 'signature' | 'id' | 'format'>;
@@ -35,7 +48,7 @@ export function detailOf({ form, text, signature, id, format }: Thought, index: 
 }
 
 /** The thought in a detail; null if there is none. */
-export function thoughtIn(detail: unknown, position: number): (Thought & { index: number }) | null {
+export function thoughtIn(detail: unknown): Thought | null {
   if (!isObject(detail)) return null;
   const form = (['text', 'summary', 'hidden'] as const).find(
     (each) => fields[each].type === detail.type,
@@ -45,8 +58,7 @@ export function thoughtIn(detail: unknown, position: number): (Thought & { index
   const text = filled(detail[fields[form].text]) ?? '';
   const signature = filled(detail.signature);
   if (text === '' && signature === null) return null;
-  const index = isCount(detail.index) ? detail.index : position;
-  return { form, text, signature, id: filled(detail.id), format: filled(detail.format), index };
+  return { form, text, signature, id: filled(detail.id), format: filled(detail.format) };
 }
 
 /** Whether two pieces may be of one thought; later pieces need not repeat the format. */

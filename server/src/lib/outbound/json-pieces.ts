@@ -108,7 +108,9 @@ function eventReader(take: TakePiece): EventReader {
   }
 
   return {
-    add(line) {
+    add(sent) {
+      // Some servers write the field's name twice.
+      const line = sent.replace(/^(?:data: ?)+(?=data:)/, '');
       const isData = line.startsWith('data:');
       // Some servers leave out the empty lines. Then whole data ends its event.
       const isNext = (isData || line.startsWith('event:')) && only != null && isWhole(only);

@@ -4,6 +4,7 @@ import { parseChat } from '../../chat/chat.ts';
 import type {
   Block,
   CallBlock,
+  ThoughtBlock,
   Conversation,
   ReplyFormat,
   Tool,
@@ -17,7 +18,7 @@ import { givenInput } from '../../chat/tool-input.ts';
 import { readToolChoice, toolOf } from '../tools.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
 import { optionalFields } from '../../chat/optional-fields.ts';
-import { thoughtIn } from '../thoughts.ts';
+import { googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
 
 /**
  * Reads a call of OpenAI's chat completions.
@@ -172,8 +173,17 @@ function thoughtsOf(message: Json, at: string, { ignored }: Reading): Block[] {
     ...(isTold || plain === undefined
       ? []
       : [{ type: 'thought' as const, form: 'text' as const, text: plain, at, ...none }]),
-    ...thoughts.map(({ index: _, ...own }) => ({ type: 'thought' as const, ...own, at: place })),
+    ...thoughts.map((own) => ({ type: 'thought' as const, ...own, at: place })),
+    ...proofOf(message, null, `${at}.extra_content`),
   ];
+}
+
+/** Google's proof beside a message or a call, as a thought. */
+function proofOf(own: Json, id: string | null, at: string): ThoughtBlock[] {
+  const text = googleProof(own);
+  const form = 'hidden' as const;
+  if (text === '') return [];
+  return [{ type: 'thought', form, text, signature: null, id, format: googleFormat, at }];
 }
 
 /** The id of the call that a result is of. One without an id is of the first call without one. */
@@ -190,11 +200,12 @@ function calledBy(
   return name;
 }
 
-function callsOf(message: Json, at: string, reading: Reading): CallBlock[] {
+function callsOf(message: Json, at: string, reading: Reading): Block[] {
   const { tool_calls, function_call: older } = message;
-  const calls = itemsOf(tool_calls).map((call, k) =>
-    callOf(objectOf(call), `${at}.tool_calls[${k}]`, reading),
-  );
+  const calls = itemsOf(tool_calls).flatMap((sent, k): Block[] => {
+    const call = callOf(objectOf(sent), `${at}.tool_calls[${k}]`, reading);
+    return [...proofOf(objectOf(sent), call.id, call.at), call];
+  });
   if (!isObject(older)) return calls;
   return [...calls, callOf(older, `${at}.function_call`, reading)];
 }

@@ -1,6 +1,7 @@
-import { isObject, itemsOf, type Json } from '../../../lib/json.ts';
+import { isObject, type Json } from '../../../lib/json.ts';
 import type { Calls, OpenCall, SentCall } from '../reading/calls.ts';
-import { countIn, inputTextOf, jsonTextOf, textOf } from '../reading/values.ts';
+import { countIn, inputTextOf, jsonTextOf, listOf, textOf } from '../reading/values.ts';
+import { googleProof } from '../thoughts.ts';
 
 /**
  * Finds the tool call of each piece. Servers repeat or omit indexes, ids and names, so each alone
@@ -38,7 +39,7 @@ export function callPieces(calls: Calls) {
 
   return {
     add({ tool_calls, function_call }: Json, isWhole: boolean): void {
-      const list = (isObject(tool_calls) ? [tool_calls] : itemsOf(tool_calls)).filter(isObject);
+      const list = listOf(tool_calls).filter(isObject);
       const old = isObject(function_call) ? sentCall({ function: function_call }) : null;
       // Some servers repeat a call in the old field.
       const isOld = list.length === 0 && last === undefined && old !== null;
@@ -66,6 +67,7 @@ function sentCall(piece: Json): SentCall {
   );
   const { name, arguments: json, input } = own ?? piece;
   return {
+    proof: googleProof(piece),
     id: textOf(piece.id),
     name: textOf(name),
     isCustom,
@@ -78,7 +80,8 @@ function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
   const hasOtherId = sent.id !== '' && call.id !== '' && sent.id !== call.id;
   if (hasOtherId) return !isKnownId && sent.name === '' && !call.isComplete();
   if (sent.name === '' || call.name === '') return true;
-  if (sent.name !== call.name) return false;
+  // A name may come in pieces, before any input.
+  if (sent.name !== call.name) return sent.id === '' && call.id !== '' && call.input === '';
   return !call.isComplete() || sent.input === '' || isRepeat(call, sent);
 }
 

@@ -54,7 +54,7 @@ const tables: Record<string, Row[]> = {
         calls({ id: 'a', function: { arguments: ':1}' } }),
         ended,
       ],
-      ['call a look', 'call b look', 'input 0 {"p":1}', 'input 1 {"p":2}', 'tools'],
+      two('a', 'b'),
     ],
     [
       'is of the call of its id, at the index of another',
@@ -95,7 +95,7 @@ const tables: Record<string, Row[]> = {
         calls({ function: { arguments: '{"p":1}' } }, { function: { arguments: '{"p":2}' } }),
         ended,
       ],
-      ['call a look', 'call b look', 'input 0 {"p":1}', 'input 1 {"p":2}', 'tools'],
+      two('a', 'b'),
     ],
     [
       'is of the call at its index, a number as a text',
@@ -149,7 +149,7 @@ const tables: Record<string, Row[]> = {
     [
       'begins another call if its name is another one',
       [calls(look('')), calls({ function: { name: 'go', arguments: '[]' } }), ended],
-      [`call ${own(0)} look`, `call ${own(1)} go`, 'input 1 []', 'input 0 {}', 'tools'],
+      [`call ${own(0)} look`, `call ${own(1)} go`, 'input 0 {}', 'input 1 {}', 'tools'],
     ],
     [
       'is one of several calls in one chunk, without indexes',
@@ -236,13 +236,13 @@ const tables: Record<string, Row[]> = {
       two(own(1), `${own(1)}_`),
     ],
     [
-      'is ours if it comes behind the name',
+      'comes behind the name',
       [
         calls({ index: 0, ...look('') }),
         calls({ index: 0, id: 'a', function: { arguments: '{"p":1}' } }),
         ended,
       ],
-      [...called(0, own(0)), 'tools'],
+      [...called(0, 'a'), 'tools'],
     ],
     ['is a number', [calls(look(1, { id: 7 })), ended], [...called(0, '7'), 'tools']],
   ],
@@ -273,7 +273,7 @@ const tables: Record<string, Row[]> = {
       [...called(0, 'a', '{}'), 'tools'],
     ],
     ['is null', [calls(look(null, { id: 'a' })), ended], [...called(0, 'a', '{}'), 'tools']],
-    ['is blank', [calls(look(' \n', { id: 'a' })), ended], [...called(0, 'a', ' \n{}'), 'tools']],
+    ['is blank', [calls(look(' \n', { id: 'a' })), ended], [...called(0, 'a', '{}'), 'tools']],
     [
       'is under another name',
       [calls({ id: 'a', function: { name: 'look', input: { p: 1 } } }), ended],

@@ -2,13 +2,14 @@ import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
-import type { OpenReader, Say } from '../api.ts';
+import type { Asked, OpenReader, Say } from '../api.ts';
 import { endedEarly, errorIn, failed, type ReplyBroken } from '../reading/broken.ts';
 import { replyCalls } from '../reading/calls.ts';
 import { finishOf, reasonOf } from '../reading/finish.ts';
 import { textReader } from '../reading/texts.ts';
 import { replyThoughts } from '../reading/thoughts.ts';
-import { countIn } from '../reading/values.ts';
+import { countIn, textOf } from '../reading/values.ts';
+import { googleFormat } from '../thoughts.ts';
 import { callPieces } from './read-calls.ts';
 import { readContent } from './read-content.ts';
 import { reportIn } from './read-usage.ts';
@@ -20,12 +21,8 @@ export const completionsReader: OpenReader = (asked, tell) => {
     hasSaid ||= event.type !== 'usage';
     tell(event);
   };
-  const calls = replyCalls(asked, say);
-  const pieces = callPieces(calls);
-  const thoughts = replyThoughts(say);
-  const texts = { text: textReader('text', say), refusal: textReader('refusal', say) };
+  const message = messageReader(asked, say);
   let hasChoice = false;
-  let hasDelta = false;
   /** A whole reply has come. */
   let isWhole = false;
   /** The last piece was nothing but a usage, as the last one of a stream often is. */
@@ -35,15 +32,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
   let failure: ReplyBroken | null = null;
   let stop: string | null = null;
 
-  function readMessage({ message, isPiece }: SentMessage, logprobs: Json): void {
-    const form = isPiece ? 'piece' : hasDelta ? 'whole' : 'either';
-    readContent(message, form, { texts, thoughts, logprobs });
-    pieces.add(message, !isPiece);
-    hasDelta ||= isPiece;
-  }
-
-  function readEnd(choice: Json): void {
-    const word = endOf(choice);
+  function readEnd(choice: Json, word: unknown): void {
     const reason = finishOf(word);
     if (reason === null) return;
     if (reason === 'broken') {
@@ -59,12 +48,13 @@ export const completionsReader: OpenReader = (asked, tell) => {
     read(piece) {
       const choice = choiceIn(piece);
       const sent = messageIn(choice ?? {});
-      const report = reportIn(piece, choice ?? {}, sent.message);
+      const word = endOf(choice ?? {}, sent.message, piece);
+      const report = reportIn(piece);
       const usage = report && (usageOfReport(report) ?? report);
       // A usage in the middle of a reply does not cover the text beside it.
-      const isLast = !sent.isPiece || finishOf(choice?.finish_reason) !== null;
+      const isLast = !sent.isPiece || finishOf(word) !== null;
       if (usage && !isLast) say({ type: 'usage', usage });
-      if (choice) readMessage(sent, objectOf(choice.logprobs));
+      if (choice) message.read(sent, objectOf(choice.logprobs), isLast);
       if (usage && isLast) say({ type: 'usage', usage });
       const error = errorIn({ error: choice?.error }) ?? errorIn(objectOf(piece.x_groq));
       if (error) throw failed(error);
@@ -72,21 +62,49 @@ export const completionsReader: OpenReader = (asked, tell) => {
       if (!choice) return;
       hasChoice = true;
       isWhole ||= !sent.isPiece && piece.object !== 'chat.completion.chunk';
-      readEnd(choice);
+      readEnd(choice, word);
     },
     isOver: () => false,
     end(isMarked) {
       if (failure !== null) throw failure;
       if (finish === null && !isWhole && !((isMarked || isCounted) && hasSaid)) throw endedEarly();
-      calls.end();
-      say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
+      say({ type: 'end', reason: reasonOf(finish, message.end()), stop });
     },
   };
 };
 
-/** OpenRouter may give a usual reason although the provider's own one is a failure. */
-function endOf({ finish_reason: usual, native_finish_reason: own }: Json): unknown {
-  return finishOf(usual) !== null && finishOf(own) === 'broken' ? own : usual;
+function messageReader(asked: Asked, say: Say) {
+  const thoughts = replyThoughts(say);
+  const calls = replyCalls(asked, say, (text, id) =>
+    thoughts.piece(`call ${id}`, { form: 'hidden', text, id, format: googleFormat }),
+  );
+  const pieces = callPieces(calls);
+  const texts = { text: textReader('text', say), refusal: textReader('refusal', say) };
+  let hasDelta = false;
+  return {
+    read({ message, isPiece }: SentMessage, logprobs: Json, isLast: boolean): void {
+      const isAgain = isLast && texts.text.isRepeat(textOf(message.content));
+      const form = isPiece && !isAgain ? 'piece' : hasDelta ? 'whole' : 'either';
+      readContent(message, form, { texts, thoughts, logprobs });
+      pieces.add(message, !isPiece);
+      hasDelta ||= isPiece;
+    },
+    /** Whether the message has called tools. */
+    end(): boolean {
+      calls.end();
+      return calls.hasBegun();
+    },
+  };
+}
+
+/**
+ * The finish reason, wherever it stands. OpenRouter may give a usual one although the provider's
+ * own one is a failure.
+ */
+function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
+  const usual = places.map((each) => each.finish_reason ?? each.finishReason).find(finishOf);
+  const own = places[0].native_finish_reason;
+  return usual !== undefined && finishOf(own) === 'broken' ? own : usual;
 }
 
 /** Only one choice is ever requested; a choice without an index counts as the first. */
@@ -106,5 +124,6 @@ interface SentMessage {
 function messageIn({ delta, message, text }: Json): SentMessage {
   const isEmpty = !isObject(delta) || Object.keys(delta).length === 0;
   if (isEmpty && isObject(message)) return { message, isPiece: false };
+  if (isEmpty && isFilled(message)) return { message: { content: message }, isPiece: false };
   return { message: isObject(delta) ? delta : { content: delta ?? text }, isPiece: true };
 }

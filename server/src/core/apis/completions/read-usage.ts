@@ -2,18 +2,28 @@ import { isCount, isObject, type Json } from '../../../lib/json.ts';
 import { isReport } from '../../chat/usage.ts';
 
 /** The usage report in a chunk or reply, wherever it stands; null if there is none. */
-export function reportIn(piece: Json, choice: Json, message: Json): Json | null {
-  const { usage, x_groq, usageMetadata, usage_metadata, timings } = piece;
-  const { prompt_eval_count, eval_count } = piece;
-  const ollama = eval_count !== undefined && { prompt_eval_count, eval_count };
-  const groq = isObject(x_groq) && x_groq.usage;
-  const own = [usage, choice.usage, message.usage, groq, usageMetadata, usage_metadata, ollama];
-  const report = own.find(isReport) ?? null;
+export function reportIn(piece: Json): Json | null {
+  const { timings, prompt_eval_count, eval_count } = piece;
+  const ollama: Json | null = eval_count === undefined ? null : { prompt_eval_count, eval_count };
+  const report = usageWithin(piece, 3) ?? ollama;
   const timed = isObject(timings) ? usageOfTimings(timings) : null;
   // llama.cpp reports cached tokens in its timings, not in its usage.
   if (report === null || timed === null || isObject(report.prompt_tokens_details))
     return report ?? timed;
   return { ...report, prompt_tokens_details: timed.prompt_tokens_details };
+}
+
+/** The first object with the name of a usage, as far inside as a message is. */
+function usageWithin(value: unknown, depth: number): Json | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const named = Object.entries(value).filter(([name]) => /usage/i.test(name));
+  const own = named.map(([, report]) => report as unknown).find(isReport);
+  if (own !== undefined || depth === 0) return own ?? null;
+  for (const inner of Object.values(value)) {
+    const found = usageWithin(inner, depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function usageOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: written }: Json) {

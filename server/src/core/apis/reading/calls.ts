@@ -2,6 +2,7 @@ import { objectOf } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
 import type { Asked, Say } from '../api.ts';
+import { jsonInput, textInput, type InputReader } from './input.ts';
 import { restOf } from './values.ts';
 
 /** A piece of a tool call as an upstream sends it. Texts that it leaves out are empty. */
@@ -11,9 +12,14 @@ export interface SentCall {
   /** The upstream says that the input is a text. */
   isCustom: boolean;
   input: string;
+  /** Proves to the model that it made the call. */
+  proof?: string;
 }
 
-/** A tool call whose pieces arrive. It begins once its name is known; earlier input waits. */
+/**
+ * A tool call whose pieces arrive. It begins with its input, because some servers send its name in
+ * pieces; input before the name waits.
+ */
 export interface OpenCall {
   /** As the upstream sent it; empty if it sent none. */
   readonly id: string;
@@ -22,8 +28,9 @@ export interface OpenCall {
   add(sent: SentCall): void;
   /** Adds an input of which pieces may have come. */
   addWhole(sent: SentCall): void;
-  /** Whether the input is a complete JSON object or list, to which nothing can be added. */
   isComplete(): boolean;
+  /** The name is whole. */
+  begin(): void;
   /** The input has come to its end. */
   end(): void;
 }
@@ -38,8 +45,12 @@ export interface Calls {
   end(): void;
 }
 
-/** The tool calls of a reply. */
-export function replyCalls(asked: Asked, say: Say): Calls {
+/** The tool calls of a reply. `prove` gets the proof of a call, before the call begins. */
+export function replyCalls(
+  asked: Asked,
+  say: Say,
+  prove: (proof: string, id: string) => void = () => {},
+): Calls {
   const all: OpenCall[] = [];
   const ids = new Set<string>();
   let begun = 0;
@@ -53,19 +64,27 @@ export function replyCalls(asked: Asked, say: Say): Calls {
     return id;
   }
 
+  function begin(sent: SentCall): InputReader {
+    const name = asked.ownName(sent.name);
+    const isWrapped = !sent.isCustom && asked.custom.has(name);
+    const call = begun++;
+    const custom = sent.isCustom || isWrapped;
+    const id = idOf(sent.id, call);
+    if (sent.proof) prove(sent.proof, id);
+    say({ type: 'call', call, id, name, custom });
+    const sayInput = (text: string) => say({ type: 'input', call, text });
+    if (isWrapped) return wrappedInput(sayInput);
+    return custom ? textInput(sayInput) : jsonInput(sayInput);
+  }
+
   return {
     all,
     hasBegun: () => begun > 0,
     open() {
       if (all.length >= callsMax) return null;
-      const call = openCall((id, sentName, isCustom) => {
-        const name = asked.ownName(sentName);
-        const isWrapped = !isCustom && asked.custom.has(name);
-        const number = begun++;
-        const custom = isCustom || isWrapped;
-        say({ type: 'call', call: number, id: idOf(id, number), name, custom });
-        return { custom, isWrapped, say: (text) => say({ type: 'input', call: number, text }) };
-      });
+      // Calls begin in the order in which they were opened.
+      all.at(-1)?.begin();
+      const call = openCall(begin);
       all.push(call);
       return call;
     },
@@ -75,59 +94,66 @@ export function replyCalls(asked: Asked, say: Say): Calls {
   };
 }
 
-/** A call that has begun. `isWrapped`: the input is JSON around the text that the tool gets. */
-interface BegunCall {
-  custom: boolean;
-  isWrapped: boolean;
-  say(input: string): void;
-}
-
-function openCall(begin: (id: string, name: string, isCustom: boolean) => BegunCall): OpenCall {
-  let [id, name, input] = ['', '', ''];
-  let begun: BegunCall | null = null;
+function openCall(begin: (sent: SentCall) => InputReader): OpenCall {
+  const own: SentCall = { id: '', name: '', isCustom: false, input: '' };
+  let reader: InputReader | null = null;
   let hasEnded = false;
-  const json = jsonEnd();
 
-  function addInput(text: string): void {
-    if (text === '' || hasEnded) return;
-    input += text;
-    json.add(text);
-    if (begun?.isWrapped === false) begun.say(text);
+  function open(): void {
+    if (reader !== null || own.name === '') return;
+    reader = begin(own);
+    reader.add(own.input);
   }
 
-  function take(sent: SentCall, text: string): void {
-    id ||= sent.id;
-    name ||= sent.name;
-    if (begun !== null || name === '') return addInput(text);
-    addInput(text);
-    begun = begin(id, name, sent.isCustom);
-    if (input !== '' && !begun.isWrapped) begun.say(input);
+  function take(sent: SentCall, input: string): void {
+    own.id ||= sent.id;
+    own.proof ||= sent.proof;
+    own.isCustom ||= sent.isCustom;
+    if (reader === null && sent.name !== own.name) own.name += sent.name;
+    if (input === '' || hasEnded) return;
+    if (reader === null) own.input += input;
+    else reader.add(input);
+    open();
   }
 
   return {
     get id() {
-      return id;
+      return own.id;
     },
     get name() {
-      return name;
+      return own.name;
     },
     get input() {
-      return input;
+      return reader?.text() ?? own.input;
     },
     add: (sent) => take(sent, sent.input),
-    addWhole: (sent) => take(sent, restOf(input, sent.input)),
-    isComplete: json.isComplete,
+    addWhole: (sent) => take(sent, restOf(reader?.text() ?? own.input, sent.input)),
+    isComplete: () => reader?.isComplete() ?? false,
+    begin: open,
     end() {
-      if (hasEnded || begun === null) return;
+      if (hasEnded) return;
+      open();
+      if (reader === null) return;
       hasEnded = true;
-      if (begun.isWrapped && input !== '') begun.say(unwrapped(input));
-      // Clients parse the input, and cannot parse an empty text.
-      if (!begun.custom && input.trim() === '') begun.say('{}');
+      reader.end();
     },
   };
 }
 
-/** The text that a tool gets. The JSON around it can be removed only once all of it has arrived. */
+/** The text in JSON around it, which can be removed only once all of it has come. */
+function wrappedInput(say: (text: string) => void): InputReader {
+  let json = '';
+  const reader = jsonInput((text) => (json += text));
+  return {
+    ...reader,
+    end() {
+      reader.end();
+      if (reader.text() !== '') say(unwrapped(json));
+    },
+  };
+}
+
+/** The text that a tool gets. */
 function unwrapped(text: string): string {
   try {
     const { input } = objectOf(JSON.parse(text) as unknown);
@@ -135,27 +161,4 @@ function unwrapped(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** Follows JSON that comes in pieces, to see where its first object or list ends. */
-function jsonEnd() {
-  let depth = 0;
-  let hasBegun = false;
-  let isText = false;
-  let isEscaped = false;
-  return {
-    isComplete: () => hasBegun && depth === 0,
-    add(piece: string): void {
-      for (let i = 0; i < piece.length; i++) {
-        const code = piece.charCodeAt(i);
-        if (isEscaped) isEscaped = false;
-        else if (code === 0x22) isText = !isText;
-        else if (isText) isEscaped = code === 0x5c;
-        else if (code === 0x7b || code === 0x5b) {
-          depth++;
-          hasBegun = true;
-        } else if (code === 0x7d || code === 0x5d) depth--;
-      }
-    },
-  };
 }

@@ -11,11 +11,14 @@ export interface TextReader {
   add(text: string, form: TextForm, logprobs: unknown): void;
   /** The text so far. */
   said(): string;
+  /** Whether this is all of the text once more, after it came in pieces. */
+  isRepeat(text: string): boolean;
 }
 
 /** Reads a text that comes in pieces, and perhaps once more as a whole. */
 export function textReader(type: 'text' | 'refusal', say: Say, phase?: string): TextReader {
   let said = '';
+  let pieces = 0;
   /** Log probabilities of tokens that have no text of their own, such as parts of a character. */
   let waiting: Json[] = [];
 
@@ -27,12 +30,14 @@ export function textReader(type: 'text' | 'refusal', say: Say, phase?: string): 
 
   return {
     said: () => said,
+    isRepeat: (text) => pieces > 1 && text === said,
     add(text, form, logprobs) {
       const isNew = form === 'piece' || said === '';
       if (isNew) for (const each of itemsOf(logprobs)) if (isObject(each)) waiting.push(each);
       const piece = pieceOf(text, form);
       if (piece === '') return;
       said += piece;
+      pieces++;
       const told = waiting.length > 0 ? waiting : null;
       say({ type, text: piece, logprobs: told, ...(phase !== undefined && { phase }) });
       if (told) waiting = [];

@@ -18,10 +18,13 @@ export function replyThoughts(say: Say): Thoughts {
   const open = new Map<string, { index: number; format: string | null }>();
   let count = 0;
   let hasAny = false;
+  /** The text since the last proof. */
+  let said = '';
 
   function plain(text: string): void {
     if (text === '') return;
     hasAny = true;
+    said += text;
     say({
       type: 'thought',
       form: 'text',
@@ -36,8 +39,11 @@ export function replyThoughts(say: Say): Thoughts {
   return {
     plain,
     hasAny: () => hasAny,
-    piece(key, { form, text, signature = null, id = null, format = null }) {
-      if (text === '' && signature === null) return;
+    piece(key, { form, text: sent, signature = null, id = null, format = null }) {
+      if (sent === '' && signature === null) return;
+      // Some servers repeat all of a thought with its signature.
+      const isRepeat = signature !== null && sent.startsWith(said);
+      const text = isRepeat ? sent.slice(said.length) : sent;
       const same = open.get(key);
       const isSame = same !== undefined && (same.format ?? format) === (format ?? same.format);
       // As with tool calls, a faulty upstream could begin a new thought in every piece.
@@ -46,6 +52,7 @@ export function replyThoughts(say: Say): Thoughts {
       if (form === 'hidden' || signature !== null) open.delete(key);
       else open.set(key, thought);
       hasAny = true;
+      if (form !== 'hidden') said = signature === null ? said + text : '';
       say({ type: 'thought', form, text, signature, id, format, index: thought.index });
     },
   };

@@ -10,6 +10,16 @@ export function textOf(value: unknown): string {
   return isObject(value) ? textOf(value.text ?? value.value) : '';
 }
 
+/** The same; JSON in place of a text is its text. */
+export function wordsOf(value: unknown): string {
+  return textOf(value) || (isObject(value) && !('text' in value) ? jsonTextOf(value) : '');
+}
+
+/** A list, or the only item of one. */
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : isObject(value) ? [value] : [];
+}
+
 /** A text with JSON, or the JSON of another value. Empty objects and lists are an empty text. */
 export function jsonTextOf(value: unknown): string {
   if (typeof value === 'string') return value;

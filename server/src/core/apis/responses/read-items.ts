@@ -71,6 +71,7 @@ export function replyItems(readers: Readers) {
   }
 
   return {
+    hasAny: (type: ItemType) => items.some(({ place }) => place.type === type),
     begin(own: Json, at: number | null): void {
       const place = placeOf(own, at);
       if (place === null) return;
@@ -204,10 +205,11 @@ function thoughtItem(place: ItemPlace, key: string, { thoughts }: Readers): Open
   };
 }
 
-function thoughtReader(say: (text: string) => void): TextReader {
+type PartReader = Pick<TextReader, 'add'>;
+
+function thoughtReader(say: (text: string) => void): PartReader {
   let said = '';
   return {
-    said: () => said,
     add(text, form) {
       const piece = form === 'piece' ? text : restOf(said, text);
       said += piece;
@@ -217,13 +219,13 @@ function thoughtReader(say: (text: string) => void): TextReader {
 }
 
 /** The texts of an item's parts. */
-function openParts(open: (kind: string, index: number) => TextReader) {
-  const parts = new Map<string, TextReader>();
+function openParts(open: (kind: string, index: number) => PartReader) {
+  const parts = new Map<string, PartReader>();
   let last = 0;
   /** The server does not say which part a text belongs to. */
   let isLoose = false;
 
-  function partOf(kind: string, index: number): TextReader {
+  function partOf(kind: string, index: number): PartReader {
     const key = `${kind} ${Math.min(index, callsMax)}`;
     const part = parts.get(key) ?? open(kind, index);
     parts.set(key, part);

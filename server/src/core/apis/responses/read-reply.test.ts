@@ -166,7 +166,7 @@ const tables: Record<string, Row[]> = {
         json('{"p":2}', { output_index: undefined, item_id: 'f2' }),
         completed(),
       ],
-      ['call a look', 'call b look', 'input 0 {"p":1}', 'input 1 {"p":2}', 'tools'],
+      [...called(0, 'a'), ...called(1, 'b', '{"p":2}'), 'tools'],
     ],
     [
       'has the id of the item of another call',
@@ -382,8 +382,8 @@ const tables: Record<string, Row[]> = {
     ],
     [
       'has calls that differ in nothing',
-      [{ output: [look('a', '[]'), look('a', '[]')] }],
-      [...called(0, 'a', '[]'), ...called(1, own(1), '[]'), 'tools'],
+      [{ output: [look('a', '{"p":1}'), look('a', '{"p":1}')] }],
+      [...called(0, 'a'), ...called(1, own(1), '{"p":1}'), 'tools'],
     ],
     ['is incomplete', [{ status: 'incomplete', output: [message('Hi')] }], ['text Hi', 'length']],
     ['failed', [{ status: 'failed', output: [message('Hi')] }], ['text Hi', 'broken']],

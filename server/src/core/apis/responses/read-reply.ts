@@ -33,6 +33,9 @@ export const responsesReader: OpenReader = (asked, say) => {
   /** `word`: the status that the event's type tells. */
   function readEnd(response: Json, word: string): void {
     items.addAll(itemsOf(response.output).map(objectOf));
+    const text = textOf(response.output_text);
+    if (text !== '' && !items.hasAny('message'))
+      items.addWhole({ type: 'message', content: text }, null);
     const usage = foreignUsage(objectOf(response.usage));
     if (usage) say({ type: 'usage', usage });
     const told = textOf(response.status) || word;
@@ -57,7 +60,7 @@ export const responsesReader: OpenReader = (asked, say) => {
       if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
       const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];
       if (end) return readEnd(objectOf(piece.response), end);
-      if (Array.isArray(piece.output)) readEnd(piece, 'completed');
+      if (Array.isArray(piece.output) || 'output_text' in piece) readEnd(piece, 'completed');
     },
     isOver: () => isOver,
     end() {
@@ -88,6 +91,8 @@ interface TextEvent {
 const textEvents: Readonly<Record<string, TextEvent>> = {
   output_text: { type: 'message', kind: 'text', field: 'text' },
   refusal: { type: 'message', kind: 'refusal', field: 'refusal' },
+  reasoning: { type: 'reasoning', kind: 'content', field: 'text' },
+  reasoning_summary: { type: 'reasoning', kind: 'summary', field: 'text' },
   reasoning_text: { type: 'reasoning', kind: 'content', field: 'text' },
   reasoning_summary_text: { type: 'reasoning', kind: 'summary', field: 'text' },
   reasoning_summary_part: { type: 'reasoning', kind: 'summary', field: 'text' },

@@ -1,0 +1,109 @@
+import { isObject } from '../../../lib/json.ts';
+
+/** The input of a tool call, which an upstream sends in pieces. */
+export interface InputReader {
+  add(piece: string): void;
+  /** All that came, without what was repeated. */
+  text(): string;
+  /** Whether it is a complete JSON value, to which nothing can be added. */
+  isComplete(): boolean;
+  end(): void;
+}
+
+/**
+ * Reads JSON that is an object beyond doubt, however it comes: encoded twice, behind an empty
+ * object, or with all that came before in each piece. Says it in pieces, once it is sure how the
+ * object begins.
+ */
+export function jsonInput(say: (text: string) => void): InputReader {
+  let text = '';
+  let isSaid = false;
+  /** Each piece has all that came before it. */
+  let isGrowing = false;
+  let json = jsonEnd();
+
+  function restOf(piece: string): string {
+    if (text === '' || !piece.startsWith(text)) return piece;
+    isGrowing ||= !json.awaitsValue();
+    return isGrowing ? piece.slice(text.length) : piece;
+  }
+
+  return {
+    add(piece) {
+      if (json.isComplete()) {
+        if (piece.trim() === '' || isSaid || !isEmpty(text)) return;
+        [text, json] = ['', jsonEnd()];
+      }
+      const rest = restOf(piece);
+      text += rest;
+      json.add(rest);
+      if (isSaid) say(rest);
+      else if (json.isObject()) say(text);
+      isSaid ||= json.isObject();
+    },
+    text: () => text,
+    isComplete: () => json.isComplete(),
+    end() {
+      if (!isSaid) say(meantBy(text));
+    },
+  };
+}
+
+/** Reads a text as it comes. */
+export function textInput(say: (text: string) => void): InputReader {
+  let text = '';
+  return {
+    add(piece) {
+      text += piece;
+      if (piece !== '') say(piece);
+    },
+    text: () => text,
+    isComplete: () => false,
+    end: () => {},
+  };
+}
+
+function isEmpty(text: string): boolean {
+  return /^\s*(?:\{\s*\}|\[\s*\]|null)?\s*$/.test(text);
+}
+
+/** Clients parse the input, and cannot parse an empty text. */
+function meantBy(text: string): string {
+  if (isEmpty(text)) return '{}';
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'string' && isObject(JSON.parse(value))) return value;
+  } catch {
+    // Passed on as the model wrote it.
+  }
+  return text;
+}
+
+/** Follows JSON that comes in pieces, to see how its first value begins and where it ends. */
+function jsonEnd() {
+  let depth = 0;
+  let isText = false;
+  let isEscaped = false;
+  /** The first two signs, and the last one, without white space. */
+  let first = '';
+  let last = '';
+  return {
+    isComplete: () => /^["{[]/.test(first) && depth === 0 && !isText,
+    isObject: () => first.length === 2 && first.startsWith('{') && first !== '{}',
+    /** Whether any value may come next. */
+    awaitsValue: () => !isText && /[:,[]/.test(last),
+    add(piece: string): void {
+      for (let i = 0; i < piece.length; i++) {
+        const code = piece.charCodeAt(i);
+        if (isEscaped) isEscaped = false;
+        else if (isText && code === 0x5c) isEscaped = true;
+        else if (code === 0x22) isText = !isText;
+        else if (isText || code <= 0x20) continue;
+        else if (code === 0x7b || code === 0x5b) depth++;
+        else if (code === 0x7d || code === 0x5d) depth--;
+        last = piece[i]!;
+        if (first.length < 2) first += last;
+      }
+    },
+  };
+}
