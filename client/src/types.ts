@@ -319,7 +319,7 @@ export type ChatInput = {
   [field: string]: unknown;
 };
 
-/** Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. All others, also in parts, are left out, but `cache_control` reaches some models. */
+/** Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details`, `extra_content` and `audio.id`. All others, also in parts, are left out, but `cache_control` reaches some models. */
 export type ChatMessage = {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
   /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a `tool` message, and in an `assistant` message that calls tools. */

@@ -18,7 +18,7 @@ export function completionFromChunks(chunks: readonly Json[]): Json {
     message.role ??= role;
     assert.equal(message.role, 'assistant', 'the first chunk names the role');
     for (const [field, text] of Object.entries(texts))
-      message[field] = text === null ? null : `${message[field] ?? ''}${String(text)}`;
+      message[field] = typeof text === 'object' ? text : `${message[field] ?? ''}${String(text)}`;
     for (const { index, ...piece } of tool_calls) {
       assert.ok(Number.isInteger(index));
       const kind = piece.type ?? calls[index]?.type;

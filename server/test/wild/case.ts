@@ -54,6 +54,10 @@ export interface Case {
   doors?: Partial<Record<DoorName, Gives>>;
   /** A part of the body that the upstream must get. Null: the field must be absent. */
   sent?: Json;
+  /** The same, for the next turn: the reply as it came, and a result of each of its calls. */
+  next?: Json;
+  /** The header `x-ignored-fields`, for each door. */
+  ignored?: Partial<Record<DoorName, string | null>>;
   /** Micro-USD. */
   charge?: number;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { doors } from '../dialect/doors.ts';
+import { dataIn, doors } from '../dialect/doors.ts';
 import { chatCatalog } from '../kit/chat-row.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -98,9 +98,17 @@ async function play(scene: Case, door: DoorName, stream: boolean): Promise<void>
   const gives = scene.doors?.[door] ?? usualGives;
   checkGiven(got, gives);
   if (scene.sent) checkPart(upstream.asked, scene.sent, 'body');
-  if (scene.charge === undefined) return;
-  assert.equal(await charged(), BigInt(scene.charge));
-  if (got.cost !== undefined) assert.equal(got.cost, String(scene.charge));
+  const ignored = scene.ignored?.[door];
+  if (ignored !== undefined) assert.equal(reply.headers.get('x-ignored-fields'), ignored);
+  if (scene.charge !== undefined) {
+    assert.equal(await charged(), BigInt(scene.charge));
+    if (got.cost !== undefined) assert.equal(got.cost, String(scene.charge));
+  }
+  if (scene.next === undefined) return;
+  const { whole, streamed, next } = doors[door];
+  const heard = stream ? streamed(dataIn(reply)) : whole(reply.body);
+  await service.call('POST', path, { key: account.key, body: next(sent, heard, 'R') });
+  checkPart(upstream.asked, scene.next, 'body of the next turn');
 }
 
 async function charged(): Promise<bigint> {

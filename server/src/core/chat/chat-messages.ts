@@ -12,6 +12,11 @@ import { cacheMark, cacheMarkShape } from './optional-fields.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
+/** Google's proof of a thought, which its models expect back. */
+const extra_content: Shape = {
+  fields: { google: { fields: { thought_signature: text } } },
+};
+
 const calledFunction: Shape = { fields: { name: filled, arguments: text } };
 
 /** Fields of a message besides its role and its content; null counts as missing. */
@@ -25,6 +30,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
         index: integer,
         function: calledFunction,
         custom: { fields: { name: filled, input: text } },
+        extra_content,
       },
     },
   },
@@ -48,6 +54,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
       },
     },
   },
+  extra_content,
   // Only the id of a reply's audio is sent back; clients also keep the bytes, which are dropped.
   audio: { fields: { id: filled } },
 };

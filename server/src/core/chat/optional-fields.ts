@@ -45,4 +45,5 @@ export const messageFields: readonly string[] = [
   'reasoning',
   'reasoning_content',
   'reasoning_details',
+  'extra_content',
 ];

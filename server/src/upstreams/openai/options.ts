@@ -45,7 +45,7 @@ const usual: Options = {
   start_seconds: 300,
   check_path: '/models',
   pass: [],
-  message_fields: ['name', 'refusal', 'audio', 'reasoning_content', 'reasoning_details'],
+  message_fields: messageFields.filter((field) => field !== 'reasoning'),
   developer_role: false,
   tool_name_max: 64,
   videos: 'multipart',

@@ -18,7 +18,7 @@ import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { isUnsaid, sentEffort } from '../effort.ts';
 import { callersName } from '../names.ts';
-import { detailOf } from '../thoughts.ts';
+import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 import { toolNames, type ToolNames } from '../tool-names.ts';
 
 /** How servers of OpenAI's chat completions differ. */
@@ -233,7 +233,7 @@ function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
   const { by, name, audio_id } = turn;
   const role = by === 'developer' && !manners.developer ? 'system' : by;
   const calls = blocks.filter((block) => block.type === 'call');
-  const thoughts = blocks.filter((block) => block.type === 'thought');
+  const [thoughts, proofs] = thoughtsIn(blocks, writing);
   const refusals = turn.listed ? [] : blocks.filter((block) => block.type === 'refusal');
   const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
   const optional = (field: string, what: string, value: unknown) => {
@@ -250,7 +250,8 @@ function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
     ...optional('refusal', 'refusal', refusal || null),
     ...optional('audio', 'audio', audio_id && { id: audio_id }),
     ...thoughtsOf(thoughts, writing),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => callOf(call, writing)) }),
+    ...proofOf(null, proofs, writing),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => callOf(call, proofs, writing)) }),
   };
 }
 
@@ -300,12 +301,30 @@ function markOf({ mark }: { mark?: true }, writing: Writing): Json {
   return {};
 }
 
+type Proofs = ReadonlyMap<string | null, string>;
+
+/** The thoughts of a turn, and Google's proofs by the ids of their calls. */
+function thoughtsIn(blocks: Block[], { manners }: Writing): [ThoughtBlock[], Proofs] {
+  const thoughts = blocks.filter((block) => block.type === 'thought');
+  const isProof = ({ format }: ThoughtBlock) =>
+    format === googleFormat && manners.message_fields.has('extra_content');
+  const proofs = thoughts.filter(isProof).map(({ id, text }) => [id, text] as const);
+  return [thoughts.filter((each) => !isProof(each)), new Map(proofs)];
+}
+
+function proofOf(call: string | null, proofs: Proofs, { fields }: Writing): Json {
+  const proof = proofs.get(call);
+  if (proof === undefined) return {};
+  fields.add('extra_content');
+  return googleExtra(proof);
+}
+
 /** Servers get the reasoning in the fields that they know; it counts there once. */
 function thoughtsOf(thoughts: ThoughtBlock[], writing: Writing): Json {
   if (thoughts.length === 0) return {};
   const { message_fields: fields } = writing.manners;
   const isDetailed = ({ form, signature, id, format }: ThoughtBlock) =>
-    form === 'hidden' || (signature ?? id ?? format) !== null;
+    format !== googleFormat && (form === 'hidden' || (signature ?? id ?? format) !== null);
   const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
   const plain = thoughts.filter((each) => !details.includes(each) && each.form !== 'hidden');
   const text = plain.map((each) => each.text).join('');
@@ -323,11 +342,13 @@ function sentField(field: string, value: unknown, { fields }: Writing): Json {
   return { [field]: value };
 }
 
-function callOf({ id, name: own, input, custom }: CallBlock, { names }: Writing): Json {
-  const name = names.sent(own);
-  return custom
+function callOf(call: CallBlock, proofs: Proofs, writing: Writing): Json {
+  const { id, name: own, input, custom } = call;
+  const name = writing.names.sent(own);
+  const called = custom
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } };
+  return { ...called, ...proofOf(id, proofs, writing) };
 }
 
 function withoutAbsent(fields: Json): Json {

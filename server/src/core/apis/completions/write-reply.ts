@@ -1,7 +1,7 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import type { FinishReason, ReplyEvent, TextPiece, ThoughtPiece } from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent } from '../api.ts';
-import { detailOf, growThoughts } from '../thoughts.ts';
+import { detailOf, googleExtra, googleFormat, growThoughts } from '../thoughts.ts';
 
 /** Writes a reply in OpenAI's chat completions. */
 export function completionsWriter(answering: Answering): ReplyWriter {
@@ -30,7 +30,9 @@ export function completionsWriter(answering: Answering): ReplyWriter {
       if (isLegacy && isLaterCall(event)) return [];
       if (!stream) whole.add(event);
       if (!stream || event.type === 'usage') return [];
-      return [chunk(delta(event), choiceOf(event, isLegacy))];
+      const piece = delta(event);
+      const isEmpty = Object.keys(piece).length === 0 && event.type !== 'end';
+      return isEmpty ? [] : [chunk(piece, choiceOf(event, isLegacy))];
     },
     alive: () => [],
     end: (usage) => [...usageChunk(usage), done],
@@ -60,15 +62,16 @@ function isLaterCall(event: ReplyEvent): boolean {
 /** Returns a function that writes the next event as a `delta`. */
 function deltaWriter(isLegacy: boolean): (event: ReplyEvent) => Json {
   const custom = new Set<number>();
+  const proofs = new Map<string, string>();
   return (event) => {
     if (event.type === 'text') return { content: event.text };
     if (event.type === 'refusal') return { refusal: event.text };
-    if (event.type === 'thought') return thoughtDelta(event);
+    if (event.type === 'thought') return thoughtDelta(event, proofs);
     if (event.type !== 'call' && event.type !== 'input') return {};
     const { call: index } = event;
     if (event.type === 'call') {
       if (event.custom) custom.add(index);
-      const call = callOf(event, '');
+      const call = callOf(event, '', proofs);
       return isLegacy ? { function_call: call.function } : { tool_calls: [{ index, ...call }] };
     }
     if (isLegacy) return { function_call: { arguments: event.text } };
@@ -85,14 +88,24 @@ interface Call {
   custom: boolean;
 }
 
-function callOf({ id, name, custom }: Call, input: string): Json {
-  return custom
+function callOf({ id, name, custom }: Call, input: string, proofs: Map<string, string>): Json {
+  const proof = proofs.get(id);
+  const called = custom
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } };
+  return { ...called, ...(proof !== undefined && googleExtra(proof)) };
 }
 
-/** Servers and clients use either name for the text of the reasoning. */
-function thoughtDelta(piece: ThoughtPiece): Json {
+/**
+ * Servers and clients use either name for the text of the reasoning. `proofs`: gets Google's proofs
+ * by the ids of their calls.
+ */
+function thoughtDelta(piece: ThoughtPiece, proofs: Map<string, string>): Json {
+  if (piece.format === googleFormat) {
+    if (piece.id === null) return googleExtra(piece.text);
+    proofs.set(piece.id, piece.text);
+    return {};
+  }
   return {
     ...(piece.form !== 'hidden' && plainOf(piece.text)),
     ...(piece.index !== null && { reasoning_details: [detailOf(piece, piece.index)] }),
@@ -135,6 +148,8 @@ function openMessage(isLegacy: boolean) {
     refusal: { texts: [], logprobs: null },
   };
   const thoughts: ThoughtPiece[] = [];
+  const proofs = new Map<string, string>();
+  let extra: Json = {};
   const calls: (Call & { inputs: string[] })[] = [];
   let end: Json = { finish_reason: null };
 
@@ -143,7 +158,9 @@ function openMessage(isLegacy: boolean) {
       const own = said[event.type];
       own.texts.push(event.text);
       for (const each of event.logprobs ?? []) (own.logprobs ??= []).push(each);
-    } else if (event.type === 'thought') growThoughts(thoughts, event);
+    } else if (event.type === 'thought' && event.format === googleFormat)
+      extra = { ...extra, ...thoughtDelta(event, proofs) };
+    else if (event.type === 'thought') growThoughts(thoughts, event);
     else if (event.type === 'call') calls.push({ ...event, inputs: [] });
     else if (event.type === 'input') calls[event.call]?.inputs.push(event.text);
     else if (event.type === 'end') end = endOf(event.reason, event.stop, isLegacy);
@@ -151,7 +168,7 @@ function openMessage(isLegacy: boolean) {
 
   function choice(): Json {
     const [content, refusal] = [said.text.texts.join(''), said.refusal.texts.join('')];
-    const called = calls.map((call) => callOf(call, call.inputs.join('')));
+    const called = calls.map((call) => callOf(call, call.inputs.join(''), proofs));
     const plain = thoughts.filter(({ form }) => form !== 'hidden').map(({ text }) => text);
     const details = thoughts.flatMap((each) =>
       each.index === null ? [] : [detailOf(each, each.index)],
@@ -163,6 +180,7 @@ function openMessage(isLegacy: boolean) {
       refusal: refusal || null,
       ...plainOf(plain.join('')),
       ...(details.length > 0 && { reasoning_details: details }),
+      ...extra,
       ...(called.length > 0 &&
         (isLegacy ? { function_call: called[0]!.function } : { tool_calls: called })),
     };

@@ -63,7 +63,8 @@ const ChatMessage = named(
     {
       description:
         'Other accepted fields: `name`, `tool_calls`, `tool_call_id`, `function_call`, ' +
-        '`refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. ' +
+        '`refusal`, `reasoning`, `reasoning_content`, `reasoning_details`, `extra_content` and ' +
+        '`audio.id`. ' +
         'All others, also in parts, are left out, but `cache_control` reaches some models.',
     },
   ),
