@@ -362,7 +362,7 @@ for (const [what, open, piece] of [
   [
     'completions',
     completionsReader,
-    { choices: [{ delta: { tool_calls: [{ function: { name: 'f' } }] } }] },
+    { choices: [{ message: { tool_calls: [{ function: { name: 'f' } }] } }] },
   ],
   ['messages', messagesReader, { content: [{ type: 'tool_use', name: 'f', input: {} }] }],
   ['responses', responsesReader, { output: [{ type: 'function_call', name: 'f' }] }],
