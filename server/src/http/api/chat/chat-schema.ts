@@ -23,7 +23,7 @@ import {
 
 /**
  * Request and reply of the chat call: OpenAI's shapes, and the fields that Farebox adds. For
- * documentation only: `parseChat` checks a call, and a reply is passed on as the model wrote it.
+ * documentation only: `parseChat` checks a call, and `completionsWriter` writes its reply.
  */
 
 /** How the document shows a checked field. */

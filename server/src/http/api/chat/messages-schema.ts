@@ -19,7 +19,7 @@ import {
 
 /**
  * Request and reply of Anthropic's Messages, and the fields that Farebox adds. For documentation
- * only: the dialect checks a call.
+ * only: `readMessagesCall` checks a call.
  */
 
 const textOrBlocks = (description: string) => either([text(), list(anything())], description);

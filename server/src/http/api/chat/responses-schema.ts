@@ -17,8 +17,8 @@ import {
 } from '../../schemas/schema.ts';
 
 /**
- * Request and reply of OpenAI's Responses. For documentation only: the dialect checks a call and
- * writes its reply.
+ * Request and reply of OpenAI's Responses. For documentation only: `readResponsesCall` checks a
+ * call, and `responsesWriter` writes its reply.
  */
 
 const ResponseItem = named(

@@ -34,8 +34,8 @@ const prompt = {
 
 const description = [
   "Every text model in the form of Anthropic's Messages, for Claude Code, Anthropic's SDKs and the AI " +
-    'SDK. The call is translated to `POST /chat/completions`, with the same price, limits, ' +
-    '`Idempotency-Key` and charges. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
+    'SDK. Price, limits, `Idempotency-Key` and charges are those of ' +
+    '`POST /chat/completions`. `usage.cost_usd_micro` and `x-charge-usd-micro` are added.',
   'Content: texts; images as base64, URL or a `file_id` of `POST /files`; PDF for models that take ' +
     'files; tool calls and their results; reasoning, which the model gets back with its ' +
     'signature. A last message of the assistant goes to the model as it is: whether it is ' +
