@@ -42,17 +42,16 @@ export function chatMedia(conversation: Pick<Conversation, 'turns' | 'api'>): Me
   const found: MediaInputs = { files: [], urls: [] };
   for (const { type, media } of mediaBlocks(conversation)) {
     note(media, found, type === 'image');
-    if (isTooMuch(found))
-      throw badMessages(
-        listOf(conversation),
-        `have more than ${mediaInputsMax} files and addresses`,
-        {
-          reason: 'media_too_many',
-          limit: mediaInputsMax,
-        },
-      );
+    if (isTooMuch(found)) throw tooManyMedia(listOf(conversation));
   }
   return found;
+}
+
+export function tooManyMedia(list: 'messages' | 'input'): ApiError {
+  return badMessages(list, `have more than ${mediaInputsMax} files and addresses`, {
+    reason: 'media_too_many',
+    limit: mediaInputsMax,
+  });
 }
 
 function note({ from, type, value, at }: Media, found: MediaInputs, isImage: boolean): void {

@@ -1,6 +1,7 @@
 import { itemsOf, objectOf } from '../../lib/json.ts';
 import { isFilled } from '../check.ts';
 import { mediaInputsMax } from '../catalog/media-input.ts';
+import { tooManyMedia } from './chat-media.ts';
 import { badMessages } from './chat-messages.ts';
 
 /** Maximum number of messages, and of the parts of all their contents together. */
@@ -27,11 +28,7 @@ export function demandFew(call: Record<string, unknown>, field: 'messages' | 'in
     if (!Array.isArray(content)) continue;
     parts += content.length;
     for (const part of content) if (namesFile(part)) files += 1;
-    if (files > mediaInputsMax)
-      throw badMessages(field, `have more than ${mediaInputsMax} files and addresses`, {
-        reason: 'media_too_many',
-        limit: mediaInputsMax,
-      });
+    if (files > mediaInputsMax) throw tooManyMedia(field);
   }
   if (parts > messagesMax) throw tooMany(field, 'parts in all its messages');
 }

@@ -38,23 +38,11 @@ export interface ChatDeps extends ChatCallDeps {
   cutoff: AbortSignal;
 }
 
-/** Abort reason: the caller has left, and the rest of the reply is not read. */
-class CallerLeft extends Error {
-  constructor() {
-    super('the caller has left');
-    this.name = 'CallerLeft';
-  }
-}
-
-/** Abort reason: the call has run for as long as its catalog row allows. */
-class TimeIsUp extends Error {
-  constructor() {
-    super('the time for this call is up');
-    this.name = 'TimeIsUp';
-  }
-}
-
-/** Made once: an abort without a reason makes an error with a stack for each stream. */
+// The reasons of an abort are made once, because each error needs time for its stack.
+/** The rest of the reply is not read. */
+const callerLeft = new Error('the caller has left');
+/** The call has run for as long as its catalog row allows. */
+const timeIsUp = new Error('the time for this call is up');
 const streamEnded = new Error('the stream has ended');
 
 export interface SettledChat {
@@ -105,7 +93,7 @@ export async function runChat<T>(
 ): Promise<T> {
   const abort = new AbortController();
   const cut = () => abort.abort();
-  const timeUp = () => abort.abort(new TimeIsUp());
+  const timeUp = () => abort.abort(timeIsUp);
   const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
   limit.unref();
   deps.cutoff.addEventListener('abort', cut);
@@ -115,7 +103,7 @@ export async function runChat<T>(
   let draining = false;
   const stopWaiting = onLeave(() => {
     draining = finishes && deps.drains.take(run.account_id, 1);
-    if (!draining) abort.abort(new CallerLeft());
+    if (!draining) abort.abort(callerLeft);
   });
   try {
     return await deliver(await begin(run, deps, abort));
@@ -150,7 +138,7 @@ async function begin(
     events: forward(outcome.events, run, deps, abort, (end) => (settled = end)),
     settled: () => settled,
     why() {
-      if (signal.reason instanceof TimeIsUp) return 'time_was_up';
+      if (signal.reason === timeIsUp) return 'time_was_up';
       return deps.cutoff.aborted ? 'server_stopped' : 'model_broke_off';
     },
     signal,
@@ -172,7 +160,7 @@ async function* forward(
   let refusal: ApiError | null = null;
   try {
     // A caller who has left gets no part of a reply that comes whole.
-    if (!run.call.stream && abort.signal.reason instanceof CallerLeft) {
+    if (!run.call.stream && abort.signal.reason === callerLeft) {
       end = 'given_up';
       for (let next = await events.next(); !next.done; next = await events.next())
         if (next.value.type === 'usage') reply.add(next.value);
@@ -225,8 +213,8 @@ function shownFault(error: unknown, { body }: ChatRun): unknown {
 
 /** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */
 function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, reply: GatheredReply): DeliveryEnd {
-  if (reason instanceof CallerLeft) return 'given_up';
-  if (!(reason instanceof TimeIsUp)) return 'broken';
+  if (reason === callerLeft) return 'given_up';
+  if (reason !== timeIsUp) return 'broken';
   // A caller who waited until the time limit and got nothing pays nothing.
   return !run.hasLeft() && reply.text() === '' ? 'broken' : 'given_up';
 }
@@ -264,14 +252,7 @@ async function refused(
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const told = outcome.outcome === 'unknown' ? (outcome.told ?? null) : null;
-  const code =
-    outcome.outcome === 'rejected'
-      ? ('upstream_rejected' as const)
-      : outcome.outcome === 'not_accepted'
-        ? ('upstream_failed' as const)
-        : told
-          ? ('upstream_failed' as const)
-          : ('outcome_unknown' as const);
+  const code = failureOf(outcome, told !== null);
   await deps.operations.end({
     ...endOf(run),
     to: 'FAILED',
@@ -308,6 +289,11 @@ function rejection(
   });
 }
 
+function failureOf({ outcome }: ChatOutcome, wasAnswered: boolean) {
+  if (outcome === 'rejected') return 'upstream_rejected';
+  return outcome === 'not_accepted' || wasAnswered ? 'upstream_failed' : 'outcome_unknown';
+}
+
 const oversized = {
   message:
     'The reply is larger than this server accepts. The model had written all of it, so it was charged in full. Ask for fewer log probabilities, or for fewer tokens.',
@@ -326,7 +312,7 @@ function billedEnd(
   // Nobody bills a call that was not sent or not accepted.
   if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
-  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && hasLeft());
+  const isLeft = reason === callerLeft || (reason === timeIsUp && hasLeft());
   // If the caller did not end the call, the operator bears its cost.
   return isLeft ? 'given_up' : null;
 }
