@@ -29,6 +29,8 @@ const row = `  - id: fake/seeded
         num_images: { type: integer }
         seed: { type: integer, minimum: 0, maximum: ${seed}, default: 9007199254740993 }
         seeds: { type: array, items: { type: integer, exclusiveMinimum: ${id} } }
+        version: { const: 9007199254740993 }
+        style: { enum: [random, ${seed}, 18446744073709551614] }
     example: { prompt: a cat, seed: ${seed} }
 `;
 
@@ -137,6 +139,17 @@ describe('the card of a model', () => {
       ['"seeds":[1,-9007199254740992]', 202],
       [`"seeds":[1,${id}]`, 400, / \/seeds\/1 must be > -9007199254740993/],
       ['"seed":"18446744073709551615"', 400, /\/seed must be integer/],
+      ['"version":9007199254740993', 202],
+      ['"version":9007199254740992', 400, /\/version must be 9007199254740993\.$/],
+      [`"style":${seed}`, 202],
+      ['"style":"random"', 202],
+      ['"style":18446744073709551614', 202],
+      [
+        '"style":18446744073709551613',
+        400,
+        / "random", 18446744073709551615, 18446744073709551614\.$/,
+      ],
+      ['"style":1', 400, /\/style must be one of "random", 18446744073709551615/],
     ];
     for (const [more, status, says] of cases) {
       const reply = await send(`{"prompt":"x",${more}}`, { path });

@@ -1,10 +1,10 @@
-import { isObject, objectOf, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf, holdsLong, isLong, rounded } from '../../lib/long-integers.ts';
 import type { InputError } from './input-error.ts';
 import { escaped } from './media-input.ts';
 
 /**
- * Bounds and long integers. The usual check of an input sees long integers rounded, and so cannot
+ * Limits and long integers. The usual check of an input sees long integers rounded, and so cannot
  * tell 2^64 from the largest seed of 64 bits.
  */
 
@@ -18,28 +18,33 @@ const bounds: Record<string, { sign: string; isWithin(value: Integer, limit: Int
     exclusiveMinimum: { sign: '>', isWithin: (value, limit) => value > limit },
   };
 const faultsMax = 20;
+const wordsMax = 400;
 
-/** The schema for the usual check: without bounds that are long; the same if it has none. */
+/** The schema for the usual check: without limits that are long; the same if it has none. */
 export function schemaForCheck(schema: Json): Json {
-  return holdsLong(schema) ? objectOf(rounded(withoutLongBounds(schema))) : schema;
+  return holdsLong(schema) ? objectOf(rounded(withoutLongLimits(schema))) : schema;
 }
 
-function withoutLongBounds(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutLongBounds);
+function withoutLongLimits(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutLongLimits);
   if (!isObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(
-    ([name, value]) => !(Object.hasOwn(bounds, name) && isLong(value)),
-  );
-  return Object.fromEntries(kept.map(([name, value]) => [name, withoutLongBounds(value)]));
+  const kept = Object.entries(schema).filter(([name, value]) => !isLongLimit(name, value));
+  return Object.fromEntries(kept.map(([name, value]) => [name, withoutLongLimits(value)]));
 }
 
-/** Numbers of an input outside the bounds of their field, where one or the other is long. */
+function isLongLimit(name: string, value: unknown): boolean {
+  if (name === 'enum') return Array.isArray(value) && value.some(isLong);
+  return isLong(value) && (name === 'const' || Object.hasOwn(bounds, name));
+}
+
+/** Values of an input outside the limits of their field, where one or the other is long. */
 export function longFaults(schema: Json, input: unknown): InputError[] | null {
   const faults = [...faultsAt(schema, input, '')];
   return faults.length === 0 ? null : faults.slice(0, faultsMax);
 }
 
 function* faultsAt(schema: Json, value: unknown, path: string): Generator<InputError> {
+  yield* unlisted(schema, value, path);
   if (isLong(value) || typeof value === 'number') yield* outside(schema, value, path);
   else if (Array.isArray(value))
     for (const [i, item] of value.entries())
@@ -60,6 +65,16 @@ function* outside(schema: Json, value: unknown, path: string): Generator<InputEr
     const name = keyword.replace('exclusiveM', 'exclusive_m');
     yield { path, message: `must be ${sign} ${String(digitsOf(limit))}`, rule: { [name]: limit } };
   }
+}
+
+function* unlisted(schema: Json, value: unknown, path: string): Generator<InputError> {
+  const isOne = Object.hasOwn(schema, 'const');
+  const listed = isOne ? [schema.const] : itemsOf(schema.enum);
+  const texts = listed.map((each) => JSON.stringify(each));
+  if (texts.length === 0 || texts.includes(JSON.stringify(value))) return;
+  if (!isLong(value) && !listed.some(isLong)) return;
+  const words = texts.join(', ').slice(0, wordsMax);
+  yield { path, message: `must be ${isOne ? '' : 'one of '}${words}`, rule: { one_of: words } };
 }
 
 function integerIn(value: unknown): Integer {
