@@ -17,10 +17,13 @@ import type {
 import { fakeComfyui, textToImage, type FakeComfyui } from './fakes/comfyui.ts';
 import { media, nowhere, type Fault } from './fakes/kit.ts';
 import { picture } from './fakes/made.ts';
+import { once } from '../../src/lib/streams.ts';
 import { fileOf } from './replicate-kit.ts';
 
 const SIGNAL = new AbortController().signal;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const webp = Buffer.from('RIFF\x2a\0\0\0WEBPVP8 '.padEnd(50, '\x07'), 'latin1');
 
 /** A workflow with two files as input, and a preview and an image as output. */
 const mixing = {
@@ -72,7 +75,7 @@ const make = (change: Partial<UpstreamSettings> = {}, tools: Partial<UpstreamToo
     {
       fetch,
       guarded: fetch,
-      download: async () => fileOf(50, 'image/webp'),
+      download: async () => fileOf(webp.length, 'image/webp', { open: async () => once(webp) }),
       now: Date.now,
       ...tools,
     },
