@@ -95,7 +95,7 @@ export async function openMedia(
   job: Pick<StartJob, 'files' | 'takes' | 'hold' | 'signal'>,
   { download }: Pick<UpstreamTools, 'download'>,
 ): Promise<InputFile> {
-  if (Object.hasOwn(job.files, value)) return job.files[value]!;
+  if (Object.hasOwn(job.files, value)) return fitted(job.files[value]!, field, job);
   if (/^\s*data:/i.test(value)) return fitted(await typed(dataFile(value, field)), field, job);
   if (!/^https?:/i.test(value))
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);

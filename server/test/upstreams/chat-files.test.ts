@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import sharp from 'sharp';
+import { dataIn } from '../../src/lib/data-address.ts';
 import type { InputFile } from '../../src/upstreams/upstream.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { until } from '../kit/until.ts';
@@ -80,6 +84,37 @@ describe('that cannot be read end the call as not accepted, and nothing reaches 
         assert.equal((outcome as { unasked?: true }).unasked, true);
         assert.equal(stand.fake.chat.asked.length, asked);
       });
+});
+
+describe('in a type that few models read', () => {
+  const stored = (name: string, content_type: string): InputFile => {
+    const read = readFileSync(join(import.meta.dirname, '../fixtures/media', name));
+    return { ...file(async () => chunksOf(read, []), read.length), content_type };
+  };
+  for (const [name, tiff] of Object.entries({ 'lzw.tif': '96x64', 'turned.tif': '64x96' }))
+    test(`${name} arrives as PNG`, async () => {
+      const files = { a: stored(name, 'image/tiff') };
+      const { outcome } = await stand.upstream.chat!({ ...callOf(false, pictures('a')), files });
+      assert.equal(outcome, 'reply');
+      const { format, width, height } = await sharp(
+        Buffer.from(dataIn(sent()[0].image_url.url)!.base64, 'base64'),
+      ).metadata();
+      assert.deepEqual([format, `${width}x${height}`], ['png', tiff]);
+    });
+
+  for (const [name, heic] of Object.entries({ 'photo.heic': 'HEIC', 'photo.bmp': 'BMP' }))
+    test(`${name} is refused by name, and nothing reaches the model`, async () => {
+      const asked = stand.fake.chat.asked.length;
+      const files = { a: stored(name, `image/${heic.toLowerCase()}`) };
+      const outcome = await stand.upstream.chat!({ ...callOf(false, pictures('a')), files });
+      assert.equal(outcome.outcome, 'rejected');
+      const { message } = outcome as { message: string };
+      assert.match(
+        message,
+        new RegExp(`is ${heic}; this model takes PNG, .* ${heic} cannot be conv`),
+      );
+      assert.equal(stand.fake.chat.asked.length, asked);
+    });
 });
 
 test('an upstream that refuses before it has read all is understood', async () => {

@@ -46,7 +46,7 @@ export async function withMedia(
     const { value, at } = media;
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     if (stored !== null) demandType(stored, of, at);
-    const file = await openMedia(value, at, { files, hold, signal }, tools);
+    const file = await openMedia(value, at, { files, takes: null, hold, signal }, tools);
     const read = await sized(file, at, Math.min(left, fileMaxBytes));
     left -= base64Length(read.size);
     const type = file.content_type;
