@@ -44,6 +44,33 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('sends a seed of 64 bits as it was typed, and shows it so', async () => {
+    const { page, context } = await studio.visit();
+    await studio.openModel(page, canvas);
+    await page.getByLabel('Prompt').fill('hills');
+    const field = page.getByLabel('Seed', { exact: true });
+    const json = page.getByLabel('The whole input as JSON');
+    for (const seed of ['20000000000000', '9007199254740993', '18446744073709551615']) {
+      await page.getByRole('button', { name: 'Advanced' }).click();
+      await field.fill(seed);
+      await field.blur();
+      assert.equal(await field.inputValue(), seed);
+      await page.reload();
+      await page.getByText('JSON', { exact: true }).click();
+      assert.match(await json.inputValue(), new RegExp(`"seed": ${seed}\\b`));
+      await page.getByText('Form', { exact: true }).click();
+    }
+    await page.getByText('JSON', { exact: true }).click();
+    await json.fill('{"prompt":"hills","resolution":"1k","noise_seed":9007199254740993}');
+    await price(page, '30000');
+    const sent = page.waitForResponse((reply) => reply.url().includes('/queue/'));
+    await run(page).click();
+    const { request_id } = await (await sent).json();
+    await page.goto(`${new URL(page.url()).origin}/dashboard/requests/${request_id}`);
+    await page.getByText('9007199254740993').waitFor();
+    await context.close();
+  });
+
   test('takes an uploaded file and an earlier result, and uses a result as the next input', async () => {
     const { page, context, faults } = await studio.visit();
     await studio.openModel(page, edit);

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { eventsOf } from '../../../client/src/events.ts';
 import { chunksOfStream } from '../../../client/src/runtime.ts';
 import type { Model } from '../../../web/src/api-types.ts';
+import { exactJson, shownNumber, typedNumber } from '../../../web/src/exact-json.ts';
 import { choose, firstChoice, taking } from '../../../web/src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../../web/src/studio/chat/read-markdown.ts';
 import {
@@ -131,6 +132,32 @@ function textOf(tokens: unknown): string {
   const parts = [inside, items, header, rows].filter(Boolean);
   return parts.length > 0 ? parts.map(textOf).join(' ') : String(text ?? '');
 }
+
+describe('integers beyond 2^53 in the pages', () => {
+  test('keep their digits when they are read, typed, shown and written', () => {
+    const text =
+      '{"seed":18446744073709551615,"ids":[-9007199254740993,5],"cost":"9007199254740993"}';
+    const value = exactJson(text);
+    assert.equal(JSON.stringify(value), text);
+    for (const digits of ['18446744073709551615', '-9007199254740993']) {
+      assert.equal(JSON.stringify(typedNumber(digits)), digits);
+      assert.equal(shownNumber(typedNumber(digits)), digits);
+    }
+    assert.equal(JSON.stringify(typedNumber('0018446744073709551615')), '18446744073709551615');
+  });
+
+  test('others stay numbers, also where the field gives a long one as text', () => {
+    const typed = ['20000000000000', 7, '1.5', '', '-', 'x'].map(typedNumber);
+    assert.deepEqual(typed, [20_000_000_000_000, 7, 1.5, undefined, undefined, undefined]);
+    assert.deepEqual(exactJson('[9007199254740991,1e300,1.25]'), [9007199254740991, 1e300, 1.25]);
+    assert.deepEqual([shownNumber(7), shownNumber('7'), shownNumber(undefined)], [7, '', '']);
+  });
+
+  test('as limits of a seed they do not break its control', () => {
+    const schema = exactJson('{"type":"integer","minimum":0,"maximum":18446744073709551615}');
+    assert.deepEqual(controlOf('seed', schema as object), { as: 'seed', min: 0, max: 2 ** 64 });
+  });
+});
 
 describe('the form of a model', () => {
   test('draws short seeds, within the limits of the model', () => {

@@ -1,6 +1,7 @@
 import { Anchor, Box } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isLong } from '../exact-json.ts';
 import { Copy } from './Copy.tsx';
 import classes from './JsonView.module.css';
 
@@ -25,6 +26,7 @@ export function JsonView({ value, what }: { value: unknown; what: string }) {
 
 function Value({ value, depth }: { value: unknown; depth: number }) {
   if (typeof value === 'string') return <Words text={value} />;
+  if (isLong(value)) return <span className={classes.plain}>{value.rawJSON}</span>;
   if (typeof value !== 'object' || value === null)
     return <span className={classes.plain}>{String(value)}</span>;
   const isList = Array.isArray(value);

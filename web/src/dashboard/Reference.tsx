@@ -24,6 +24,7 @@ import { useQueryOf } from '../address.ts';
 import { docsSearch } from './search.ts';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { exactJson } from '../exact-json.ts';
 import { typed } from '../components/typed.ts';
 import { call, reached } from '../api.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
@@ -296,8 +297,6 @@ async function readSome(reply: Response): Promise<string> {
   const type = reply.headers.get('content-type') ?? '';
   if (!/json|text/.test(type)) return `${type}, ${(await reply.blob()).size} bytes`;
   const text = await reply.text();
-  const shown = type.includes('application/json')
-    ? JSON.stringify(JSON.parse(text), null, 2)
-    : text;
+  const shown = type.includes('application/json') ? JSON.stringify(exactJson(text), null, 2) : text;
   return shown.length > shownMax ? `${shown.slice(0, shownMax)}\n…` : shown;
 }

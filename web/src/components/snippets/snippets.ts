@@ -1,3 +1,4 @@
+import { isLong } from '../../exact-json.ts';
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 
 /** Code that makes one call of the API. It takes the key from FAREBOX_API_KEY. */
@@ -95,7 +96,7 @@ function literal(value: unknown, indent = ''): string {
   if (value === null) return 'None';
   if (value === true) return 'True';
   if (value === false) return 'False';
-  if (typeof value !== 'object') return JSON.stringify(value);
+  if (typeof value !== 'object' || isLong(value)) return JSON.stringify(value);
   const inner = `${indent}    `;
   const lines = Array.isArray(value)
     ? value.map((item) => `${inner}${literal(item, inner)},`)

@@ -18,6 +18,7 @@ import {
 import { IconDice5, IconPlus } from '@tabler/icons-react';
 import { useEffect, useId, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { exactJson, shownNumber, typedNumber } from '../../exact-json.ts';
 import { RowButton } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { ControlProps, Of } from './control.ts';
@@ -148,14 +149,16 @@ function NumberControl(given: Of<'number'>) {
       id={id}
       required={required}
       error={Boolean(error)}
-      value={number ?? ''}
+      value={shownNumber(value)}
       placeholder={taken?.toString()}
-      onChange={(next) => onChange(typeof next === 'number' ? next : undefined)}
+      onChange={(next) => onChange(typedNumber(next))}
       min={min}
       max={max}
       step={step}
       allowDecimal={!whole}
       clampBehavior="blur"
+      // Trimming would round long integers.
+      trimLeadingZeroesOnBlur={false}
       w={min === undefined || max === undefined ? 160 : 96}
       styles={{ input: { fontVariantNumeric: 'tabular-nums' } }}
     />
@@ -191,10 +194,12 @@ function SeedControl({ id, control, value, onChange, error, required }: Of<'seed
         id={id}
         required={required}
         error={Boolean(error)}
-        value={typeof value === 'number' ? value : ''}
-        onChange={(next) => onChange(typeof next === 'number' ? next : undefined)}
+        value={shownNumber(value)}
+        onChange={(next) => onChange(typedNumber(next))}
         min={control.min}
         max={control.max}
+        clampBehavior="none"
+        trimLeadingZeroesOnBlur={false}
         allowDecimal={false}
         hideControls
         placeholder={t('seed_free')}
@@ -307,7 +312,7 @@ function JsonControl({ id, value, onChange, error }: ControlProps) {
   const take = (next: string) => {
     setText(next);
     try {
-      onChange(next.trim() === '' ? undefined : JSON.parse(next));
+      onChange(next.trim() === '' ? undefined : exactJson(next));
       setBroken(false);
     } catch {
       setBroken(true);
@@ -336,7 +341,7 @@ function JsonControl({ id, value, onChange, error }: ControlProps) {
 
 function sameJson(a: string, b: string): boolean {
   try {
-    return JSON.stringify(JSON.parse(a)) === JSON.stringify(JSON.parse(b));
+    return JSON.stringify(exactJson(a)) === JSON.stringify(exactJson(b));
   } catch {
     return a.trim() === b.trim();
   }

@@ -17,6 +17,7 @@ import { Copy } from '../../components/Copy.tsx';
 import type { Input } from './draft.ts';
 import { Field } from './Field.tsx';
 import type { Model } from '../../api-types.ts';
+import { exactJson } from '../../exact-json.ts';
 import { usd } from '../models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 import { isObject } from '../../../../client/src/unknown.ts';
@@ -201,7 +202,7 @@ function JsonView(props: {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return undefined;
   }

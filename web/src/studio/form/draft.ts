@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { fromJson } from '../../../../client/src/unknown.ts';
+import { exactJson } from '../../exact-json.ts';
 
 /** The user's input for a model. Survives a reload, but not closing the tab. */
 
@@ -35,7 +35,8 @@ export function useDraft(place: string, initial: () => Input): Draft {
 
 function kept(place: string): Input | null {
   try {
-    return fromJson(sessionStorage.getItem(place) ?? 'null');
+    // This module wrote it.
+    return exactJson(sessionStorage.getItem(place) ?? 'null') as Input | null;
   } catch {
     return null;
   }

@@ -1,3 +1,5 @@
+import { numberIn, type LongInteger } from '../../exact-json.ts';
+
 /** Chooses the control for each field of a model's input from its JSON Schema. */
 
 export interface Schema {
@@ -8,10 +10,10 @@ export interface Schema {
   const?: unknown;
   default?: unknown;
   examples?: unknown[];
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
+  minimum?: number | LongInteger;
+  maximum?: number | LongInteger;
+  exclusiveMinimum?: number | LongInteger;
+  exclusiveMaximum?: number | LongInteger;
   multipleOf?: number;
   minLength?: number;
   maxLength?: number;
@@ -108,8 +110,8 @@ function ratios({ pattern }: Schema): Control {
 }
 
 function number(name: string, schema: Schema, whole: boolean): Control {
-  const min = schema.minimum ?? schema.exclusiveMinimum;
-  const max = schema.maximum ?? schema.exclusiveMaximum;
+  const min = numberIn(schema.minimum ?? schema.exclusiveMinimum);
+  const max = numberIn(schema.maximum ?? schema.exclusiveMaximum);
   if (/(^|_)seed$/.test(name)) return { as: 'seed', min: min ?? 0, max: max ?? seedMax };
   const span = min !== undefined && max !== undefined ? max - min : undefined;
   const fine = span === undefined || span > 20 ? 0.5 : span > 2 ? 0.1 : 0.01;
@@ -129,7 +131,7 @@ function sizeOf({ anyOf = [] }: Schema): Control | null {
   const sides = anyOf.find((each) => each.properties?.width)?.properties;
   if (!names.every((each) => typeof each === 'string') || !sides) return null;
   const { minimum = 64, maximum = 4096 } = sides.width ?? {};
-  return { as: 'size', names, min: minimum, max: maximum };
+  return { as: 'size', names, min: numberIn(minimum), max: numberIn(maximum) };
 }
 
 function typeOf({ type, anyOf, oneOf }: Schema): string | undefined {

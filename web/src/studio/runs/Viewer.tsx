@@ -6,6 +6,7 @@ import { Dimmed } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { DownloadLink } from './DownloadLink.tsx';
 import classes from './Runs.module.css';
+import { shownNumber } from '../../exact-json.ts';
 import type { Medium } from './runs.ts';
 
 /** A request's images, as large as the window allows. */
@@ -38,7 +39,7 @@ export default function Viewer(props: {
             {[
               width && height ? `${width} × ${height}` : null,
               `${Math.ceil(file_size / 1024)} KiB`,
-              typeof seed === 'number' ? `${t('field.seed')} ${seed}` : null,
+              shownNumber(seed) === '' ? null : `${t('field.seed')} ${shownNumber(seed)}`,
             ]
               .filter(Boolean)
               .join(' · ')}
