@@ -1,4 +1,4 @@
-import { isObject } from '../lib/json.ts';
+import { isObject, type Json } from '../lib/json.ts';
 import { isLong } from '../lib/long-integers.ts';
 import { isOneOf } from '../lib/records.ts';
 
@@ -41,6 +41,11 @@ export const textOrTexts: Check = {
 /** In optional fields null means not given, as in OpenAI's own service. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+/** The fields that are given. */
+export function givenFields(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
 }
 
 export function isFilled(value: unknown): value is string {

@@ -4,6 +4,7 @@ import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import type { ReadCall } from '../../core/apis/api.ts';
 import { chatMedia, demandModalities, listOf } from '../../core/chat/chat-media.ts';
 import { badMessages } from '../../core/chat/chat-messages.ts';
+import { givenFields } from '../../core/check.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
 import {
   boundPromptTokens,
@@ -185,14 +186,6 @@ function ceiling(
   };
 }
 
-/**
- * The body without fields that are null, which mean the same as omitted ones. A null further inside
- * stays, because in a message or in the schema of a tool it can have a meaning.
- */
-function givenFields(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-}
-
 /** A reserved call, or the id of the first call with the same Idempotency-Key. */
 export type ReservedChat =
   | { replayed: true; request_id: string }
@@ -221,6 +214,8 @@ export async function reserveChat(
       upstream_model: null,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
+      // A field that is null counts as omitted. A null further inside stays, because it can have a
+      // meaning in a message or in the schema of a tool.
       fingerprint:
         idempotency_key === null
           ? null

@@ -15,6 +15,7 @@ import type {
   Turn,
 } from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
+import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { isUnsaid, sentEffort } from '../effort.ts';
 import { callersName } from '../names.ts';
@@ -52,7 +53,7 @@ export function writeCompletionsCall(
   const names = toolNames(conversation.tools, manners.tool_name_max);
   const [ignored, fields] = [new Set<string>(), new Set<string>()];
   const writing = { conversation, manners, names, ignored, fields };
-  const body = withoutAbsent({
+  const body = givenFields({
     ...extrasOf(writing),
     ...settingsOf(writing),
     ...toolsOf(writing),
@@ -95,7 +96,7 @@ function settingsOf(writing: Writing): Json {
     temperature,
     top_p,
     ...optional('top_k', settings.top_k),
-    ...optional('thinking', thinking && withoutAbsent({ ...thinking })),
+    ...optional('thinking', thinking && givenFields({ ...thinking })),
     stop: stop.length > 0 ? stop : null,
     reasoning_effort: sentEffort(conversation, writing.ignored),
     verbosity,
@@ -116,7 +117,7 @@ function formatOf({ format }: Conversation): Json | null {
   if (format === null) return null;
   if (format.type === 'json') return { type: 'json_object' };
   const { type: _, ...json_schema } = format;
-  return { type: 'json_schema', json_schema: withoutAbsent(json_schema) };
+  return { type: 'json_schema', json_schema: givenFields(json_schema) };
 }
 
 function toolsOf(writing: Writing): Json {
@@ -136,11 +137,11 @@ function toolOf(tool: Tool, writing: Writing): Json {
   if (custom === null)
     return {
       type: 'function',
-      function: withoutAbsent({ ...named, parameters, strict }),
+      function: givenFields({ ...named, parameters, strict }),
       ...mark,
     };
   const format = custom.grammar && { type: 'grammar', grammar: custom.grammar };
-  return { type: 'custom', custom: withoutAbsent({ ...named, format }), ...mark };
+  return { type: 'custom', custom: givenFields({ ...named, format }), ...mark };
 }
 
 const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
@@ -349,10 +350,4 @@ function callOf(call: CallBlock, proofs: Proofs, writing: Writing): Json {
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } };
   return { ...called, ...proofOf(id, proofs, writing) };
-}
-
-function withoutAbsent(fields: Json): Json {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-  );
 }

@@ -12,6 +12,7 @@ import type {
 } from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
 import { toolInput } from '../../chat/tool-input.ts';
+import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { effortBudgets, effortOfBudget } from '../effort.ts';
 import { demandUsers } from '../media.ts';
@@ -62,7 +63,7 @@ export function writeMessagesCall(
     ignore(writing, 'thinking');
   const stops = stop.filter((each) => each.trim() !== '');
   if (stops.length < stop.length) ignore(writing, 'stop');
-  const body = withoutAbsent({
+  const body = givenFields({
     model,
     max_tokens,
     ...turnsOf(writing),
@@ -329,8 +330,4 @@ function fileSource({ from, type, value }: Media, at: string): Json {
   const media_type = type ?? 'application/pdf';
   if (media_type === 'application/pdf') return { type: 'base64', media_type, data: value };
   throw badMessages(at, `is a file of ${media_type}, and this model reads text and PDF`);
-}
-
-function withoutAbsent(call: Json): Json {
-  return Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined));
 }

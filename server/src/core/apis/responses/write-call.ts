@@ -9,7 +9,7 @@ import type {
   ToolChoice,
   Turn,
 } from '../../chat/conversation.ts';
-import { isFilled } from '../../check.ts';
+import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { isUnsaid, sentEffort } from '../effort.ts';
 import { demandUsers } from '../media.ts';
@@ -59,7 +59,7 @@ export function writeResponsesCall(
       : []),
     ...(logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
-  const body = withoutAbsent({
+  const body = givenFields({
     model,
     temperature,
     top_p,
@@ -69,7 +69,7 @@ export function writeResponsesCall(
     input,
     max_output_tokens: max_tokens,
     store: false,
-    reasoning: (effort ?? summary) === null ? null : withoutAbsent({ effort, summary }),
+    reasoning: (effort ?? summary) === null ? null : givenFields({ effort, summary }),
     include: include.length > 0 ? include : null,
     text: textOf(conversation),
     ...toolsOf(writing),
@@ -98,9 +98,9 @@ function extrasOf(writing: Writing): Json {
 function textOf({ format, settings: { verbosity } }: Conversation): Json | null {
   const said =
     format?.type === 'schema'
-      ? withoutAbsent({ ...format, type: 'json_schema' })
+      ? givenFields({ ...format, type: 'json_schema' })
       : format && { type: 'json_object' };
-  const text = withoutAbsent({ verbosity, format: said });
+  const text = givenFields({ verbosity, format: said });
   return Object.keys(text).length > 0 ? text : null;
 }
 
@@ -123,10 +123,10 @@ function toolOf(
   const name = writing.names.sent(own);
   if (custom !== null) {
     const format = custom.grammar && { type: 'grammar', ...custom.grammar };
-    return withoutAbsent({ type: 'custom', name, description, format });
+    return givenFields({ type: 'custom', name, description, format });
   }
   const given = { parameters: parameters ?? anyObject, strict: strict ?? false };
-  return withoutAbsent({ type: 'function', name, description, ...given });
+  return givenFields({ type: 'function', name, description, ...given });
 }
 
 const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
@@ -238,10 +238,4 @@ function mediaOf({ type, media, at, detail = 'auto' }: MediaBlock): Json {
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
   if (from === 'url') return { type: 'input_file', file_url: value };
   return { type: 'input_file', file_data: url, ...(name !== null && { filename: name }) };
-}
-
-function withoutAbsent(fields: Json): Json {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-  );
 }

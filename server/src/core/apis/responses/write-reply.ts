@@ -1,6 +1,6 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/token-counts.ts';
-import { isGiven } from '../../check.ts';
+import { givenFields, isGiven } from '../../check.ts';
 import type { ReplyEnd } from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
 import { inOrder } from '../ordered.ts';
@@ -151,12 +151,8 @@ function responseOf({ request_id, created, model, body }: Answering): Json {
     ...usualFields,
     ...Object.fromEntries(repeated.map((field) => [field, body[field]])),
     reasoning: { ...usualFields.reasoning, ...objectOf(body.reasoning) },
-    text: { ...usualFields.text, ...withoutNulls(objectOf(body.text)) },
+    text: { ...usualFields.text, ...givenFields(objectOf(body.text)) },
   };
-}
-
-function withoutNulls(fields: Json): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
 const incomplete: Partial<Record<ReplyEnd['reason'], string>> = {
