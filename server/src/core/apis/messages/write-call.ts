@@ -131,8 +131,8 @@ function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | unde
   if (!isAsked || ['any', 'tool'].includes(conversation.choice.mode ?? '')) return undefined;
   if (manners.thinking !== 'budget') return { type: 'adaptive', ...display };
   // `max_tokens` covers thinking and reply, so half of it is left for the reply.
-  const most = thinking?.budget_tokens ?? Math.floor(max_tokens / 2);
-  const budget = Math.min(thinking?.budget_tokens ?? effortBudgets[level ?? 'high'], most);
+  const usual = Math.min(effortBudgets[level ?? 'high'], Math.floor(max_tokens / 2));
+  const budget = thinking?.budget_tokens ?? usual;
   if (budget < budgetMin || budget >= max_tokens || callsWithoutThought(conversation))
     return undefined;
   return { type: 'enabled', budget_tokens: budget };
