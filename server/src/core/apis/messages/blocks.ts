@@ -40,7 +40,7 @@ function block(
 
 function text(index: number): Entry<Json> {
   const takes = ({ type }: ReplyEvent) => type === 'text' || type === 'refusal';
-  return block(index, { type: 'text', text: '' }, takes, (event) =>
+  return block(index, { type: 'text', text: '', citations: null }, takes, (event) =>
     'text' in event ? [{ type: 'text_delta', text: event.text }] : [],
   );
 }
@@ -73,7 +73,8 @@ function redacted(thought: ThoughtPiece, index: number): Entry<Json> {
 
 function toolUse({ call, id, name }: CallBegin, index: number): Entry<Json> {
   const takes = (event: ReplyEvent) => event.type === 'input' && event.call === call;
-  return block(index, { type: 'tool_use', id, name, input: {} }, takes, (event) =>
+  const head = { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' } };
+  return block(index, head, takes, (event) =>
     event.type === 'input' ? [{ type: 'input_json_delta', partial_json: event.text }] : [],
   );
 }

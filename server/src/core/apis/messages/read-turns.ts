@@ -30,7 +30,7 @@ const blockShapes = {
   document: { fields: { source, title: text, context: text, ...mark } },
   thinking: { fields: { type: text, thinking: text, signature: text } },
   redacted_thinking: { fields: { type: text, data: text } },
-  tool_use: { fields: { id: filled, name: filled, input: object, ...mark } },
+  tool_use: { fields: { id: filled, name: filled, input: object, caller: object, ...mark } },
   tool_result: { fields: { tool_use_id: filled, is_error: boolean, content, ...mark } },
 } satisfies Record<string, Shape>;
 

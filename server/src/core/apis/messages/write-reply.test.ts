@@ -67,8 +67,14 @@ describe('a reply', () => {
     assert.deepEqual(reply.usage, {
       input_tokens: 1,
       cache_creation_input_tokens: 3,
+      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 0 },
       cache_read_input_tokens: 5,
       output_tokens: 4,
+      output_tokens_details: null,
+      server_tool_use: null,
+      service_tier: 'standard',
+      inference_geo: null,
+      speed: null,
       cost_usd_micro: '7',
     });
   });

@@ -12,7 +12,7 @@ export function messagesWriter({ request_id, model, stream }: Answering): ReplyW
   const blocks = openBlocks();
   const content = openContent();
   let hasRefused = false;
-  let stopped: Json = { stop_reason: null, stop_sequence: null };
+  let stopped = ended(null);
 
   function write(events: Json[]): SentEvent[] {
     if (stream) return events.map(sent);
@@ -27,6 +27,7 @@ export function messagesWriter({ request_id, model, stream }: Answering): ReplyW
     model,
     content: content.blocks(),
     ...stopped,
+    diagnostics: null,
     usage: usageOf(usage),
   });
   const last = (usage: Json): SentEvent =>
@@ -65,10 +66,14 @@ const reasons: Readonly<Record<FinishReason, string>> = {
 };
 
 function stopOf(reason: FinishReason, stop: string | null, hasRefused: boolean): Json {
-  if (hasRefused) return { stop_reason: 'refusal', stop_sequence: null };
-  if (reason === 'stop' && stop !== null)
-    return { stop_reason: 'stop_sequence', stop_sequence: stop };
-  return { stop_reason: reasons[reason], stop_sequence: null };
+  if (hasRefused) return ended('refusal');
+  return reason === 'stop' && stop !== null ? ended('stop_sequence', stop) : ended(reasons[reason]);
+}
+
+function ended(stop_reason: string | null, stop_sequence: string | null = null): Json {
+  const refusal = { type: 'refusal', category: null, explanation: null };
+  const stop_details = stop_reason === 'refusal' ? refusal : null;
+  return { stop_reason, stop_sequence, stop_details, container: null };
 }
 
 const errorTypes: Record<number, string> = {
@@ -120,11 +125,17 @@ function usageOf(usage: Json): Json {
   return {
     input_tokens: counts.prompt_tokens - cached_tokens - cache_write_tokens,
     cache_creation_input_tokens: cache_write_tokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: cache_write_tokens,
+      ephemeral_1h_input_tokens: 0,
+    },
     cache_read_input_tokens: cached_tokens,
     output_tokens: counts.completion_tokens,
-    ...(reasoning_tokens !== null && {
-      output_tokens_details: { thinking_tokens: reasoning_tokens },
-    }),
+    output_tokens_details: reasoning_tokens === null ? null : { thinking_tokens: reasoning_tokens },
+    server_tool_use: null,
+    service_tier: 'standard',
+    inference_geo: null,
+    speed: null,
     ...(cost_usd_micro !== undefined && { cost_usd_micro }),
   };
 }

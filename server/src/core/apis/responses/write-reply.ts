@@ -120,6 +120,7 @@ export const usualFields = {
   top_p: 1,
   truncation: 'disabled',
   user: null,
+  access_programs: null,
   background: false,
   previous_response_id: null,
   reasoning: { effort: null, summary: null },
@@ -132,6 +133,7 @@ export const usualFields = {
 const fixed = new Set([
   'frequency_penalty',
   'presence_penalty',
+  'access_programs',
   'background',
   'previous_response_id',
   'service_tier',

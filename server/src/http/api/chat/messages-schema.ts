@@ -121,7 +121,7 @@ const MessageUsage = named(
     cache_creation_input_tokens: integer("Tokens written to the model's cache."),
     cache_read_input_tokens: integer("Tokens read from the model's cache."),
     output_tokens: integer('Tokens written.'),
-    output_tokens_details: optional(
+    output_tokens_details: nullable(
       openObject({ thinking_tokens: integer('Tokens of the reasoning.') }),
     ),
     cost_usd_micro: optional(microUsd('Cost of the call.')),
@@ -162,6 +162,7 @@ export const Message = named(
         'The text of `stop_sequences` that ended the reply; null if none did, or if the model’s server does not tell.',
       ),
     ),
+    stop_details: nullable(openObject({ type: choice(['refusal']) })),
     usage: MessageUsage,
   }),
 );
