@@ -61,9 +61,10 @@ export interface RoutedRun extends ChatRun {
   key: string | null;
 }
 
-export const leftBefore: ChatOutcome = {
+/** The caller left, the time was up or this server stopped before anything was sent. */
+export const unsent: ChatOutcome = {
   outcome: 'not_accepted',
-  message: 'the caller left before anything was sent',
+  message: 'the call ended before anything was sent',
 };
 
 /**
@@ -84,7 +85,7 @@ export async function callRoutes(
     do {
       const run = { ...wanted, route, key };
       const at = { upstream: route.upstream, model: route.model, key };
-      if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
+      if (signal.aborted || !wanted.isAwaited()) return called ?? { outcome: unsent, run };
       const began = performance.now();
       const outcome = await callAt(run, deps, streamed, signal);
       called = { outcome, run };
@@ -171,7 +172,6 @@ async function callAt(
   // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;
   try {
-    signal.throwIfAborted();
     const upstream = byKey(upstreams.get(route.upstream), run.key);
     if (!upstream?.chat) {
       const message = `upstream ${route.upstream} has no chat`;

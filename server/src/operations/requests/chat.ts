@@ -18,7 +18,7 @@ import type { ChatOutcome, Rejection } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
 import {
   callRoutes,
-  leftBefore,
+  unsent,
   type ChatCallDeps,
   type ChatRun,
   type RoutedRun,
@@ -93,6 +93,7 @@ export async function runChat<T>(
 ): Promise<T> {
   const abort = new AbortController();
   const cut = () => abort.abort();
+  if (deps.cutoff.aborted) cut();
   const timeUp = () => abort.abort(timeIsUp);
   const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
   limit.unref();
@@ -318,7 +319,7 @@ function billedEnd(
 }
 
 function publicText(outcome: ChatOutcome): string {
-  if (outcome === leftBefore) return 'The caller left before the model was called.';
+  if (outcome === unsent) return 'The call ended before the model was called.';
   if (outcome.outcome === 'rejected') return outcome.message;
   return outcome.outcome === 'not_accepted'
     ? 'The model had no capacity.'
