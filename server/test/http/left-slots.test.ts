@@ -56,6 +56,7 @@ interface Row {
   name: string;
   /** The table that the work reads, which is locked meanwhile. */
   table: string;
+  /** Seldom a GET, because its statement is given up two seconds after its caller has left. */
   call: () => Parameters<typeof send>[0];
   /** Another call in the same share, which does not read that table. */
   next: () => Parameters<typeof send>[0];
@@ -68,10 +69,13 @@ interface Row {
 const keyed = (path: string, key: string, method = 'GET', body?: object) => {
   return { method, path, headers: { authorization: `Key ${key}` }, body };
 };
-const paged = (path: string, body?: object) => {
+const paged = (path: string, method = 'GET') => {
   const cookie = [...owner.cookies].map((pair) => pair.join('=')).join('; ');
-  return { method: body ? 'POST' : 'GET', path, headers: { cookie }, body };
+  return { method, path, headers: { cookie } };
 };
+/** No key and no file has it, so the calls change nothing. */
+const unknownId = '01a00000-0000-7000-8000-000000000000';
+const image_url = `file_${unknownId.replaceAll('-', '')}`;
 const open = (path: string, body?: object) => {
   return { method: body ? 'POST' : 'GET', path, headers: {}, body };
 };
@@ -86,25 +90,25 @@ const rows: Row[] = [
   },
   {
     name: 'with a key',
-    table: 'metadata_pairs',
+    table: 'files',
     statements: 2,
-    call: () => keyed('/v1/requests?metadata.tenant=nobody', account.key),
+    call: () => keyed('/v1/queue/fake/image', account.key, 'POST', { prompt: 'x', image_url }),
     next: () => keyed('/v1/balance', account.key),
     refused: 'rate_limited',
   },
   {
     name: 'while its operator key is checked',
     table: 'operator_keys',
-    call: () => keyed('/v1/operator/events', operator),
+    call: () => keyed(`/v1/operator/keys/${unknownId}`, operator, 'DELETE'),
     next: () => open('/v1/models'),
     refused: 'capacity_unavailable',
   },
   {
     name: 'with an operator key',
-    table: 'operator_events',
+    table: 'keys',
     statements: 2,
-    call: () => keyed('/v1/operator/events', operator),
-    next: () => keyed('/v1/operator/accounts', operator),
+    call: () => keyed(`/v1/operator/keys/${unknownId}`, operator, 'DELETE'),
+    next: () => keyed('/v1/operator/events', operator),
     refused: 'rate_limited',
   },
   {
@@ -116,9 +120,9 @@ const rows: Row[] = [
   },
   {
     name: 'of a page',
-    table: 'webhook_deliveries',
+    table: 'keys',
     statements: 2,
-    call: () => paged(`/api/accounts/${account.account_id}/deliveries`),
+    call: () => paged(`/api/accounts/${account.account_id}/keys/${unknownId}`, 'DELETE'),
     next: () => paged('/api/me'),
     refused: 'rate_limited',
   },
@@ -133,6 +137,7 @@ const rows: Row[] = [
   {
     name: 'with a signed link',
     table: 'outputs',
+    statements: 2,
     call: () => open(output),
     next: () => open('/v1/models'),
     refused: 'capacity_unavailable',
