@@ -118,6 +118,7 @@ export const reasons = [
   'studio_key_stays',
   'top_up_first',
   'tries_too_many',
+  'values_too_many',
   'voucher_expired',
   'voucher_misspelt',
   'voucher_redeemed',

@@ -295,6 +295,42 @@ describe('a file in the input', () => {
   });
 });
 
+describe('an input of very many values', () => {
+  const times = <T>(length: number, make: (n: number) => T) =>
+    Array.from({ length }, (_, n) => make(n));
+  const names = (length: number) => Object.fromEntries(times(length, (n) => [`field_${n}`, 1]));
+  const inputs: [string, number, object][] = [
+    ['names', 400, { prompt: 'x', ...names(9_000), a: names(9_000), b: names(9_000) }],
+    ['numbers', 400, { prompt: 'x', points: Array(20_000).fill(1) }],
+    ['lists in lists', 400, { prompt: 'x', points: times(10_001, () => [0]) }],
+    ['objects with names', 400, { prompt: 'x', points: times(20, () => names(1_000)) }],
+    ['numbers, still few enough', 202, { prompt: 'x', points: Array(19_990).fill(1) }],
+  ];
+  for (const [name, status, input] of inputs)
+    test(`(${name})`, async () => {
+      const before = await traces(service);
+      const { key } = account;
+      const submitted = await service.call('POST', '/v1/queue/fake/image', { key, body: input });
+      const body = { model_id: 'fake/image', input };
+      const estimated = await service.call('POST', '/v1/estimate', { key, body });
+      assert.equal(submitted.status, status);
+      assert.equal(estimated.status, status === 202 ? 200 : status);
+      if (status === 202) return;
+      for (const { code, details } of [submitted.body.error, estimated.body.error]) {
+        assert.equal(code, 'invalid_input');
+        assert.deepEqual(details.rules, [{ reason: 'values_too_many', limit: 20_000 }]);
+      }
+      assert.deepEqual(await traces(service), before);
+    });
+
+  test('is none for the estimate of a chat', async () => {
+    const messages = times(9_000, () => ({ role: 'user', content: 'x' }));
+    const body = { model_id: 'fake/chat', input: { messages } };
+    const reply = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    assert.equal(reply.status, 200);
+  });
+});
+
 describe('an input that does not fit', () => {
   const inputs: [string, unknown, { path: string }[]][] = [
     ['a missing field', {}, [{ path: '/prompt' }]],

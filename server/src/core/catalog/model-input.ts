@@ -14,7 +14,7 @@ import type { Why } from '../reasons.ts';
 import type { InputError } from './input-error.ts';
 import { longFaults, schemaForCheck } from './long-inputs.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
-import { escaped } from './media-input.ts';
+import { escaped, invalid } from './media-input.ts';
 import { metadataHeader } from '../request/metadata.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { pricedFields } from '../price/priced-fields.ts';
@@ -31,6 +31,8 @@ const ERRORS_MAX = 20;
  * could take long.
  */
 const VALUES_MAX = 2000;
+/** Far more than any model takes. */
+const INPUT_VALUES_MAX = 20_000;
 /** The caller's own text in an error is cut to this length. */
 const WORDS_MAX = 200;
 const UNKNOWN_MAX = 20;
@@ -150,15 +152,26 @@ function meant(field: string, free: readonly string[]): string | null {
   return nearest(field === 'n' ? 'num_images' : field, free);
 }
 
-/** A copy without null fields, at any depth, because null means the same as omitting a field. */
+/**
+ * A copy without null fields, at any depth, because null means the same as omitting a field. Throws
+ * `invalid_input` if the input has very many values: each costs time at every later check.
+ */
 export function withoutNulls(input: Input): Input {
+  if (!holdsFew(input, INPUT_VALUES_MAX)) {
+    const why = { reason: 'values_too_many', limit: INPUT_VALUES_MAX } as const;
+    throw invalid('', `holds more than ${INPUT_VALUES_MAX} values`, why);
+  }
+  return nullsLeftOut(input);
+}
+
+function nullsLeftOut(input: Input): Input {
   const entries = Object.entries(input).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([field, value]) => [field, nullsGone(value)]));
 }
 
 function nullsGone(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(nullsGone);
-  return isObject(value) ? withoutNulls(value) : value;
+  return isObject(value) ? nullsLeftOut(value) : value;
 }
 
 /** A copy of the input with the schema's defaults for omitted fields (top level only). */
@@ -258,7 +271,7 @@ function validatorOf(exact: Schema): Validator {
     const input = rounded(given);
     const isExact = input === given && schema === exact;
     if (first(input)) return isExact ? null : longFaults(exact, given);
-    if (!isSmall(input)) return sentences(first.errors);
+    if (!holdsFew(input, VALUES_MAX)) return sentences(first.errors);
     all ??= compile(allFaults, schema);
     all(input);
     return sentences(all.errors);
@@ -272,8 +285,8 @@ function compile(ajv: Ajv2020, schema: Schema): ValidateFunction {
   return validate;
 }
 
-function isSmall(input: unknown): boolean {
-  let left = VALUES_MAX;
+function holdsFew(input: unknown, most: number): boolean {
+  let left = most;
   const stack = [input];
   while (stack.length > 0) {
     const value = stack.pop();

@@ -6,10 +6,14 @@ import { sizedInput } from '../../core/catalog/stated-size.ts';
 import { sizedQuote } from '../../core/price/sized-quote.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
+import type { Spender } from '../../db/accounts/callers.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
+import type { HttpDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
+import { isGiven } from '../../core/check.ts';
+import type { Model } from '../../core/catalog/catalog.ts';
 
 const shapes = { rawBody: EstimateRequest, reply: Estimate };
 
@@ -25,13 +29,20 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
       param: 'input',
     });
   }
-  const given = withoutNulls(input);
-  const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
-  const sized = sizedInput(given, model);
-  const priced = asked
-    ? (await quoteChat(readCompletionsCall({ ...input, model: model.id }), req.caller, deps)).quote
-    : sizedQuote(model, sized, req.caller.price_ppm);
-  const unknown = model.kind === 'text' ? [] : unknownInputs(model, sized.input);
-  const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
+  const isChat = model.kind === 'text' && isGiven(input.messages);
+  const priced = isChat
+    ? await quoteConversation({ ...input, model: model.id }, req.caller, deps)
+    : quoteJob(input, model, req.caller.price_ppm);
+  const { price_usd_micro, ...quote } = shownQuote(priced);
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
 });
+
+async function quoteConversation(body: Json, caller: Spender, deps: HttpDeps) {
+  return quoteToJson((await quoteChat(readCompletionsCall(body), caller, deps)).quote);
+}
+
+function quoteJob(input: Json, model: Model, price_ppm: number | undefined) {
+  const sized = sizedInput(withoutNulls(input), model);
+  const unknown = model.kind === 'text' ? [] : unknownInputs(model, sized.input);
+  return withUnknown(quoteToJson(sizedQuote(model, sized, price_ppm)), unknown);
+}
