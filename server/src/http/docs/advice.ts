@@ -33,7 +33,7 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Correct every entry of `details.errors` (`path` is a JSON pointer into the input).',
   },
   bad_webhook_url: {
-    when: '`webhook_url` is not a public http or https address, or differs between query and body.',
+    when: '`webhook_url` is not a public http or https address (port 80, 443 or above 1023), or differs between query and body.',
     do:
       'Give one address that the internet reaches, in the query or in the body. ' +
       'The demo account of a trial may also give an address on the machine of the service.',

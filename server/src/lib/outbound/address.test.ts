@@ -50,6 +50,10 @@ describe('judgeUrl', () => {
     ['http://-a.com/', /valid host name/],
     ['https://user:secret@example.com/', /user name or password/],
     ['https://example.com:0/', /port 0/],
+    ['http://example.com:22/', /port 80, 443 or one above 1023/],
+    ['https://example.com:025/', /port 80, 443/],
+    ['http://93.184.216.34:445/x', /port 80, 443/],
+    ['http://[2606:4700::1]:1023/', /port 80, 443/],
     ['ftp://example.com/', /absolute http or https/],
     ['http:example.com', /absolute http or https/],
     ['https:///example.com/', /absolute http or https/],
@@ -58,6 +62,13 @@ describe('judgeUrl', () => {
     ['https://example.com/\u00a0', /spaces/],
     ['https://example.com:99999/', /not a valid URL/],
   ];
+  for (const url of ['http://example.com:443/', 'https://example.com:80/', 'http://1.1.1.1:1024/'])
+    test(`takes ${url}`, () => assert.ok(judgeUrl(url).ok));
+
+  test('takes any port of a host that is allowed', () => {
+    assert.ok(judgeUrl('http://10.0.0.1:25/', { exempt: () => true }).ok);
+  });
+
   for (const [url, reason] of reasons) {
     test(`says why ${JSON.stringify(url)} is refused`, () => {
       const verdict = judgeUrl(url);

@@ -141,6 +141,7 @@ export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   if (url.port === '0') return no('must not name port 0');
   if (!hasHost(url)) return no('must have a valid host name');
   if (options.exempt?.(url)) return { ok: true, url };
+  if (!isWebPort(url.port)) return no('must use port 80, 443 or one above 1023');
   const reason = judgeHost(url.hostname, options.own ?? nobody);
   return reason === null ? { ok: true, url } : no(reason);
 }
@@ -195,6 +196,14 @@ export function basicOf({ username, password }: URL): string | null {
 export function literalAddress(hostname: string): string | null {
   const inner = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(inner) === 0 ? null : inner;
+}
+
+/**
+ * Below 1024 are the ports of mail, remote shells and shared folders, and no other web servers:
+ * strangers must not make this service speak to them. The parser leaves the usual port out.
+ */
+function isWebPort(port: string): boolean {
+  return ['', '80', '443'].includes(port) || Number(port) > 1023;
 }
 
 function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
