@@ -8,6 +8,7 @@ export const reasons = [
   'account_share',
   'account_suspended',
   'account_unknown',
+  'accounts_too_many',
   'address_not_public',
   'addresses_too_many',
   'amount_not_positive',

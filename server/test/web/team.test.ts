@@ -266,6 +266,41 @@ describe('an invitation', () => {
     assert.equal((await accept(body.url, email)).status, 200);
   });
 
+  test('does not lead a person into more than a hundred accounts', async () => {
+    const { of, account_id } = await teamOf('owner');
+    const { of: ofOther, people } = await teamOf('owner');
+    const [guest] = people;
+    const others = await Promise.all(
+      Array.from({ length: 99 }, (_, n) =>
+        createAccount(service.db, { email: `of-guest-${n}@example.com`, is_operator: false }),
+      ),
+    );
+    await service.db.run(
+      rawSql(
+        `insert into members (account_id, person_id, role)
+         select unnest($1::uuid[]), $2, 'billing'`,
+        [others.map(({ id }) => id), guest!.id],
+      ),
+    );
+    const make = { email: guest!.email, role: 'developer' };
+    const { body } = await of(0).call('POST', '/invitations', make);
+    const token = new URL(body.url).searchParams.get('token');
+    const refused = await guest!.call('POST', '/api/invitation/accept', { token });
+    assert.equal(refused.status, 400, refused.text);
+    assert.equal(refused.body.error.details.reason, 'accounts_too_many');
+    assert.deepEqual(await rolesOf(account_id), ['owner']);
+    assert.equal((await guest!.call('GET', '/api/me')).body.accounts.length, 100);
+    assert.equal((await ofOther(0).call('GET', '/team')).status, 200);
+    await service.db.run(
+      rawSql('delete from members where person_id = $1 and account_id = $2', [
+        guest!.id,
+        others[0]!.id,
+      ]),
+    );
+    const joined = await guest!.call('POST', '/api/invitation/accept', { token });
+    assert.equal(joined.status, 200, joined.text);
+  });
+
   test('is used by only one of two people at the same time', async () => {
     const { of, account_id } = await teamOf('owner');
     const email = 'races@example.com';

@@ -167,6 +167,7 @@ export const sentences: Record<string, string | string[]> = {
   // Reasons: the account and its people.
   access_over: 'Вы вышли или больше не состоите в этом аккаунте.',
   account_had: 'Вы уже состоите в аккаунте.',
+  accounts_too_many: 'Один человек может состоять не больше чем в {limit} аккаунтах.',
   account_share:
     'Другие вызовы аккаунта заняли его долю этого сервера. Ничего не списано; делайте меньше таких вызовов сразу и повторите позже.',
   account_suspended: 'Аккаунт приостановлен. Обратитесь к оператору.',

@@ -180,6 +180,9 @@ export interface Membership {
   is_operator: boolean;
 }
 
+/** The most accounts of one person: each of their pages lists them all. */
+export const accountsMax = 100;
+
 /** The accounts of a person, oldest first. */
 export function memberships(db: Connection, personId: string): Promise<Membership[]> {
   return db.run<Membership>(sql`

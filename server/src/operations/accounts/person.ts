@@ -204,7 +204,7 @@ export async function createOwner(
   });
 }
 
-/** Operators may invite more people than owners, but not without end. Throws `Refused`. */
+/** Nobody joins without end, not even those whom operators invite. Throws `Refused`. */
 async function joinAccount(
   tx: Transaction,
   member: Parameters<typeof people.join>[1],
@@ -213,6 +213,11 @@ async function joinAccount(
     throw new Refused(`This account has ${members.membersMax} people, the most that it may have.`, {
       reason: 'people_too_many',
       limit: members.membersMax,
+    });
+  if ((await people.memberships(tx, member.person_id)).length >= people.accountsMax)
+    throw new Refused(`You belong to ${people.accountsMax} accounts, the most that one may have.`, {
+      reason: 'accounts_too_many',
+      limit: people.accountsMax,
     });
   return people.join(tx, member);
 }
