@@ -39,21 +39,29 @@ function typeOf(text: string): string {
   return /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/.test(type) ? type : 'application/octet-stream';
 }
 
+/** Reads digits from a table, because a text may have millions of codes. */
 function percentDecoded(text: string): Buffer {
   const bytes = Buffer.from(text);
   let end = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const code = bytes[at] === percent ? codeAt(bytes, at + 1) : null;
-    bytes[end++] = code ?? bytes[at]!;
-    if (code !== null) at += 2;
+    const byte = bytes[at]!;
+    const code = byte === percent ? codeAt(bytes, at + 1) : -1;
+    bytes[end++] = code < 0 ? byte : code;
+    if (code >= 0) at += 2;
   }
   return bytes.subarray(0, end);
 }
 
 const percent = 0x25;
 
-/** The byte that two hexadecimal digits stand for; null if these are none. */
-function codeAt(bytes: Buffer, at: number): number | null {
-  const digits = bytes.toString('latin1', at, at + 2);
-  return /^[0-9a-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : null;
+/** The value of each byte as a hexadecimal digit; -1 if it is none. */
+const digits = Int8Array.from({ length: 256 }, (_, byte) => {
+  const digit = String.fromCharCode(byte);
+  return /[0-9a-f]/i.test(digit) ? Number.parseInt(digit, 16) : -1;
+});
+
+/** The byte that two hexadecimal digits stand for; negative if these are none. */
+function codeAt(bytes: Buffer, at: number): number {
+  if (at + 1 >= bytes.length) return -1;
+  return (digits[bytes[at]!]! << 4) | digits[bytes[at + 1]!]!;
 }
