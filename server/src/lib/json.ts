@@ -37,7 +37,9 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
 /** As `parseJson`; yields after each piece of a long text, so that other work can go on. */
 export function* parseInPieces(body: Buffer, limits: JsonLimits): Generator<void, unknown> {
   if (limits.depth > depthCeiling) throw new RangeError(`depth is at most ${depthCeiling}`);
-  return yield* inPieces(decode(body), limits);
+  const text = decode(body);
+  yield;
+  return yield* inPieces(text, limits);
 }
 
 function decode(body: Buffer): string {

@@ -87,10 +87,24 @@ describe('a text parsed in pieces', () => {
     fc.assert(fc.property(any, fc.integer({ min: 1, max: 40 }), assertSame), { numRuns: 5_000 });
   });
 
+  test('has objects of at most 10,000 names, wherever they are', () => {
+    const wide = { depth: 64, values: 100_000 };
+    const read = (value: unknown) => {
+      const work = inPieces(JSON.stringify(value), wide);
+      while (!work.next().done);
+    };
+    const named = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, i) => [`name ${i}`, i]));
+    for (const inner of [named(10_000), [named(9_000), named(9_000)], Array(50_000).fill(1)])
+      read({ a: [inner], b: 1 });
+    for (const value of [named(10_001), [[named(10_001)]], { a: named(90_000) }])
+      assert.throws(() => read(value), /An object of the body has too many names; at most 10000 /);
+  });
+
   test('comes in many pieces if it is long, none of which takes long', () => {
     const items = Array.from({ length: 90_000 }, (_, i) => ({ [`k${i}`]: i }));
     const spread = Array.from({ length: 5 }, () => items.slice(0, 9_000));
-    for (const value of [{ a: { b: spread } }, Object.assign({}, ...items.slice(0, 40_000))]) {
+    for (const value of [{ a: { b: spread } }, Object.assign({}, ...items.slice(0, 10_000))]) {
       const text = JSON.stringify(value);
       const work = inPieces(text, { depth: 64, values: 100_000 });
       let pieces = 0;
