@@ -4,6 +4,7 @@ import {
   type CompletionsManners,
 } from '../core/apis/completions/write-call.ts';
 import { readReply } from '../core/apis/read-reply.ts';
+import { customNames } from '../core/apis/writing.ts';
 import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { Json } from '../lib/json.ts';
@@ -38,7 +39,7 @@ export function eventsOf(
   return readReply(bytesOf(chunks), completionsReader, {
     request_id,
     api,
-    custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
+    custom: customNames(tools),
     ownName: (name) => name,
     stops: settings.stop,
   });

@@ -1,5 +1,5 @@
 import type { Conversation } from '../chat/conversation.ts';
-import { callersName } from './names.ts';
+import { callersName } from './writing.ts';
 
 const usual = new Set(['low', 'medium', 'high']);
 

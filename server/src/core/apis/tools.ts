@@ -3,7 +3,7 @@ import { hasKey, keysOf } from '../../lib/records.ts';
 import { badField } from '../bad-request.ts';
 import type { Tool, ToolChoice } from '../chat/conversation.ts';
 import { isFilled, isGiven, oneOf } from '../check.ts';
-import { shortName } from './tool-names.ts';
+import { shortName } from './writing.ts';
 
 /** Reads what the tools of all APIs have in common. */
 

@@ -1,5 +1,6 @@
 import { readReply } from '../../core/apis/read-reply.ts';
 import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
+import { customNames } from '../../core/apis/writing.ts';
 import { ReplyBroken } from '../../core/apis/reading/broken.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
@@ -117,7 +118,7 @@ function askedOf({ request_id, conversation }: ChatCall, { names }: WrittenCall)
   return {
     request_id,
     api,
-    custom: new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : []))),
+    custom: customNames(tools),
     ownName: (sent) => names.get(sent) ?? sent,
     stops: settings.stop,
   };

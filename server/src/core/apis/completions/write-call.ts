@@ -11,16 +11,20 @@ import type {
   TextBlock,
   ThoughtBlock,
   Tool,
-  ToolChoice,
   Turn,
 } from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { isUnsaid, sentEffort } from '../effort.ts';
-import { callersName } from '../names.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
-import { toolNames, type ToolNames } from '../tool-names.ts';
+import {
+  choiceOf,
+  ignore,
+  markOf,
+  openWriting,
+  type Writing as SharedWriting,
+} from '../writing.ts';
 
 /** How servers of OpenAI's chat completions differ. */
 export interface CompletionsManners extends Manners {
@@ -36,11 +40,7 @@ export interface CompletionsManners extends Manners {
   include_usage: boolean;
 }
 
-interface Writing {
-  conversation: Conversation;
-  manners: CompletionsManners;
-  names: ToolNames;
-  ignored: Set<string>;
+interface Writing extends SharedWriting<CompletionsManners> {
   fields: Set<string>;
 }
 
@@ -50,9 +50,9 @@ export function writeCompletionsCall(
   { model, max_tokens, stream }: Calling,
   manners: CompletionsManners,
 ): WrittenCall {
-  const names = toolNames(conversation.tools, manners.tool_name_max);
-  const [ignored, fields] = [new Set<string>(), new Set<string>()];
-  const writing = { conversation, manners, names, ignored, fields };
+  const fields = new Set<string>();
+  const writing = { ...openWriting(conversation, manners), fields };
+  const { names, ignored } = writing;
   const body = givenFields({
     ...extrasOf(writing),
     ...settingsOf(writing),
@@ -65,10 +65,6 @@ export function writeCompletionsCall(
     ...(stream && manners.include_usage && { stream_options: { include_usage: true } }),
   });
   return { body, ignored: [...ignored], names: names.shortened, fields };
-}
-
-function ignore({ conversation, ignored }: Writing, what: string): void {
-  ignored.add(callersName(conversation.api, what));
 }
 
 function extrasOf(writing: Writing): Json {
@@ -121,11 +117,15 @@ function formatOf({ format }: Conversation): Json | null {
 }
 
 function toolsOf(writing: Writing): Json {
-  const { tools, choice, parallel } = writing.conversation;
+  const { tools, parallel } = writing.conversation;
   if (tools.length === 0) return {};
   return {
     tools: tools.map((tool) => toolOf(tool, writing)),
-    tool_choice: choiceOf(choice, writing),
+    tool_choice: choiceOf(
+      writing,
+      (type, name) => ({ type, [type]: { name } }),
+      (allowed_tools) => ({ type: 'allowed_tools', allowed_tools }),
+    ),
     parallel_tool_calls: parallel,
   };
 }
@@ -133,7 +133,7 @@ function toolsOf(writing: Writing): Json {
 function toolOf(tool: Tool, writing: Writing): Json {
   const { description, parameters, strict, custom } = tool;
   const named = { name: writing.names.sent(tool.name), description };
-  const mark = markOf(tool, writing);
+  const mark = markOf(tool.mark, writing);
   if (custom === null)
     return {
       type: 'function',
@@ -142,21 +142,6 @@ function toolOf(tool: Tool, writing: Writing): Json {
     };
   const format = custom.grammar && { type: 'grammar', grammar: custom.grammar };
   return { type: 'custom', custom: givenFields({ ...named, format }), ...mark };
-}
-
-const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
-
-function choiceOf({ mode, tool, only }: ToolChoice, { conversation, names }: Writing): unknown {
-  const custom = new Set(conversation.tools.flatMap(({ custom, name }) => (custom ? [name] : [])));
-  const chosen = (own: string) => {
-    const type = custom.has(own) ? 'custom' : 'function';
-    return { type, [type]: { name: names.sent(own) } };
-  };
-  if (tool !== null) return chosen(tool);
-  const word = mode && modes[mode];
-  if (only === null) return word;
-  const allowed_tools = { mode: word ?? 'auto', tools: only.map(chosen) };
-  return { type: 'allowed_tools', allowed_tools };
 }
 
 /**
@@ -212,7 +197,7 @@ const isShown = (block: Block): block is Shown =>
 function resultOf(result: ResultBlock, { listed }: Turn, writing: Writing): Json {
   const texts = result.blocks.filter((block) => block.type === 'text');
   const said = (result.failed ? 'Error: ' : '') + texts.map(({ text }) => text).join('\n');
-  const mark = markOf(result, writing);
+  const mark = markOf(result.mark, writing);
   const isList = cacheMark in mark || (listed === true && texts.length > 1 && !result.failed);
   const parts = cacheMark in mark ? [said] : texts.map(({ text }) => text);
   return {
@@ -274,7 +259,7 @@ function contentOf(
 }
 
 function partOf(block: Shown, writing: Writing): Json {
-  const mark = markOf(block, writing);
+  const mark = markOf(block.mark, writing);
   if (block.type === 'text' || block.type === 'refusal')
     return { type: block.type, [block.type]: block.text, ...mark };
   const { media, detail, format } = block;
@@ -293,13 +278,6 @@ function partOf(block: Shown, writing: Writing): Json {
 
 function addressOf({ from, type, value }: Media): string {
   return from === 'base64' && type !== null ? `data:${type};base64,${value}` : value;
-}
-
-function markOf({ mark }: { mark?: true }, writing: Writing): Json {
-  if (!mark) return {};
-  if (writing.manners.marks) return { [cacheMark]: { type: 'ephemeral' } };
-  ignore(writing, cacheMark);
-  return {};
 }
 
 type Proofs = ReadonlyMap<string | null, string>;

@@ -16,10 +16,9 @@ import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { effortBudgets, effortOfBudget } from '../effort.ts';
 import { demandUsers } from '../media.ts';
-import { callersName } from '../names.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
-import { toolNames, type ToolNames } from '../tool-names.ts';
 import { anyObject } from '../tools.ts';
+import { ignore, markOf, openWriting, type Writing as SharedWriting } from '../writing.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
 export interface MessagesManners extends Manners {
@@ -33,12 +32,8 @@ export interface MessagesManners extends Manners {
   sampling: boolean;
 }
 
-interface Writing {
-  conversation: Conversation;
-  manners: MessagesManners;
+interface Writing extends SharedWriting<MessagesManners> {
   max_tokens: number;
-  names: ToolNames;
-  ignored: Set<string>;
 }
 
 /**
@@ -51,8 +46,7 @@ export function writeMessagesCall(
   { model, max_tokens, stream }: Calling,
   manners: MessagesManners,
 ): WrittenCall {
-  const names = toolNames(conversation.tools, manners.tool_name_max);
-  const writing = { conversation, manners, max_tokens, names, ignored: new Set<string>() };
+  const writing = { ...openWriting(conversation, manners), max_tokens };
   const { stop, user } = conversation.settings;
   for (const name of Object.keys(conversation.extras)) ignore(writing, name);
   for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
@@ -75,11 +69,7 @@ export function writeMessagesCall(
     metadata: user ? { user_id: user } : undefined,
     stream: stream || undefined,
   });
-  return { body, ignored: [...writing.ignored], names: names.shortened, fields: new Set() };
-}
-
-function ignore({ conversation, ignored }: Writing, what: string): void {
-  ignored.add(callersName(conversation.api, what));
+  return { body, ignored: [...writing.ignored], names: writing.names.shortened, fields: new Set() };
 }
 
 function samplingOf(thinking: Json | undefined, writing: Writing): Json {
@@ -300,13 +290,6 @@ function thoughtOf(thought: Thought, writing: Writing): Json[] {
 /** Ids of other services may have characters that Anthropic refuses. */
 function toolId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_');
-}
-
-function markOf(mark: true | undefined, writing: Writing): Json {
-  if (!mark) return {};
-  if (writing.manners.marks) return { [cacheMark]: { type: 'ephemeral' } };
-  ignore(writing, cacheMark);
-  return {};
 }
 
 function mediaOf({ type, media, at, detail }: MediaBlock, writing: Writing): Json[] {

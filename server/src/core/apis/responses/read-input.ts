@@ -5,7 +5,7 @@ import type { LeftOut } from '../../chat/known-fields.ts';
 import { givenInput } from '../../chat/tool-input.ts';
 import { filled, isFilled, isGiven, text as anyText, type Check } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../media.ts';
-import { callersName } from '../names.ts';
+import { callersName } from '../writing.ts';
 import { unpack } from '../packed.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 import { unpackedThoughts } from './reasoning.ts';

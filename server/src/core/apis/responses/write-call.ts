@@ -1,22 +1,14 @@
 import type { Json } from '../../../lib/json.ts';
 import { badMessages } from '../../chat/chat-messages.ts';
 import { saysNothing } from '../../chat/chat-media.ts';
-import type {
-  Block,
-  Conversation,
-  MediaBlock,
-  Tool,
-  ToolChoice,
-  Turn,
-} from '../../chat/conversation.ts';
+import type { Block, Conversation, MediaBlock, Tool, Turn } from '../../chat/conversation.ts';
 import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { isUnsaid, sentEffort } from '../effort.ts';
 import { demandUsers } from '../media.ts';
-import { callersName } from '../names.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
-import { toolNames, type ToolNames } from '../tool-names.ts';
 import { anyObject } from '../tools.ts';
+import { choiceOf, ignore, openWriting, type Writing as SharedWriting } from '../writing.ts';
 
 /** How servers of OpenAI's Responses differ. */
 export interface ResponsesManners extends Manners {
@@ -24,13 +16,9 @@ export interface ResponsesManners extends Manners {
   passes: ReadonlySet<string>;
 }
 
-interface Writing {
-  conversation: Conversation;
-  manners: ResponsesManners;
-  names: ToolNames;
+interface Writing extends SharedWriting<ResponsesManners> {
   /** Ids of custom calls. A result names only the id of its call, not its kind. */
   custom: Set<string>;
-  ignored: Set<string>;
 }
 
 /**
@@ -43,9 +31,8 @@ export function writeResponsesCall(
   { model, max_tokens, stream }: Calling,
   manners: ResponsesManners,
 ): WrittenCall {
-  const names = toolNames(conversation.tools, manners.tool_name_max);
-  const ignored = new Set<string>();
-  const writing: Writing = { conversation, manners, names, ignored, custom: new Set() };
+  const writing: Writing = { ...openWriting(conversation, manners), custom: new Set() };
+  const { names, ignored } = writing;
   const { temperature, top_p, top_logprobs, user, logprobs, summary, proofs } =
     conversation.settings;
   const effort = sentEffort(conversation, ignored);
@@ -78,10 +65,6 @@ export function writeResponsesCall(
   return { body, ignored: [...ignored], names: names.shortened, fields: new Set() };
 }
 
-function ignore({ conversation, ignored }: Writing, what: string): void {
-  ignored.add(callersName(conversation.api, what));
-}
-
 const known = new Set(['prompt_cache_key', 'safety_identifier']);
 
 function extrasOf(writing: Writing): Json {
@@ -105,13 +88,17 @@ function textOf({ format, settings: { verbosity } }: Conversation): Json | null 
 }
 
 function toolsOf(writing: Writing): Json {
-  const { tools, choice, parallel } = writing.conversation;
+  const { tools, parallel } = writing.conversation;
   const parallel_tool_calls = parallel;
   if (tools.length === 0) return { parallel_tool_calls };
   return {
     parallel_tool_calls,
     tools: tools.map((tool) => toolOf(tool, writing)),
-    tool_choice: choiceOf(choice, writing),
+    tool_choice: choiceOf(
+      writing,
+      (type, name) => ({ type, name }),
+      (fields) => ({ type: 'allowed_tools', ...fields }),
+    ),
   };
 }
 
@@ -127,20 +114,6 @@ function toolOf(
   }
   const given = { parameters: parameters ?? anyObject, strict: strict ?? false };
   return givenFields({ type: 'function', name, description, ...given });
-}
-
-const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
-
-function choiceOf({ mode, tool, only }: ToolChoice, { conversation, names }: Writing): unknown {
-  const custom = new Set(conversation.tools.flatMap((each) => (each.custom ? [each.name] : [])));
-  const chosen = (own: string) => ({
-    type: custom.has(own) ? 'custom' : 'function',
-    name: names.sent(own),
-  });
-  if (tool !== null) return chosen(tool);
-  const word = mode && modes[mode];
-  if (only === null) return word;
-  return { type: 'allowed_tools', mode: word ?? 'auto', tools: only.map(chosen) };
 }
 
 /** The blocks become items in the order in which they were said. */
