@@ -156,6 +156,45 @@ describe('a call', () => {
   });
 });
 
+describe('a field of messages that is refused', () => {
+  const turns: Json = {
+    name: { role: 'user', name: 'Ann', content: 'Hello.' },
+    reasoning_content: { role: 'assistant', reasoning_content: 'Well.', content: 'Hello.' },
+    refusal: { role: 'assistant', refusal: 'No.' },
+  };
+  const words: Json = {
+    name: "property 'name' is unsupported",
+    reasoning_content: 'messages.0.reasoning_content: Extra inputs are not permitted',
+    refusal: 'Unknown field `refusal`',
+  };
+  for (const field of Object.keys(turns)) {
+    const body = { messages: [turns[field]] };
+    const hasField = (call: number) =>
+      field in (stand.fake.chat.asked.at(call) as Json).messages[0];
+
+    test(`${field} is left out at once, and of later calls`, async () => {
+      const upstream = stand.other({});
+      stand.fake.chat.script(errorAnswer(400, words[field]));
+      const outcome = (await ask(body, upstream)) as Json;
+      assert.deepEqual([outcome.outcome, hasField(-2), hasField(-1)], ['reply', true, false]);
+      assert.deepEqual(outcome.ignored, [`messages[].${field}`]);
+      const calls = stand.fake.calls.length;
+      await ask(body, upstream);
+      assert.deepEqual([stand.fake.calls.length, hasField(-1)], [calls + 1, false]);
+    });
+
+    test(`${field} is sent by later calls if the refusal only quotes the word`, async () => {
+      const upstream = stand.other({});
+      const quoted = errorAnswer(400, `Invalid file name 'draft.${field}'.`);
+      stand.fake.chat.script(quoted, quoted);
+      const { outcome } = await ask(body, upstream);
+      assert.equal(outcome, 'rejected');
+      await ask(body, upstream);
+      assert.equal(hasField(-1), true);
+    });
+  }
+});
+
 describe('images in messages', () => {
   const withImage = (url: string) => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],

@@ -52,7 +52,8 @@ type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline
 
 /**
  * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
- * for a field of its messages: then it is sent without that field, and so are later calls.
+ * for a field of its messages: then it is sent without that field. If that helps, later calls are
+ * sent without it, too.
  */
 export function createChat(
   wire: Wire,
@@ -63,8 +64,9 @@ export function createChat(
 ): (call: ChatCall) => Promise<ChatOutcome> {
   const firstMs = options.first_byte_seconds * 1000;
   const idleMs = options.idle_seconds * 1000;
-  const refused = new Set<string>();
+  const untaken = new Set<string>();
   return async (call) => {
+    const refused = new Set(untaken);
     const body = new JsonBody();
     const place = { body, inline: options.inline_images, readsText: form.readsText };
     // If the call limits the time to the first byte, wait for that byte before returning.
@@ -88,7 +90,11 @@ export function createChat(
         const asked = askedOf(call, written!);
         const outcome = await called(call, sent!, wire, form, asked, tools, times);
         const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written!) : [];
-        if (outcome.outcome === 'reply') return { ...outcome, ignored: written!.ignored };
+        if (outcome.outcome === 'reply') {
+          // Not learned from the refusal alone, which may quote such a word from the caller's text.
+          for (const field of refused) untaken.add(field);
+          return { ...outcome, ignored: written!.ignored };
+        }
         if (named.length === 0) return outcome;
         for (const field of named) refused.add(field);
         write();
