@@ -242,7 +242,7 @@ function wordsIn(value: unknown, depth: number): string | null {
     const words = value.slice(0, 5).map((each) => wordsIn(each, depth + 1));
     return words.filter((each) => each !== null).join('; ') || null;
   }
-  for (const name of ['error', 'detail', 'message', 'msg', 'errors', 'title']) {
+  for (const name of ['error', 'detail', 'message', 'msg', 'error_msg', 'errors', 'title']) {
     const words = wordsIn(fieldOf(value, name), depth + 1);
     if (words !== null) return words;
   }

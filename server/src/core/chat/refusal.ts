@@ -31,7 +31,7 @@ const unknownWindow: Window = { limit: null, given: null, output: null };
 /** `error`: in the upstream's form; null if it sent none. `words`: its readable part. */
 export function refusalIn(error: Json | null, words: string): ChatRefusal {
   const { param } = error ?? {};
-  const codes = codesIn(error ?? {});
+  const codes = codesIn(error ?? {}, words);
   const field = typeof param === 'string' && /^[\w.[\]-]{1,100}$/.test(param) ? param : null;
   const own = { param: field, window: unknownWindow };
   if (isTooLong(codes, words))
@@ -43,12 +43,17 @@ export function refusalIn(error: Json | null, words: string): ChatRefusal {
 
 /** Whether an error that came without a status, as in a stream, is the fault of the call. */
 export function blamesCall(error: Json, words: string): boolean {
-  const codes = codesIn(error);
+  const codes = codesIn(error, words);
   return isTooLong(codes, words) || kinds.some(([, code]) => code.test(codes));
 }
 
-function codesIn({ code, type, status }: Json): string {
-  return [code, type, status].filter((each) => typeof each === 'string').join(' ');
+/** The codes of an error. Some servers have them as names before the words. */
+export function codesIn({ code, type, status, __type, details }: Json, words: string): string {
+  const [names = ''] = /^(?:[\w.]+: )*/.exec(words) ?? [];
+  const reasons = itemsOf(details).map((each) => objectOf(each).reason);
+  return [code, type, status, __type, ...reasons, names]
+    .filter((each) => typeof each === 'string')
+    .join(' ');
 }
 
 function isTooLong(codes: string, words: string): boolean {
@@ -56,20 +61,21 @@ function isTooLong(codes: string, words: string): boolean {
 }
 
 const tooLongCodes =
-  /context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length|max_tokens_exceeded|prompt_too_long|input_too_long/i;
+  /context_length_exceeded|exceed_context_size|context_?window_?exceeded|context_too_large|max_prompt_tokens_exceeded|string_above_max_length|max_tokens_exceeded|prompt_too_long|input_too_long/i;
 
 /** OpenAI, vLLM, Anthropic, llama.cpp, Gemini, Mistral, xAI, Groq, Together, Bedrock and others. */
 const tooLongWords: readonly RegExp[] = [
   /maximum (context|prompt|model) length/i,
   /exceeds? (the |this model's |your )?(maximum |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|number of (input )?tokens)/i,
-  /(prompt|input|request|messages?) (is|are|was|were) too (long|large)\b/i,
-  /context (window|length|size|limit) (is |was )?(exceeded|overflow)/i,
+  /(prompt|input|request|messages?) ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b/i,
+  /context (window|length|size|limit) (is |was )?(exceed|overflow)|reached context length|context_too_large/i,
   /exceed context limit/i,
   /input token count .{0,40}exceeds the maximum/i,
   /prompt contains \d+ tokens?.{0,80}too large/i,
   /too many (input )?tokens/i,
   /reduce the length of (the|your) (messages|prompt|input)/i,
-  /(prompt|input) (exceeds|is longer than|length)[^.]{0,60}(max(imum)?|limit|context)/i,
+  /(prompt|input)( token count of \d+| tokens| \(\d+ tokens\))? (exceeds?|is longer than|length)[^.]{0,60}(max(imum)?|limit|context)/i,
+  /exceed max message tokens|prompt_tokens \(\d+\) must be less than|\w ?超长|token数量超过上限/i,
   /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
   /range of input length should be/i,
   /request exceeded model token limit/i,
@@ -79,8 +85,8 @@ const tooLongWords: readonly RegExp[] = [
 const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'content_policy',
-    /content_filter|content_policy|policy_violation|moderation|responsible_?ai|safety|data_inspection_failed|sensitive|prohibited/i,
-    /content[ _-](filter|polic|management)|usage (guideline|polic)|moderation|flagged|violat.{0,60}(guideline|polic)|inappropriate content|safety (system|filter|check)|data_inspection_failed/i,
+    /content_filter|content_policy|policy_violation|moderation|responsible_?ai|safety|data_?inspection_?failed|sensitive|prohibited/i,
+    /content[ _-](filter|polic|management)|usage (guideline|polic)|moderation|flagged|violat.{0,60}(guideline|polic)|inappropriate content|content exists risk|considered high risk|new_sensitive|敏感内容|safety (system|filter|check)|data_inspection_failed/i,
   ],
   [
     'bad_image',

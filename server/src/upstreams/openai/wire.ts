@@ -1,8 +1,9 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
-import { blamesCall, refusalIn } from '../../core/chat/refusal.ts';
-import { isObject, itemsOf, type Json, objectOf } from '../../lib/json.ts';
+import { errorIn as anyErrorIn } from '../../core/apis/reading/broken.ts';
+import { blamesCall, codesIn, refusalIn } from '../../core/chat/refusal.ts';
+import { isObject, type Json, objectOf } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
@@ -41,9 +42,11 @@ export function createWire(
    * The outcome of an unsuccessful reply. `model`: the server's name of the model that was called.
    */
   function refusal(reply: Said, model: string): Refused {
-    const error = errorIn(jsonOf(reply.body));
-    const special = error === null ? null : specialRefusal(reply.status, error, model);
-    const outcome = cleaned(special ?? outcomeOfReply(reply, tools.now()));
+    const body = [jsonOf(reply.body)].flat()[0];
+    const error = isObject(body) ? anyErrorIn(body) : null;
+    const said = error === null ? reply : meant(reply, error);
+    const special = error === null ? null : specialRefusal(said.status, error, model);
+    const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
     if (outcome.outcome !== 'rejected') return outcome;
     return { ...outcome, refusal: refusalIn(error, outcome.message) };
   }
@@ -99,26 +102,48 @@ function specialRefusal(status: number, error: Json, model: string): Refused | n
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
-  if (status === 400 && isOfKey(error, message))
-    return { outcome: 'not_accepted', why: 'credential', message };
-  // Anthropic's words for an account without money, with the status of a wrong input.
-  if (status === 400 && /^your credit balance is too low/i.test(message))
-    return { outcome: 'not_accepted', why: 'account', message };
   if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
     return { outcome: 'not_accepted', why: 'model', message };
   // A 404 here is about the input, for example if no endpoint supports a field of the call.
   return status === 404 ? { outcome: 'rejected', message } : null;
 }
 
-/** The status 400 for a key that is not valid, as Google answers. Inputs are not quoted first. */
-function isOfKey({ details }: Json, message: string): boolean {
-  const reasons = itemsOf(details).map((each) => objectOf(each).reason);
-  return (
-    reasons.some((reason) => /^API_KEY_(INVALID|EXPIRED|SERVICE_BLOCKED)$/.test(String(reason))) ||
-    /^(api key (not valid|expired|not found)|invalid api[ -]?key|incorrect api key)\b/i.test(
-      message,
-    )
-  );
+/** The status of an error that blames something else than the call, by its codes or first words. */
+const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
+  [
+    402,
+    /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|余额不足|用户额度不足)/i,
+  ],
+  [
+    401,
+    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)/i,
+    /^(api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|token expired|令牌已过期|无效的令牌)/i,
+  ],
+  [
+    429,
+    /rate_?limit|throttl|too_?many_?requests|resource_?exhausted/i,
+    /^(requests? )?rate limit|^too many (requests|tokens, please wait)/i,
+  ],
+  [503, /overloaded|unavailable|capacity_exceeded/i, /访问量过大|负载已饱和/],
+];
+
+/** Statuses that servers also give for other reasons than the call's. */
+const unclear = new Set([400, 404, 412, 500, 502, 504]);
+
+/** The reply that a server would give if it had only this error, and the status that fits. */
+function meant(reply: Said, error: Json): Said {
+  const status = meantStatus(reply.status, error);
+  return { ...reply, status, body: Buffer.from(JSON.stringify(error)) };
+}
+
+function meantStatus(status: number, error: Json): number {
+  const message = messageIn(error) ?? '';
+  const codes = codesIn(error, message);
+  const possible = unclear.has(status) ? blames : status === 413 ? [] : blames.slice(0, 1);
+  const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
+  if (known) return known[0];
+  return status >= 500 && unclear.has(status) && blamesCall(error, message) ? 400 : status;
 }
 
 /**
@@ -134,16 +159,8 @@ function lacks(model: string, status: number, message: string): boolean {
 }
 
 const statuses: Readonly<Record<string, number>> = {
-  rate_limit_exceeded: 429,
-  rate_limit_error: 429,
-  insufficient_quota: 429,
-  overloaded_error: 503,
-  unavailable_error: 503,
-  authentication_error: 401,
   not_found_error: 404,
   invalid_request_error: 400,
-  billing_error: 402,
-  permission_error: 403,
   request_too_large: 413,
 };
 
@@ -163,8 +180,9 @@ export function blamesInput(error: Json | null, message: string): boolean {
 /** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
-  const code = Number(error.code);
-  if (Number.isInteger(code) && code >= 400 && code < 600) return code;
+  const codes = [error.code, error.http_code, error.status_code, error.statusCode].map(Number);
+  const code = codes.find((each) => Number.isInteger(each) && each >= 400 && each < 600);
+  if (code !== undefined) return code;
   const stated = statuses[String(error.code)] ?? statuses[String(error.type)];
   if (stated !== undefined) return stated;
   const words = messageIn(error) ?? '';

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import type { ChatRefusal } from '../../chat/refusal.ts';
 import { isFilled } from '../../check.ts';
 
@@ -40,10 +40,39 @@ const words = ['message', 'msg', 'error_msg', 'detail', 'errors', 'title'];
 
 /** The error that a piece of a reply has in any of the usual forms; null if it has none. */
 export function errorIn(piece: Json): Json | null {
+  const stated = statedIn(piece);
+  return stated && innermost(stated);
+}
+
+function statedIn(piece: Json): Json | null {
   const error = errorOf(piece.error);
   if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
   if (piece.object === 'error' || piece.type === 'error') return piece;
+  const { status_code: code = 0, status_msg } = objectOf(piece.base_resp);
+  if (code !== 0) return { code, message: status_msg };
+  const { Code, Message } = objectOf(objectOf(piece.Response).Error);
+  if (isFilled(Code)) return { code: Code, message: Message };
   return !Array.isArray(piece.choices) && words.some((word) => isWords(piece[word])) ? piece : null;
+}
+
+/** Gateways put the error of the server behind them into their own. */
+function innermost(error: Json): Json {
+  const { raw } = objectOf(error.metadata);
+  for (const text of [raw, error.message]) {
+    const inner = objectOf(typeof text === 'string' ? parsed(text) : null);
+    const errors = [inner, ...Object.values(inner).filter(isObject)].map(errorIn);
+    const own = errors.find((each) => each !== null);
+    if (own) return { ...error, ...own };
+  }
+  return isFilled(raw) ? { ...error, message: raw } : error;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
 }
 
 /** The value of a field `error`. Empty values are no error. */

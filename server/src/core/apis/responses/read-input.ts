@@ -158,10 +158,11 @@ function thoughtsOf(item: Json, at: string): Thought[] {
   if (isGiven(data) && typeof data !== 'string') throw badMessages(place, 'must be a string');
   const own = isFilled(data) ? unpack(data, place) : null;
   if (own) return unpackedThoughts(own, place);
+  // Without its data an item proves nothing, and is plain reasoning.
   const origin = {
     signature: null,
-    id: isFilled(item.id) ? item.id : null,
-    format: responsesFormat,
+    id: isFilled(data) && isFilled(item.id) ? item.id : null,
+    format: isFilled(data) ? responsesFormat : null,
   };
   return [
     ...textsIn(item.summary, `${at}.summary`).map((said) => ({ form: 'summary', text: said })),

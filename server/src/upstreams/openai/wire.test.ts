@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import type { UpstreamTools } from '../upstream.ts';
+import { createWire } from './wire.ts';
+
+const wire = createWire(
+  { key: null, url: 'http://localhost' } as UpstreamSettings,
+  { now: () => 0 } as UpstreamTools,
+  '',
+);
+
+/** Errors in each place, and what they are at fault for there. */
+const errors: [error: object, why: string][] = [
+  [{ code: 1004, message: 'login fail: Please carry the API secret key' }, 'credential'],
+  [{ type: 'authentication_error', message: 'Authentication Fails' }, 'credential'],
+  [{ code: 1008, message: 'insufficient balance' }, 'account'],
+  [{ code: 'Arrearage', message: 'Access denied, please make sure' }, 'account'],
+  [{ code: 1002, message: 'rate limit' }, 'busy'],
+  [{ message: 'litellm.RateLimitError: limit reached' }, 'busy'],
+  [{ message: 'prompt too long; exceeded max context length by 9 tokens' }, 'rejected'],
+  [{ message: 'the model said: insufficient balance, rate limit, invalid api key' }, 'unknown'],
+];
+
+for (const [error, why] of errors)
+  test(`${JSON.stringify(error)} is ${why}, by 200 and by 500`, () => {
+    const body = Buffer.from(JSON.stringify({ error }));
+    const outcomes = [
+      wire.inBand(error, {}, 'm'),
+      wire.refusal({ status: 500, headers: {}, body }, 'm'),
+    ];
+    for (const outcome of outcomes)
+      assert.equal('why' in outcome ? outcome.why : outcome.outcome, why);
+  });
+
+test('words that repeat an input do not blame the key of a refused call', () => {
+  const body = Buffer.from(JSON.stringify({ error: { message: '"rate limit" is not allowed' } }));
+  assert.equal(wire.refusal({ status: 400, headers: {}, body }, 'm').outcome, 'rejected');
+});
