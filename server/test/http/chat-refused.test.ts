@@ -52,7 +52,7 @@ const cases: Case[] = [
     [{ role: 'assistant', tool_calls: {} }],
     'messages[0].tool_calls',
   ),
-  messages('an assistant that says nothing', [{ role: 'assistant' }], 'messages[0].content'),
+  messages('a system that says nothing', [{ role: 'system' }], 'messages[0].content'),
   messages('a user that says null', [{ role: 'user', content: null }], 'messages[0].content'),
   content('a number', 7, ''),
   content('an object', { text: 'x' }, ''),
