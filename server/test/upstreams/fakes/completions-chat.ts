@@ -124,6 +124,7 @@ export const completionsWire: ChatWire = {
   }),
   events,
   broken: (message) => eventOf({ error: { message, type: 'server_error' } }),
+  refused: (message) => eventOf({ error: { message, type: 'invalid_request_error' } }),
   refusal: (status, message) => ({ status, json: { error: { message, type: 'server_error' } } }),
   asked,
 };

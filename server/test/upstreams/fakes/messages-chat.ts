@@ -235,6 +235,7 @@ export const messagesWire: ChatWire = {
   }),
   events,
   broken: (message) => sent({ type: 'error', error: { type: 'overloaded_error', message } }),
+  refused: (message) => sent({ type: 'error', error: { type: 'invalid_request_error', message } }),
   refusal: (status, message) => errorAnswer(status, types[status] ?? 'api_error', message),
   asked,
 };

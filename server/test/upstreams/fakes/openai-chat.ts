@@ -12,6 +12,8 @@ type Script = Answer | ((call: Call) => Answer);
 export interface ChatDesk {
   /** Sets the answers of the next calls, one each. */
   script(...answers: Script[]): void;
+  /** Sets the answer of all calls without a script of their own; null: the usual one. */
+  play(script: Script | null): void;
   /** Bodies of the calls, in order. */
   asked: Json[];
   /** Resolves when the next caller has disconnected in mid-stream. */
@@ -101,15 +103,17 @@ export function replyOf(more: Json = {}, message: Json = {}): Json {
 export function openDesk(): ChatDesk & { answer(call: Call): Answer } {
   const scripts: Script[] = [];
   const asked: Json[] = [];
+  let standing: Script | null = null;
   let left = Promise.withResolvers<void>();
   return {
     asked,
     script: (...answers) => void scripts.push(...answers),
+    play: (script) => void (standing = script),
     abandoned: () => left.promise,
     answer(call) {
       const body = call.json<Json>();
       asked.push(body);
-      const script = scripts.shift() ?? usualAnswer(body);
+      const script = scripts.shift() ?? standing ?? usualAnswer(body);
       const answer = typeof script === 'function' ? script(call) : script;
       const abandoned = () => {
         left.resolve();

@@ -177,6 +177,11 @@ export const responsesWire: ChatWire = {
   whole,
   events,
   broken: (message) => sent({ type: 'error', code: 'server_error', message, sequence_number: 9 }),
+  refused: (message) =>
+    sent({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'context_length_exceeded', message } },
+    }),
   refusal: errorAnswer,
   asked,
 };

@@ -55,6 +55,8 @@ export interface ChatWire {
   events(said: Said): string[];
   /** An event that ends a stream with an error. */
   broken(message: string): string;
+  /** An event that ends a stream with the refusal of its call. */
+  refused(message: string): string;
   /** A refusal of a call. */
   refusal(status: number, message: string): Answer;
   /** The content of a call, independent of an API. */
