@@ -17,7 +17,9 @@ export interface ChainEndpoint {
 export const blocksMax = 2_000n;
 /** Blocks above the final one that are read each time, because the chain may replace them. */
 const replaceableMax = 64n;
-export type Noted = Omit<Question, 'tokens' | 'isNoted'>;
+
+/** A question for the transfers that are noted, of all tokens of a chain. */
+export type NotedQuestion = Omit<Question, 'tokens' | 'isNoted'>;
 
 interface NotedTransfers {
   found: SeenTransfer[];
@@ -36,7 +38,7 @@ interface NotedTransfers {
 export async function notedAround(
   chain: Chain,
   endpoint: ChainEndpoint,
-  question: Noted,
+  question: NotedQuestion,
   isNear: boolean,
   seen: bigint | null,
 ): Promise<NotedTransfers> {
@@ -64,7 +66,7 @@ export async function notedAround(
  */
 function skippedBlocks(
   { limits }: ChainEndpoint,
-  { from, to, final }: Noted,
+  { from, to, final }: NotedQuestion,
   seen: bigint | null,
 ): BlockRange | null {
   if (to - from < BigInt(limits.blocks)) return null;
@@ -76,7 +78,7 @@ function skippedBlocks(
 /** The transfers that are asked for, without those that are too small to be stored. */
 export function noted(
   chain: Chain,
-  question: Noted,
+  question: NotedQuestion,
   { rpc, limits }: ChainEndpoint,
 ): Promise<SeenTransfer[]> {
   const tokens = new Map(chain.tokens.map((token) => [token.address, token]));
