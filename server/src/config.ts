@@ -11,8 +11,8 @@ import { messageOf } from './lib/unknown.ts';
 
 /**
  * Every setting: name, reader, default, and a sentence for the operator. `docs/configuration.md` is
- * generated from this table. A secret may also be given as
- * a file, in a variable of the same name with `_FILE` appended.
+ * generated from this table. A secret may also be given as a file, in a variable of the same name
+ * with `_FILE` appended.
  */
 export interface Setting<T> {
   read: (text: string) => T;
