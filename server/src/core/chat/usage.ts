@@ -115,7 +115,8 @@ function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): v
     const [kind, value] = [kindOf(snake(name)), fields[name]];
     if (!kind || value === undefined || value === null || wanted?.includes(kind) === false)
       continue;
-    const count = countIn(value);
+    const isOfCache = kind === 'cached' || kind === 'written';
+    const count = isOfCache && isObject(value) ? sumIn(value) : countIn(value);
     counts[kind] = count === null ? (counts[kind] ?? null) : Math.max(count, counts[kind] ?? 0);
   }
 }
@@ -134,10 +135,13 @@ function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A count, perhaps as a text, or the sum of the counts of several lifetimes; otherwise null. */
+/** The sum of the counts of several lifetimes in the cache. */
+function sumIn(lifetimes: Json): number {
+  return Object.values(lifetimes).reduce<number>((sum, value) => sum + (countIn(value) ?? 0), 0);
+}
+
+/** A count, perhaps as a text; otherwise null. */
 function countIn(value: unknown): number | null {
-  if (isObject(value))
-    return Object.values(value).reduce<number>((a, b) => a + (countIn(b) ?? 0), 0);
   const isText = typeof value === 'string' && /^\d{1,9}(\.0+)?$/.test(value);
   const number = isText ? Number(value) : value;
   return isTokenCount(number) ? number : null;
