@@ -450,10 +450,12 @@ describe('the text of a stream, and how its bytes are cut', () => {
     },
     'two tools': {
       chunks: [
-        call({ id: 'a', function: { name: 'look', arguments: '{}' } }),
-        chunkOf({ tool_calls: [{ index: 1, id: 'b', function: { name: 'go', arguments: '{}' } }] }),
+        call({ id: 'a', function: { name: 'look', arguments: '{"":1}' } }),
+        chunkOf({
+          tool_calls: [{ index: 1, id: 'b', function: { name: 'go', arguments: '{"":2}' } }],
+        }),
       ],
-      bytes: 10,
+      bytes: 18,
     },
     reasoning: {
       chunks: [chunkOf({ reasoning: 'Let me see. ' }), chunkOf({ content: 'Yes' })],

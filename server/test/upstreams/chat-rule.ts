@@ -218,6 +218,8 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): Walked {
   const shown: Json[] = [];
   let isClosed = false;
   for (const event of events) {
+    // Behind the finish reason, a reply is whole, whatever follows.
+    if (!isRecord(event) && course.finish !== null && course.finish !== 'error') break;
     if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown, error: null };
     const usage = usageIn(event);
     if (isRecord(usage)) Object.assign(course, { usage, outrun: false });

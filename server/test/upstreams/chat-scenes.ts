@@ -66,10 +66,11 @@ export function randomScene(random: Random): RandomScene {
     return said;
   }
 
+  let pieces = 0;
   function delta(): Json {
     const index = below(2);
-    // A call whose JSON is complete gets no further pieces, and one without input gets `{}`.
-    const input = `(${text().replace(/[{}]/g, '')}`;
+    // The beginning of an object, which is said at once, and no piece repeats another one.
+    const input = `{"${++pieces}:${text().replace(/[{}[\]"\\]/g, '')}`;
     const call = { index, id: `call_${index}`, function: { name: 'look', arguments: input } };
     return pick<() => Json>([
       () => ({ content: text() }),

@@ -63,6 +63,8 @@ export interface ReplyReader {
    * @throws ReplyBroken if the reply has not come to its end
    */
   end(isMarked: boolean): void;
+  /** Says what is left of a reply that broke off. */
+  cut(): void;
 }
 
 /** Begins to read a reply. `say` gets its events, in order and at once. */

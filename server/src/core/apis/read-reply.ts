@@ -64,6 +64,7 @@ export async function* readReply(
     // A reply whose end has come is whole, even if the connection breaks behind it.
     const isCut = !(error instanceof ReplyBroken) || error.error === null;
     const isWhole = isCut && settle(reader);
+    if (!isWhole) reader.cut();
     for (const event of ready.splice(0)) yield event;
     if (!isWhole || !(error instanceof ReplyBroken)) throw error;
   }

@@ -70,6 +70,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
       if (finish === null && !isWhole && !((isMarked || isCounted) && hasSaid)) throw endedEarly();
       say({ type: 'end', reason: reasonOf(finish, message.end()), stop });
     },
+    cut: message.cut,
   };
 };
 
@@ -94,6 +95,7 @@ function messageReader(asked: Asked, say: Say) {
       calls.end();
       return calls.hasBegun();
     },
+    cut: calls.cut,
   };
 }
 

@@ -66,6 +66,7 @@ export const messagesReader: OpenReader = (asked, say) => {
       blocks.endAll();
       say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
     },
+    cut: calls.cut,
   };
 };
 

@@ -33,6 +33,8 @@ export interface OpenCall {
   begin(): void;
   /** The input has come to its end. */
   end(): void;
+  /** The reply broke off. */
+  cut(): void;
 }
 
 export interface Calls {
@@ -43,6 +45,8 @@ export interface Calls {
   hasBegun(): boolean;
   /** Ends every call. */
   end(): void;
+  /** Says what is left of every call of a reply that broke off. */
+  cut(): void;
 }
 
 /** The tool calls of a reply. `prove` gets the proof of a call, before the call begins. */
@@ -91,6 +95,9 @@ export function replyCalls(
     end() {
       for (const call of all) call.end();
     },
+    cut() {
+      for (const call of all) call.cut();
+    },
   };
 }
 
@@ -137,6 +144,10 @@ function openCall(begin: (sent: SentCall) => InputReader): OpenCall {
       hasEnded = true;
       reader.end();
     },
+    cut() {
+      open();
+      if (!hasEnded) reader?.cut();
+    },
   };
 }
 
@@ -150,6 +161,7 @@ function wrappedInput(say: (text: string) => void): InputReader {
       reader.end();
       if (reader.text() !== '') say(unwrapped(json));
     },
+    cut: () => {},
   };
 }
 

@@ -8,6 +8,8 @@ export interface InputReader {
   /** Whether it is a complete JSON value, to which nothing can be added. */
   isComplete(): boolean;
   end(): void;
+  /** Says what is left of an input that broke off. */
+  cut(): void;
 }
 
 /**
@@ -38,13 +40,18 @@ export function jsonInput(say: (text: string) => void): InputReader {
       text += rest;
       json.add(rest);
       if (isSaid) say(rest);
-      else if (json.isObject()) say(text);
-      isSaid ||= json.isObject();
+      else if (json.isObject() && !isEmpty(text)) {
+        isSaid = true;
+        say(text);
+      }
     },
     text: () => text,
     isComplete: () => json.isComplete(),
     end() {
       if (!isSaid) say(meantBy(text));
+    },
+    cut() {
+      if (!isSaid && text !== '') say(text);
     },
   };
 }
@@ -60,6 +67,7 @@ export function textInput(say: (text: string) => void): InputReader {
     text: () => text,
     isComplete: () => false,
     end: () => {},
+    cut: () => {},
   };
 }
 
@@ -84,12 +92,12 @@ function jsonEnd() {
   let depth = 0;
   let isText = false;
   let isEscaped = false;
-  /** The first two signs, and the last one, without white space. */
+  /** The first sign and the last one, without white space. */
   let first = '';
   let last = '';
   return {
-    isComplete: () => /^["{[]/.test(first) && depth === 0 && !isText,
-    isObject: () => first.length === 2 && first.startsWith('{') && first !== '{}',
+    isComplete: () => /^["{[]$/.test(first) && depth === 0 && !isText,
+    isObject: () => first === '{',
     /** Whether any value may come next. */
     awaitsValue: () => !isText && /[:,[]/.test(last),
     add(piece: string): void {
@@ -102,7 +110,7 @@ function jsonEnd() {
         else if (code === 0x7b || code === 0x5b) depth++;
         else if (code === 0x7d || code === 0x5d) depth--;
         last = piece[i]!;
-        if (first.length < 2) first += last;
+        first ||= last;
       }
     },
   };

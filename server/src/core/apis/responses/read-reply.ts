@@ -68,6 +68,7 @@ export const responsesReader: OpenReader = (asked, say) => {
       calls.end();
       say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop: null });
     },
+    cut: calls.cut,
   };
 };
 
