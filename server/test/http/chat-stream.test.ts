@@ -213,7 +213,7 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
       'the upstream says so itself',
       (tap) => tap.push({ error: { message: 'at 10.1.2.3', code: 'theirs' } }),
     ],
-    ['what comes is no chunk', (tap) => tap.push(null as unknown as Record<string, unknown>)],
+    ['what comes is no chunk', (tap) => tap.push(5 as unknown as Record<string, unknown>)],
   ];
   for (const [name, play] of faults) {
     for (const delivered of [0, 2]) {
