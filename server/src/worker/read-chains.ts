@@ -24,7 +24,7 @@ import type { LogThrottle } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { recordApart } from '../operations/deposits/record-apart.ts';
-import type { ChainRead } from '../operations/deposits/record-read.ts';
+import type { ChainRead, CreditedDeposit } from '../operations/deposits/record-read.ts';
 import { noteFailedRead } from '../operations/operator-events.ts';
 
 /** Reads the blockchains that are due: asks their endpoints, then writes what was found. */
@@ -120,15 +120,7 @@ async function record(
 ): Promise<boolean> {
   const { db, log, reviewUsdMicro } = deps;
   const { name: chain } = live.chain;
-  const recorded = await recordApart(
-    db,
-    live,
-    claim.attempt,
-    read,
-    reviewUsdMicro,
-    leaveOutOf(claim, deps),
-  );
-  for (const credited of recorded?.credited ?? []) {
+  const tell = (credited: CreditedDeposit) => {
     const { id: deposit_id, account_id, amount_usd_micro } = credited;
     const { tx_hash } = asExplorersWrite(credited, [live]);
     deps.noteCredited(chain, amount_usd_micro);
@@ -136,11 +128,23 @@ async function record(
       { chain, deposit_id, tx_hash, account_id, amount_usd_micro },
       'a deposit was credited',
     );
-  }
+  };
+  const isRecorded = await recordApart(
+    db,
+    live,
+    claim.attempt,
+    read,
+    reviewUsdMicro,
+    leaveOutOf(claim, deps),
+    (credited) => {
+      credited.forEach(tell);
+      if (credited.length > 0) deps.onDeposits();
+    },
+  );
   const { head_height: head } = read.state;
-  if (recorded && read.seen !== null && read.skipped?.to !== head) deps.seen.set(chain, head);
-  if (recorded && (read.seen?.length || recorded.credited.length > 0)) deps.onDeposits();
-  return recorded !== null;
+  if (isRecorded && read.seen !== null && read.skipped?.to !== head) deps.seen.set(chain, head);
+  if (isRecorded && read.seen?.length) deps.onDeposits();
+  return isRecorded;
 }
 
 /**

@@ -4,7 +4,7 @@ import { hexOf } from '../../src/chains/wire.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
 import type { Faults } from './play-kit.ts';
-import { type DepositCase, payer, type Scene } from './scene.ts';
+import { type DepositCase, noted, payer, type Scene } from './scene.ts';
 
 /** One deposit that an endpoint cannot confirm, a log or a block that it cannot give. */
 
@@ -183,12 +183,14 @@ export const doubtCases: Record<string, DepositCase> = {
       await db.run(
         rawSql(`alter table chain_deposits add constraint odd check (tx_hash <> '${tx_hash}')`),
       );
+      const before = noted.length;
       try {
         const first = await scene.read(job);
         assert.deepEqual(
           [first.failures, await scene.states(), await scene.statesOf(other)],
           [1, [], ['credited']],
         );
+        assert.equal(noted.length, before + 1, 'the other one was credited without a word');
         await scene.read(job);
         const third = await scene.read(job);
         assert.equal(third.failures, 0);

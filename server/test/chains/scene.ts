@@ -36,6 +36,9 @@ export function runningReader(db: Database, ...live: LiveChain[]): ChainJob {
   return jobOf(db, live, true);
 }
 
+/** The amounts of which a job has told that they were credited. */
+export const noted: bigint[] = [];
+
 function jobOf(
   db: Database,
   live: LiveChain[],
@@ -51,7 +54,7 @@ function jobOf(
     onDeposits: () => {},
     mayWork,
     noteFailed: () => {},
-    noteCredited: () => {},
+    noteCredited: (_, amount) => void noted.push(amount),
     hangUp: () => {},
     running,
   });
