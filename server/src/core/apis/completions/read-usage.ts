@@ -13,14 +13,17 @@ export function reportIn(piece: Json): Json | null {
   return { ...report, prompt_tokens_details: timed.prompt_tokens_details };
 }
 
+const isOfUsage = /usage/i;
+
 /** The first object with the name of a usage, as far inside as a message is. */
 function usageWithin(value: unknown, depth: number): Json | null {
   if (typeof value !== 'object' || value === null) return null;
-  const named = Object.entries(value).filter(([name]) => /usage/i.test(name));
-  const own = named.map(([, report]) => report as unknown).find(isReport);
-  if (own !== undefined || depth === 0) return own ?? null;
-  for (const inner of Object.values(value)) {
-    const found = usageWithin(inner, depth - 1);
+  const fields = value as Json;
+  // Without lists of names and values, because nearly every piece is searched for nothing.
+  for (const name in fields) if (isOfUsage.test(name) && isReport(fields[name])) return fields[name];
+  if (depth === 0) return null;
+  for (const name in fields) {
+    const found = usageWithin(fields[name], depth - 1);
     if (found !== null) return found;
   }
   return null;
