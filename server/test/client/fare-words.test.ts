@@ -100,7 +100,9 @@ describe('an address', () => {
     test(text!, () => assert.equal(baseUrlOf(text!), url));
   }
   test('with a name and a password in it is refused', () => {
-    assert.throws(() => baseUrlOf('https://me:secret@example.com'), /not an address/);
+    assert.throws(() => baseUrlOf('https://me:secret@example.com'), {
+      message: 'The address must not contain a user name or password: the key is sent instead.',
+    });
   });
 });
 

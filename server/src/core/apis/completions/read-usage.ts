@@ -20,7 +20,8 @@ function usageWithin(value: unknown, depth: number): Json | null {
   if (typeof value !== 'object' || value === null) return null;
   const fields = value as Json;
   // Without lists of names and values, because nearly every piece is searched for nothing.
-  for (const name in fields) if (isOfUsage.test(name) && isReport(fields[name])) return fields[name];
+  for (const name in fields)
+    if (isOfUsage.test(name) && isReport(fields[name])) return fields[name];
   if (depth === 0) return null;
   for (const name in fields) {
     const found = usageWithin(fields[name], depth - 1);
