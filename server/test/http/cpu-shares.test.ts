@@ -39,10 +39,10 @@ const doors: [path: string, body: object | FormData, status: number][] = [
   ['/v1/messages', { ...hello, metadata: { values } }, 402],
   ['/v1/chat/completions', { ...hello, values }, 402],
   ['/v1/responses', { model: 'fake/chat', input: 'hello', values }, 402],
-  ['/v1/estimate', { model_id: 'fake/image', input: { prompt: 'x', values } }, 200],
-  ['/v1/queue/fake/image', { prompt: 'x', values }, 402],
-  ['/v1/images/generations', { model: 'fake/image', prompt: 'x', values }, 402],
-  ['/fal/fal.run/fake/image', { prompt: 'x', values }, 402],
+  ['/v1/estimate', { model_id: 'fake/image', input: { prompt: 'x', values } }, 400],
+  ['/v1/queue/fake/image', { prompt: 'x', values }, 400],
+  ['/v1/images/generations', { model: 'fake/image', prompt: 'x', values }, 400],
+  ['/fal/fal.run/fake/image', { prompt: 'x', values }, 422],
 ];
 
 describe('large bodies of one account', () => {

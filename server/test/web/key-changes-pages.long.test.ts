@@ -67,7 +67,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
       await form.getByLabel('Name').fill('Render farm');
       await form.getByLabel('Monthly limit').fill('-1');
       await form.getByRole('button', { name: 'Save' }).click();
-      await form.getByText('Enter an amount of 0 or more').waitFor();
+      await form.getByText('An amount in USD from 0').waitFor();
       await form.getByLabel('Monthly limit').fill('1250.5');
       await form.getByRole('button', { name: 'Save' }).click();
       await page.getByText('of $1,250.50').waitFor();
