@@ -440,6 +440,8 @@ function text<D extends string | null>(fallback: D, says: string) {
 function originIn(given: string): string | null {
   const url = /^[a-z][a-z\d+.-]*:\/\/[^/\s\\][^\s\\]*$/i.test(given) ? URL.parse(given) : null;
   if (url === null || url.host === '' || url.host.includes('*')) return null;
+  // No page comes from there.
+  if (/^(ftp|wss?):$/.test(url.protocol)) return null;
   const origin = `${url.protocol}//${url.host}`;
   return url.href.replace(/\/$/, '') === origin ? origin : null;
 }
