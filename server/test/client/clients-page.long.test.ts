@@ -56,7 +56,7 @@ test('every program of the page is run', () => {
   const words = programs.map(({ word }) => word);
   assert.deepEqual([...new Set(words)].sort(), Object.keys(expected).sort());
   assert.equal(words.length, Object.values(expected).flat().length);
-  assert.equal([...page.matchAll(/^```js/gm)].length, programs.length);
+  assert.equal([...page.matchAll(/^```js\b/gm)].length, programs.length);
 });
 
 test('every program compiles under strict', async () => {

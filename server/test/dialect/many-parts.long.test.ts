@@ -10,15 +10,19 @@ import { completionOf } from '../../src/upstreams/in-process.ts';
 import { JsonBody } from '../../src/upstreams/json-body.ts';
 import { withMedia } from '../../src/upstreams/openai/chat-media.ts';
 
-/** Messages with more parts than a function of JavaScript takes arguments. */
+/** Messages with as many parts and files as a call may have. */
 
 type Json = Record<string, any>;
 
-const count = 200_000;
-const many = (part: Json) => Array.from({ length: count }, () => part);
+const count = 9_000;
+const filesMax = 64;
+const many = (part: Json, length = count) => Array.from({ length }, () => part);
 const text = { type: 'text', text: 'x' };
 const image = { type: 'image', source: { type: 'url', url: 'https://a.example/x.png' } };
-const pictures = many({ type: 'image_url', image_url: { url: 'https://a.example/x.png' } });
+const pictures = many(
+  { type: 'image_url', image_url: { url: 'https://a.example/x.png' } },
+  filesMax,
+);
 const ask = { model: 'm', max_tokens: 100 };
 /** How often the part is in the value: each time as a text or an address, or in a joined text. */
 const sizeOf = (value: unknown) => JSON.stringify(value).match(/\bx\b(?!":)/g)?.length;
@@ -34,13 +38,14 @@ const writers: ((conversation: Conversation) => { body: Json })[] = [
   (conversation) => completionOf({ conversation, ...calling, marks: true }),
 ];
 
-async function arrives({ conversation }: ReadCall): Promise<void> {
-  for (const write of writers) assert.equal(sizeOf(write(conversation).body), count);
+async function arrives({ conversation }: ReadCall, what: string): Promise<void> {
+  const length = what.includes('images') ? filesMax : count;
+  for (const write of writers) assert.equal(sizeOf(write(conversation).body), length);
   const tools = { download: () => Promise.reject(new Error('nothing is fetched')) };
   const call = { conversation, hold: () => {}, signal: new AbortController().signal };
   const place = { inline: false, readsText: false, body: new JsonBody() };
   const sent = await withMedia(call as never, place, tools as never);
-  assert.equal(sizeOf(sent.turns.map(({ blocks }) => blocks).map(valuesOf)), count);
+  assert.equal(sizeOf(sent.turns.map(({ blocks }) => blocks).map(valuesOf)), length);
 }
 
 const valuesOf = (blocks: Json[]): unknown[] =>
@@ -48,7 +53,7 @@ const valuesOf = (blocks: Json[]): unknown[] =>
     (each) => each.text ?? each.media?.value ?? (each.blocks ? valuesOf(each.blocks) : 'x'),
   );
 
-describe(`${count} parts arrive at upstreams of each API`, () => {
+describe(`${count} parts and ${filesMax} files arrive at upstreams of each API`, () => {
   const chats: Record<string, Json[]> = {
     'of one message': [{ role: 'user', content: many(text) }],
     'of a later message of the same role': [
@@ -60,7 +65,7 @@ describe(`${count} parts arrive at upstreams of each API`, () => {
     'of a system message': [{ role: 'system', content: many(text) }],
   };
   for (const [what, messages] of Object.entries(chats))
-    test(what, () => arrives(readCompletionsCall({ ...ask, messages })));
+    test(what, () => arrives(readCompletionsCall({ ...ask, messages }), what));
 
   test('of a marked system message', () => {
     const messages = [{ role: 'system', content: many(text) }];
@@ -76,26 +81,29 @@ describe(`${count} parts arrive at upstreams of each API`, () => {
     assert.equal(joined!.system.split('\n\n').length, count + 1);
   });
 
-  const result = { type: 'tool_result', tool_use_id: 'a', content: many(image) };
+  const result = { type: 'tool_result', tool_use_id: 'a', content: many(image, filesMax) };
   const contents: Record<string, Json[]> = {
     texts: many(text),
-    images: many(image),
+    images: many(image, filesMax),
     'images of a tool': [result],
     calls: many({ type: 'tool_use', id: 'a', name: 'x', input: {} }),
   };
   for (const [what, content] of Object.entries(contents))
     test(`as ${what} of a call of Messages`, () => {
       const role = what === 'calls' ? 'assistant' : 'user';
-      return arrives(readMessagesCall({ ...ask, messages: [{ role, content }] }));
+      return arrives(readMessagesCall({ ...ask, messages: [{ role, content }] }), what);
     });
 
   const picture = { type: 'input_image', image_url: 'https://a.example/x.png' };
   const call = { type: 'function_call', call_id: 'a', name: 'x', arguments: '{}' };
   const inputs: Record<string, Json[]> = {
-    images: [{ role: 'user', content: many(picture) }],
-    'images of a tool': [{ type: 'function_call_output', call_id: 'a', output: many(picture) }],
+    images: [{ role: 'user', content: many(picture, filesMax) }],
+    'images of a tool': [
+      { type: 'function_call_output', call_id: 'a', output: many(picture, filesMax) },
+    ],
     calls: many(call),
   };
   for (const [what, input] of Object.entries(inputs))
-    test(`as ${what} of a call of Responses`, () => arrives(readResponsesCall({ ...ask, input })));
+    test(`as ${what} of a call of Responses`, () =>
+      arrives(readResponsesCall({ ...ask, input }), what));
 });
