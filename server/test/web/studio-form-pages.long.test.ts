@@ -55,9 +55,14 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
       await field.fill(seed);
       await field.blur();
       assert.equal(await field.inputValue(), seed);
+      await until('the draft is kept', () =>
+        page.evaluate((typed) => JSON.stringify({ ...sessionStorage }).includes(typed), seed),
+      );
       await page.reload();
       await page.getByText('JSON', { exact: true }).click();
-      assert.match(await json.inputValue(), new RegExp(`"seed": ${seed}\\b`));
+      await until('the draft is back', async () =>
+        new RegExp(`"seed": ${seed}\\b`).test(await json.inputValue()),
+      );
       await page.getByText('Form', { exact: true }).click();
     }
     await page.getByText('JSON', { exact: true }).click();
