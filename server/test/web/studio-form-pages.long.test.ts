@@ -72,7 +72,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await run(page).click();
     const { request_id } = await (await sent).json();
     await page.goto(`${new URL(page.url()).origin}/dashboard/requests/${request_id}`);
-    await page.getByText('9007199254740993').waitFor();
+    await page.getByText('9007199254740993', { exact: true }).waitFor();
     await context.close();
   });
 
