@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
 COPY web/package.json web/
 COPY client/package.json client/
-RUN npm ci && npm cache clean --force
+RUN npm ci --workspace=web --workspace=client && npm cache clean --force
 COPY bin/build.mjs bin/
 COPY web web
 COPY client client

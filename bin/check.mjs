@@ -39,7 +39,7 @@ if (unknown.length > 0) {
 }
 
 const install = path.join(root, 'bin', 'install.mjs');
-const installed = spawnSync(process.execPath, [install], { stdio: 'inherit' });
+const installed = spawnSync(process.execPath, [install, '--tests'], { stdio: 'inherit' });
 if (installed.status !== 0) process.exit(1);
 
 for (const [name, command, args, needs] of checks) {

@@ -1,5 +1,6 @@
 // Makes node_modules agree with package-lock.json, and does nothing if it already does. npm runs it
-// before `start` and `test`, so it must work on a bare clone with any Node from 20 on.
+// before `start` and `test`, so it must work on a bare clone with any Node from 20 on. Without
+// `--tests` it leaves out the packages that only tests and checks need.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -15,6 +16,10 @@ const ownNode = path.join(modules, 'node', 'bin', 'node');
 const nodeMajor = Number(process.versions.node.split('.')[0]);
 const oldestNode = 20;
 const wantedNode = 24;
+
+/** Leaves out the packages of the root, which only tests and checks need. */
+const toStart = ['--workspace=server', '--workspace=client', '--workspace=web'];
+const all = process.argv.includes('--tests');
 
 let child;
 let holdsTurnstile = false;
@@ -43,15 +48,21 @@ try {
   leave();
 }
 
-/** The record of a finished install: the hash of the lock file, and the platform. */
+/** The record of a finished install: the hash of the lock file, the platform, and how much. */
 function wantedState() {
   const lock = fs.readFileSync(path.join(root, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex');
-  return `${hash} ${process.platform}-${process.arch}\n`;
+  const state = `${hash} ${process.platform}-${process.arch}`;
+  return { start: `${state} start\n`, all: `${state} all\n` };
 }
 
 function isCurrent(wanted) {
-  return read(record) === wanted && hasNode();
+  return hasPackages(wanted) && hasNode();
+}
+
+function hasPackages(wanted) {
+  const state = read(record);
+  return state === wanted.all || (!all && state === wanted.start);
 }
 
 // The installed Node is needed only if the system's Node is too old.
@@ -63,21 +74,26 @@ async function install(wanted) {
   await enter();
   // Another process may have finished the install while this one waited.
   if (isCurrent(wanted)) return;
-  if (read(record) !== wanted && !wasInstalledByHand()) await npmCi();
+  if (!hasPackages(wanted)) {
+    if (wasInstalledByHand()) fs.writeFileSync(record, wanted.all);
+    // Adds to what is there, because `npm ci` would delete it below a service that runs.
+    else if (read(record) === wanted.start) await npm(['install'], 'that the tests need');
+    else await npm(['ci', ...(all ? [] : toStart)], 'that Farebox needs');
+  }
   if (!hasNode()) await repairNode();
-  fs.writeFileSync(record, wanted);
+  if (!hasPackages(wanted)) fs.writeFileSync(record, all ? wanted.all : wanted.start);
 }
 
-async function npmCi() {
-  console.error('Installing the packages that Farebox needs: about a minute, and only this once …');
+async function npm(command, purpose) {
+  console.error(`Installing the packages ${purpose}: about a minute, and only this once …`);
   const startedAt = Date.now();
   // Quiet, because warnings about engines and deprecations do not help a user who starts Farebox.
   const quiet = ['--loglevel=error', '--no-progress', '--no-audit', '--no-fund'];
-  const code = await run('npm', ['ci', '--include=dev', ...quiet], root);
+  const code = await run('npm', [...command, '--include=dev', ...quiet], root);
   if (stopped) throw new Error('Stopped before the packages were installed.');
   if (code !== 0) {
     throw new Error(
-      `npm ci ended with ${code}. Is the npm registry reachable? ` +
+      `npm ${command[0]} ended with ${code}. Is the npm registry reachable? ` +
         `Run "npm ci" in ${root} to see all it says, then try again.`,
     );
   }
