@@ -10,6 +10,9 @@ RUN npm ci --workspace=web --workspace=client && npm cache clean --force
 COPY bin/build.mjs bin/
 COPY web web
 COPY client client
+# The client's package has the pages for callers.
+COPY docs/*.md docs/
+COPY docs/api docs/api
 RUN node bin/build.mjs
 
 FROM node:24-slim
@@ -30,6 +33,7 @@ COPY LICENSE openapi.json ./
 COPY catalog catalog
 COPY chains chains
 COPY docs/*.md docs/
+COPY docs/api docs/api
 COPY server server
 COPY --from=pages /app/web/dist web/dist
 # The service offers this package as a download, at /farebox-client.tgz.

@@ -15,9 +15,16 @@ const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 /** Files that npm packs besides the built ones. */
 const packed = ['LICENSE', 'README.md', 'bin', 'man'];
 
+/** Pages of docs/api/ that are not for callers. */
+const notForCallers = /^(callbacks|operator)\.md$/;
+
 /** Pages of docs/ for callers, which the package carries. */
 const manual = [
   'api',
+  ...fs
+    .readdirSync(path.join(root, 'docs', 'api'))
+    .filter((file) => !notForCallers.test(file))
+    .map((file) => `api/${path.parse(file).name}`),
   'client',
   'clients',
   'errors',
@@ -102,13 +109,13 @@ function library(folder, aside) {
 function docs(folder) {
   const made = path.join(folder, 'docs');
   fs.rmSync(made, { recursive: true, force: true });
-  fs.mkdirSync(made);
+  fs.mkdirSync(path.join(made, 'api'), { recursive: true });
   for (const name of manual) {
     const text = fs.readFileSync(path.join(root, 'docs', `${name}.md`), 'utf8');
     const linked = text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
-      const [page] = target.split('#');
-      const stays =
-        page === '' || target.includes('://') || manual.includes(page.replace(/\.md$/, ''));
+      const [file] = target.split('#');
+      const page = path.posix.join(path.posix.dirname(name), file.replace(/\.md$/, ''));
+      const stays = file === '' || target.includes('://') || manual.includes(page);
       return stays ? whole : label;
     });
     fs.writeFileSync(path.join(made, `${name}.md`), linked);

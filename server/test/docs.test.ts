@@ -14,11 +14,12 @@ import { falCalls } from '../src/http/fal/routes.ts';
 import { documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
 import { laws } from '../src/ledger/laws.ts';
+import { apiPages } from './kit/api-pages.ts';
 import { findOperation, resolve, schemaFault } from './kit/openapi.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const api = read('docs/api.md');
+const api = [...apiPages, read('docs/api/callbacks.md')].join('\n');
 const states = read('docs/states.md');
 
 describe('generated files', () => {
@@ -96,9 +97,9 @@ describe('docs/configuration.md', () => {
   });
 });
 
-describe('docs/api.md', () => {
+describe('docs/api/', () => {
   const table = routes.filter(({ who }) => who !== 'operator');
-  const sections = api.split(/^### /m).slice(1);
+  const sections = api.split(/^## /m).slice(1);
 
   test('has a section for every route, and none for what does not exist', () => {
     const told = sections.map((section) => /^`(\w+ \S+)`\n/.exec(section)?.[1]).filter(Boolean);
@@ -226,11 +227,10 @@ describe('the models that the pages use', () => {
       return file.models.map(({ id }) => id);
     }),
   );
-  for (const page of ['README.md', 'docs/api.md']) {
+  for (const [page, text] of Object.entries({ 'README.md': read('README.md'), 'docs/api/': api })) {
     test(`${page} calls models of the catalog`, () => {
       const inPath = /\$BASE\/(?:queue|models)\/([^\s"?]+)/g;
       const inBody = /"model(?:_id)?":"([^"]+)"/g;
-      const text = read(page);
       const used = [...text.matchAll(inPath), ...text.matchAll(inBody)].map(([, id]) => id!);
       assert.ok(used.length >= 3);
       for (const id of used) assert.ok(ids.has(id), `${id} is in no file of catalog/`);

@@ -50,6 +50,13 @@ describe('the image', () => {
     }
   });
 
+  test('has for its build the docs that the client\u2019s package carries', () => {
+    const [, build] = readFileSync(path.join(root, 'Dockerfile'), 'utf8').split(/^FROM /m);
+    const [before] = build!.split('RUN node bin/build.mjs');
+    for (const folder of ['docs', 'docs/api'])
+      assert.match(before!, new RegExp(`^COPY ${folder}(/\\S+)? ${folder}/?$`, 'm'));
+  });
+
   test('gets no file that is built, secret or only for tests', () => {
     for (const file of [
       '.env',

@@ -82,7 +82,7 @@ describe('what is published', () => {
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(folder(), path.join(entry.parentPath, entry.name)));
     const known =
-      /^(bin\/fare\.mjs|dist\/.*\.(c?js|d\.c?ts|md)|docs\/[a-z-]+\.md|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
+      /^(bin\/fare\.mjs|dist\/.*\.(c?js|d\.c?ts|md)|docs\/(api\/)?[a-z-]+\.md|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
     assert.deepEqual(
       files.filter((file) => !known.test(file)),
       [],
@@ -101,13 +101,16 @@ describe('what is published', () => {
     const docs = path.join(folder(), 'docs');
     const pages = entries.filter(({ section }) => section === undefined);
     const names = pages.map(({ name }) => `${name}.md`);
-    assert.deepEqual(readdirSync(docs).toSorted(), names.toSorted());
+    const carried = readdirSync(docs, { recursive: true }).map(String);
+    assert.deepEqual(carried.toSorted(), ['api', ...names].toSorted());
     for (const name of names) {
       const text = readFileSync(path.join(docs, name), 'utf8');
       const original = readFileSync(path.join(root, 'docs', name), 'utf8');
       assert.equal(text.split('\n').length, original.split('\n').length, name);
-      for (const [, target] of text.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g))
-        assert.ok(/^https?:/.test(target!) || names.includes(target!), `${name}: ${target}`);
+      for (const [, target] of text.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)) {
+        const page = path.join(path.dirname(name), target!);
+        assert.ok(/^https?:/.test(target!) || names.includes(page), `${name}: ${target}`);
+      }
     }
   });
 

@@ -1,13 +1,13 @@
-/** Makes the calls of docs/api.md as a reader does: one after the other, in one shell. */
+/** Makes the calls of docs/api/ as a reader does: one after the other, in one shell. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { makeKey } from '../../src/operations/accounts/key.ts';
+import { apiPages } from '../kit/api-pages.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
-const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text]) => text!);
+const blocks = [...apiPages.join('\n').matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text]) => text!);
 const calls = blocks.join('').match(/^curl /gm)!.length;
 
 /** Calls that are refused on the page, because its request has ended by then. */

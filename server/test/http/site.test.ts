@@ -23,6 +23,24 @@ const textOf = async (path: string) => (await read(path)).text();
 const pages: [path: string, title: string][] = [
   ['/docs', 'Quick start'],
   ['/docs/api', 'The API'],
+  ['/docs/api/conventions', 'Conventions'],
+  ['/docs/api/models', 'Models'],
+  ['/docs/api/queue', 'The queue'],
+  ['/docs/api/requests', 'Requests'],
+  ['/docs/api/outputs', 'Outputs'],
+  ['/docs/api/webhooks', 'Webhooks'],
+  ['/docs/api/files', 'Files'],
+  ['/docs/api/images', 'Images'],
+  ['/docs/api/fal', 'fal&#39;s run'],
+  ['/docs/api/chat', 'Chat'],
+  ['/docs/api/responses', 'Responses'],
+  ['/docs/api/messages', 'Messages'],
+  ['/docs/api/balance', 'Balance'],
+  ['/docs/api/deposits', 'Deposits'],
+  ['/docs/api/usage', 'Usage'],
+  ['/docs/api/keys', 'Keys'],
+  ['/docs/api/companions', 'Companions'],
+  ['/docs/api/health', 'Health'],
   ['/docs/clients', 'Use what you have'],
   ['/docs/client', 'The client library'],
   ['/docs/fare', 'fare: the command'],
@@ -32,7 +50,7 @@ const pages: [path: string, title: string][] = [
   ['/docs/errors', 'Errors'],
   ['/docs/states', 'The states of a request'],
   ['/docs/pricing', 'What a request costs'],
-  ['/docs/deposits', 'Deposits'],
+  ['/docs/deposits', 'Credit of deposits'],
   ['/models', 'Models and prices'],
   ['/models/fake/image', 'Fake &lt;image&gt;'],
   ['/models/fake/chat', 'Fake chat'],
@@ -82,17 +100,18 @@ describe('a page', () => {
 });
 
 test('each call that a signed-in person can make leads to its form', async () => {
-  const html = await textOf('/docs/api');
-  for (const [call, id] of [
-    ['POST /queue/{model_id}', 'submit'],
-    ['POST /chat/completions', 'chatCompletions'],
-    ['GET /requests/{request_id}/status', 'readStatus'],
-    ['GET /balance', 'readBalance'],
+  for (const [page, call, id] of [
+    ['queue', 'POST /queue/{model_id}', 'submit'],
+    ['chat', 'POST /chat/completions', 'chatCompletions'],
+    ['requests', 'GET /requests/{request_id}/status', 'readStatus'],
+    ['balance', 'GET /balance', 'readBalance'],
   ]) {
+    const html = await textOf(`/docs/api/${page}`);
     const link = `"/dashboard/docs/reference?op=${id}" aria-label="Sign in to try it: ${call}"`;
     assert.ok(html.includes(`${link}>Sign in to try it</a>`), call);
   }
-  assert.doesNotMatch(html, /try it: (POST \/responses|POST \/keys|GET \/livez)"/);
+  for (const page of ['responses', 'keys', 'health'])
+    assert.doesNotMatch(await textOf(`/docs/api/${page}`), /Sign in to try it: /);
 });
 
 test('the diagram of the states has the states and the labels of its source', async () => {
@@ -135,6 +154,9 @@ describe('nothing else is served', () => {
     '/docs/configuration',
     '/docs/operating.md',
     '/docs/operating/accounts',
+    '/docs/api/callbacks',
+    '/docs/api/operator',
+    '/docs/api/../operating',
     '/docs/../docs/people',
     '/docs/..%2FSECURITY',
     '/docs/constructor',
@@ -196,8 +218,12 @@ describe('a model', () => {
 
 describe('the search', () => {
   const cases: [what: string, q: string, expected: RegExp][] = [
-    ['finds a heading', 'idempotency', /<a href="\/docs\/api#idempotency">Idempotency<\/a>/],
-    ['finds all of several words', 'Standard  WEBHOOKS', /href="\/docs\/api#webhooks"/],
+    [
+      'finds a heading',
+      'idempotency',
+      /<a href="\/docs\/api\/conventions#idempotency">Idempotency<\/a>/,
+    ],
+    ['finds all of several words', 'Standard  WEBHOOKS', /href="\/docs\/api\/webhooks#/],
     ['finds other forms of a word', 'streamed chats', /<li><p><a href="\/docs\/client#chat">/],
     ['finds the quick start', 'quick start', /<li><p><a href="\/docs">Quick start<\/a>/],
     ['finds a model', 'fake image', /<li><p><a href="\/models\/fake\/image">/],

@@ -114,9 +114,9 @@ function verify(hit: Hit, secret: string): unknown {
 
 type IsGenuine = (secret: string, headers: IncomingHttpHeaders, body: string | Buffer) => boolean;
 
-/** The code of docs/api.md, unchanged. */
+/** The code of docs/api/webhooks.md, unchanged. */
 async function documented(): Promise<IsGenuine> {
-  const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../docs/api/webhooks.md', import.meta.url), 'utf8');
   const [, recipe] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const module = await import(`data:text/javascript,${encodeURIComponent(recipe!)}`);
   return module.isGenuine;
@@ -225,7 +225,7 @@ describe('the receiver can prove who sent it', () => {
     verify(later.hit, young);
   });
 
-  test('as the code in docs/api.md verifies it, which accepts nothing else', async () => {
+  test('as the code in docs/api/webhooks.md verifies it, which accepts nothing else', async () => {
     const isGenuine = await documented();
     const { hit } = await notified();
     const [row] = await secrets();

@@ -172,7 +172,7 @@ const ofHttp = [
   'date',
   'connection',
   'keep-alive',
-  // Sent to browsers on every call, as api.md says.
+  // Sent to browsers on every call, as docs/api/conventions.md says.
   'access-control-allow-origin',
   'access-control-expose-headers',
   'cache-control',

@@ -1,5 +1,5 @@
 /**
- * The cost of a chat call, computed from docs/pricing.md and docs/api.md without the service's own
+ * The cost of a chat call, computed from docs/pricing.md and docs/api/chat.md without the service's own
  * arithmetic, so that the two can disagree. Only the bound of a text is the service's; other tests
  * compare it with real tokenisers.
  */

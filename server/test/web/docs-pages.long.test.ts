@@ -141,7 +141,7 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   test('lead from a call of the public page over signing in to its form', async () => {
     const { email } = await person(service, { [account.account_id]: 'owner' });
     const { page, context } = await visitor(browser);
-    await page.goto(`${base}/docs/api`);
+    await page.goto(`${base}/docs/api/balance`);
     await page.getByRole('link', { name: 'Sign in to try it: GET /balance' }).click();
     await page.getByLabel('E-mail address').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);

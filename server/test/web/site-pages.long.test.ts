@@ -30,6 +30,8 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
         for (const path of [
           '/docs',
           '/docs/api',
+          '/docs/api/conventions',
+          '/docs/api/chat',
           '/docs/states',
           '/models',
           '/models/fake/image',
@@ -44,7 +46,7 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
         await page.getByRole('button', { name: 'Search' }).click();
         await page.getByRole('link', { name: 'Idempotency', exact: true }).first().click();
         await page.getByRole('heading', { name: 'Idempotency', exact: true }).waitFor();
-        assert.match(page.url(), /\/docs\/api#idempotency$/);
+        assert.match(page.url(), /\/docs\/api\/conventions#idempotency$/);
         assert.deepEqual(faults, []);
         await context.close();
       });

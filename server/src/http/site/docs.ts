@@ -64,7 +64,7 @@ const forms = new Map(
  * everyone, without a script, so it cannot know whether its reader is signed in.
  */
 function withForms(html: string): string {
-  return html.replaceAll(/<h3 id=.*<code>([^<]+)<\/code>.*<\/h3>\n/g, (heading, call: string) => {
+  return html.replaceAll(/<h2 id=.*<code>([^<]+)<\/code>.*<\/h2>\n/g, (heading, call: string) => {
     const id = forms.get(call);
     if (!id) return heading;
     const href = `/dashboard/docs/reference?op=${id}`;

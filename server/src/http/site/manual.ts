@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { Marked, type Token } from 'marked';
 import { entries, type Entry } from './entries.ts';
 import { codeBlock, escape } from './frame.ts';
@@ -45,8 +45,13 @@ async function render(entry: Entry, baseUrl: string): Promise<ManualPage> {
     .replaceAll(/^<!--.*-->\n\n?/gm, '');
   const text = entry.section === undefined ? whole : sectionOf(whole, entry.section, entry.title);
   const sections: Section[] = [];
-  const html = markdown(sections).parse(linked(text, baseUrl, ''), { async: false });
-  return { ...entry, html: framedTables(html), source: linked(text, baseUrl, '.md'), sections };
+  const html = markdown(sections).parse(linked(entry, text, baseUrl, ''), { async: false });
+  return {
+    ...entry,
+    html: framedTables(html),
+    source: linked(entry, text, baseUrl, '.md'),
+    sections,
+  };
 }
 
 function sectionOf(text: string, heading: string, title: string): string {
@@ -56,11 +61,12 @@ function sectionOf(text: string, heading: string, title: string): string {
 }
 
 /** Links to served pages get their addresses, absolute links stay, others keep only their text. */
-function linked(text: string, baseUrl: string, ending: string): string {
+function linked({ name: from }: Entry, text: string, baseUrl: string, ending: string): string {
   return text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
     if (/^([a-z]+:|#)/.test(target)) return whole;
     if (target === '../openapi.json') return `[${label}](${baseUrl}/openapi.json)`;
-    const [, name, anchor = ''] = /^([\w-]+)\.md(#.*)?$/.exec(target) ?? [];
+    const [, path = '', anchor = ''] = /^([\w./-]+)\.md(#.*)?$/.exec(target) ?? [];
+    const name = posix.join(posix.dirname(from), path);
     const entry = entries.find((each) => each.name === name);
     return entry ? `[${label}](/docs/${entry.name}${ending}${anchor})` : label;
   });

@@ -27,7 +27,7 @@ export async function list(req: FastifyRequest, reply: FastifyReply, deps: WebDe
     path: '/models',
     side: sideOf(null),
     body: `<h1>Models and prices</h1>
-<p>These are list prices in US dollars. ${link('/docs/api#post-estimate', 'POST /estimate')}
+<p>These are list prices in US dollars. ${link('/docs/api/models#post-estimate', 'POST /estimate')}
 says the exact price of a request. Programs read ${link('/v1/models', '/v1/models')}.</p>
 ${parts.join('\n')}`,
   });
@@ -73,7 +73,7 @@ function bodyOf(model: Model, baseUrl: string): string {
     inputs.length === 0
       ? '<p>The usual fields of the call.</p>'
       : table(['Field', 'Type', 'About'], inputs);
-  const call = kind === 'text' ? '/docs/api#post-chatcompletions' : '/docs/api#post-queuemodel_id';
+  const call = kind === 'text' ? '/docs/api/chat' : '/docs/api/queue';
   return `<h1>${escape(name)}</h1>
 <p>${escape(description)}</p>
 ${table(['Property', 'Value'], facts)}

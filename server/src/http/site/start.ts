@@ -32,7 +32,7 @@ ${parts.filter((part) => part !== undefined).join('\n')}
 <h2 id="next">Next</h2>
 <p>${link('/docs/clients', 'Use what you have')}: OpenAI's SDKs, the AI SDK, Codex, Claude Code and
 others. ${link('/docs/clients#openais-sdk', 'Stream a reply')}.
-${link('/docs/api#webhooks', 'Be called back')} when a job has ended.
+${link('/docs/api/webhooks', 'Be called back')} when a job has ended.
 ${link('/docs/api', 'The API')} has every call, ${link('/docs/errors', 'Errors')} says what to do
 about each error.
 Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;

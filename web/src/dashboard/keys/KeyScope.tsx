@@ -25,7 +25,7 @@ export function ManagerWarning() {
   return (
     <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
       {t('manager_text')}{' '}
-      <Anchor size="sm" href="/docs/api#keys" target="_blank">
+      <Anchor size="sm" href="/docs/api/keys" target="_blank">
         {t('manager_more')}
       </Anchor>
     </Alert>
