@@ -33,7 +33,7 @@ const names = [
   'status',
   'flow',
   'chat',
-  'dialects',
+  'apis',
   'first-token',
   'polls',
   'streams',

@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts';
+import type { Why } from './reasons.ts';
 
 export function badField(field: string, allowed: string): ApiError {
   return badRequest(field, `${field} must be ${allowed}.`);
@@ -6,4 +7,9 @@ export function badField(field: string, allowed: string): ApiError {
 
 export function badRequest(param: string | null, message: string): ApiError {
   return new ApiError('bad_request', { message, param: param ?? undefined });
+}
+
+/** `param`: the path of the field, such as `messages[0].content`. */
+export function badMessages(param: string, wrong: string, details?: Why): ApiError {
+  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param, details });
 }

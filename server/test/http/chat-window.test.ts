@@ -1,9 +1,9 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { ReplyBroken } from '../../src/core/apis/reading/broken.ts';
+import { ReplyBroken } from '../../src/core/apis/read-reply.ts';
 import type { ChatRefusal } from '../../src/core/chat/refusal.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { dataIn, doors } from '../dialect/doors.ts';
+import { dataIn, doors } from '../apis/doors.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';

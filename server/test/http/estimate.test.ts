@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { boundPromptTokens } from '../../src/core/chat/prompt-tokens.ts';
+import { boundPromptTokens } from '../../src/core/chat/tokens.ts';
 import { promptIn } from '../kit/chat-apis.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -1,7 +1,6 @@
 import type { Asked, OpenReader } from '../../src/core/apis/api.ts';
 import { readReply } from '../../src/core/apis/read-reply.ts';
-import { gatherReply } from '../../src/core/chat/gathered-reply.ts';
-import type { ReplyEvent } from '../../src/core/chat/reply.ts';
+import { gatherReply, type ReplyEvent } from '../../src/core/chat/reply.ts';
 
 /** Reads replies of upstreams for the tests of their readers. */
 

@@ -10,7 +10,7 @@ import type {
 } from '../../src/upstreams/upstream.ts';
 import { media } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
-import type { Dialect } from './fakes/openai-media.ts';
+import type { Service } from './fakes/openai-media.ts';
 
 /** The adapter with its fake, without the service. */
 export interface Stand {
@@ -31,9 +31,9 @@ export const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
 export async function openStand(
   options: Record<string, unknown> = {},
-  dialect: Dialect = 'openai',
+  service: Service = 'openai',
 ): Promise<Stand> {
-  const fake = await fakeOpenai(dialect);
+  const fake = await fakeOpenai(service);
   const fetch = createFetch({ guard: false });
   const downloads: string[] = [];
   const download = async (url: string): Promise<InputFile> => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { doors } from '../dialect/doors.ts';
+import type { doors } from '../apis/doors.ts';
 
 /** Replies of real services, as data: each JSON file below `cases/` has a list of cases. */
 

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { dataIn } from '../dialect/doors.ts';
+import { dataIn } from '../apis/doors.ts';
 import type { Reply } from '../kit/service.ts';
 import type { DoorName, Gives, Json } from './case.ts';
 

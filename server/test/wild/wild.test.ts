@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { dataIn, doors } from '../dialect/doors.ts';
+import { dataIn, doors } from '../apis/doors.ts';
 import { chatCatalog } from '../kit/chat-row.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -14,8 +14,7 @@ import type { ReplyEvent } from '../chat/reply.ts';
 import type { OpenReader } from './api.ts';
 import { completionsReader } from './completions/read-reply.ts';
 import { messagesReader } from './messages/read-reply.ts';
-import { readReply } from './read-reply.ts';
-import { ReplyBroken } from './reading/broken.ts';
+import { readReply, ReplyBroken } from './read-reply.ts';
 import { responsesReader } from './responses/read-reply.ts';
 
 type Json = Record<string, any>;

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { streamedReply } from '../../../test/kit/chat-apis.ts';
-import type { ThoughtPiece } from '../chat/reply.ts';
+import { growThoughts, type ThoughtPiece } from '../chat/reply.ts';
 import { messagesWriter } from './messages/write-reply.ts';
-import { pack } from './packed.ts';
+import { pack } from './thoughts.ts';
 import { readResponsesCall } from './responses/read-call.ts';
-import { growThoughts } from './thoughts.ts';
 
 /** Reasoning of different origin stays apart, so that no signature proves a foreign text. */
 

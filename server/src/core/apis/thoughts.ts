@@ -1,7 +1,8 @@
-import { isObject, objectOf, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, parseJson, type Json } from '../../lib/json.ts';
 import type { ThoughtBlock } from '../chat/conversation.ts';
 import type { ThoughtPiece } from '../chat/reply.ts';
 import { isFilled } from '../check.ts';
+import { badMessages } from '../bad-request.ts';
 
 /**
  * Reasoning in OpenRouter's form, `reasoning_details`. A model gets it back in the next call, where
@@ -61,34 +62,67 @@ export function thoughtIn(detail: unknown): Thought | null {
   return { form, text, signature, id: filled(detail.id), format: filled(detail.format) };
 }
 
-/** Whether two pieces may be of one thought; later pieces need not repeat the format. */
-export function isOneFormat(one: string | null, other: string | null): boolean {
-  return one === null || other === null || one === other;
+/** Begins a text with facts about reasoning, which callers send back unread. */
+const mark = 'farebox1.';
+/** Callers can write such texts themselves, so a packed value is limited like every body. */
+const limits = { depth: 8, values: 4_096 };
+
+export function pack(value: Json): string {
+  return mark + Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** Whether a piece may be of the same thought. */
-export function isOfThought(
-  { form, format, index, signature }: ThoughtPiece,
-  piece: ThoughtPiece,
-): boolean {
-  // Hidden data comes whole, and nothing follows a signature.
-  if (form === 'hidden' || signature !== null || form !== piece.form) return false;
-  if (index !== null && piece.index !== null && index !== piece.index) return false;
-  return isOneFormat(format, piece.format);
+/**
+ * The packed value; null if this service did not pack the text.
+ *
+ * @throws ApiError `bad_messages` if this service packed the text and somebody changed it
+ */
+export function unpack(text: string, at: string): Json | null {
+  if (!text.startsWith(mark)) return null;
+  try {
+    const value = parseJson(Buffer.from(text.slice(mark.length), 'base64url'), limits);
+    if (isObject(value)) return value;
+  } catch {
+    // Refused like any other value that is not an object.
+  }
+  throw badMessages(at, 'must be as it was in the reply');
 }
 
-/** Adds a piece to a list in which the pieces of each thought are joined. */
-export function growThoughts(thoughts: ThoughtPiece[], piece: ThoughtPiece): void {
-  const i = thoughts.findLastIndex((each) => isOfThought(each, piece));
-  const last = thoughts[i];
-  if (last === undefined) thoughts.push({ ...piece });
-  else
-    thoughts[i] = {
-      ...last,
-      text: last.text + piece.text,
-      signature: piece.signature,
-      id: last.id ?? piece.id,
-      format: last.format ?? piece.format,
-      index: last.index ?? piece.index,
-    };
+type Origin = Pick<Thought, 'id' | 'format'>;
+
+/**
+ * The signature of a thinking block and the data of a redacted one. Claude's are passed on as they
+ * are. With other models, the text also holds the id and the format that their servers expect back.
+ */
+export function packed(proof: string, { id, format }: Origin): string {
+  if (id === null && (format ?? claudeFormat) === claudeFormat) return proof;
+  return pack({ proof, id, format });
+}
+
+/** The proof and its origin. Throws `bad_messages`, as `unpack` does. */
+export function unpacked(text: string, at: string): Origin & { proof: string } {
+  const { proof, id, format } = unpack(text, at) ?? {};
+  if (!isFilled(proof)) return { proof: text, id: null, format: claudeFormat };
+  return { proof, id: isFilled(id) ? id : null, format: isFilled(format) ? format : null };
+}
+
+/**
+ * Reasoning in items of OpenAI's Responses. A model gets its reasoning back as it wrote it, so an
+ * item holds all of it in `encrypted_content`, which clients send back unread: as details in
+ * OpenRouter's form, and as a text if its server knows no details.
+ */
+export function packedThoughts(thoughts: readonly ThoughtPiece[]): string {
+  const details = thoughts.flatMap((each) =>
+    each.index === null ? [] : [detailOf(each, each.index)],
+  );
+  const plain = thoughts.filter(({ index }) => index === null).map(({ text }) => text);
+  return pack({ details, text: plain.join('') });
+}
+
+/** The thoughts in a text that `packedThoughts` made. Throws `bad_messages` for any other. */
+export function unpackedThoughts({ details, text }: Json, at: string): Thought[] {
+  const thoughts = itemsOf(details).map(thoughtIn);
+  if (typeof text !== 'string' || !Array.isArray(details) || thoughts.includes(null))
+    throw badMessages(at, 'must be as it was in the reply');
+  const plain: Thought = { form: 'text', text, signature: null, id: null, format: null };
+  return [...(text === '' ? [] : [plain]), ...thoughts.filter((each) => each !== null)];
 }

@@ -1,11 +1,12 @@
+import { hash } from 'node:crypto';
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { hasKey, keysOf } from '../../lib/records.ts';
 import { badField } from '../bad-request.ts';
 import type { Tool, ToolChoice } from '../chat/conversation.ts';
 import { isFilled, isGiven, oneOf } from '../check.ts';
-import { shortName } from './writing.ts';
+import { exactJson } from '../../lib/long-integers.ts';
 
-/** Reads what the tools of all APIs have in common. */
+/** Tools, their choice, names and inputs, as all APIs read and write them. */
 
 /** Services refuse a schema that has another type, or none. */
 export const anyObject: Json = { type: 'object', properties: {} };
@@ -85,4 +86,60 @@ function nameIn({ type = 'function', ...own }: Json, at: string, tools: readonly
   const flat = flatName(namespace, name);
   if (!tools.some((tool) => tool.name === flat)) throw badField(path, 'the name of one of tools');
   return flat;
+}
+
+/** The names of the tools whose input is a text. */
+export function customNames(tools: readonly Tool[]): Set<string> {
+  return new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : [])));
+}
+
+/** Names of tools for an upstream that takes only short and plain ones. */
+export interface ToolNames {
+  /** The name that the upstream gets. */
+  sent: (own: string) => string;
+  /** The caller's names, by those that were changed. */
+  shortened: ReadonlyMap<string, string>;
+}
+
+export function toolNames(tools: readonly Tool[], max: number): ToolNames {
+  const sent = new Map<string, string>();
+  const shortened = new Map<string, string>();
+  for (const { name } of tools) {
+    const own = shortName(name, max);
+    if (own === name) continue;
+    sent.set(name, own);
+    shortened.set(own, name);
+  }
+  // A call of an earlier turn may name a tool that is no longer offered.
+  return { sent: (own) => sent.get(own) ?? shortName(own, max), shortened };
+}
+
+/**
+ * The beginning of a long name with a hash of all of it. So is a name with characters that OpenAI's
+ * and Anthropic's models do not take.
+ */
+export function shortName(name: string, max: number): string {
+  if (name.length <= max && !/[^\w-]/.test(name)) return name;
+  const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, max - 9);
+  return `${plain}_${hash('sha256', name, 'hex').slice(0, 8)}`;
+}
+
+/** The input of a call that is given back. Servers parse it, and cannot parse an empty text. */
+export function givenInput(text: unknown): string {
+  return isFilled(text) && text.trim() !== '' ? text : '{}';
+}
+
+/**
+ * The input of a tool call in Messages, where it is an object. A call with a broken input stays in
+ * the conversation: its result needs a call, and a client can show the model why it failed.
+ */
+export function toolInput(text: string): Json {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = exactJson(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Broken JSON is kept as a text.
+  }
+  return { INVALID_JSON: text };
 }

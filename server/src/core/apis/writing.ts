@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import type { Json } from '../../lib/json.ts';
-import type { ApiName, Conversation, Tool } from '../chat/conversation.ts';
+import type { ApiName, Conversation } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
+import { customNames, toolNames, type ToolNames } from './tools.ts';
 import type { Manners } from './api.ts';
 
 /** The writers of calls in all three APIs share these parts. */
@@ -32,11 +32,6 @@ export function markOf(mark: true | undefined, writing: Writing): Json {
   return {};
 }
 
-/** The names of the tools whose input is a text. */
-export function customNames(tools: readonly Tool[]): Set<string> {
-  return new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : [])));
-}
-
 const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
 
 /** The choice of tools in OpenAI's words. `chosen` and `allowed` write them in the API's form. */
@@ -51,37 +46,6 @@ export function choiceOf(
   if (tool !== null) return sent(tool);
   const word = mode && modes[mode];
   return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(sent) });
-}
-
-/** Names of tools for an upstream that takes only short and plain ones. */
-interface ToolNames {
-  /** The name that the upstream gets. */
-  sent: (own: string) => string;
-  /** The caller's names, by those that were changed. */
-  shortened: ReadonlyMap<string, string>;
-}
-
-function toolNames(tools: readonly Tool[], max: number): ToolNames {
-  const sent = new Map<string, string>();
-  const shortened = new Map<string, string>();
-  for (const { name } of tools) {
-    const own = shortName(name, max);
-    if (own === name) continue;
-    sent.set(name, own);
-    shortened.set(own, name);
-  }
-  // A call of an earlier turn may name a tool that is no longer offered.
-  return { sent: (own) => sent.get(own) ?? shortName(own, max), shortened };
-}
-
-/**
- * The beginning of a long name with a hash of all of it. So is a name with characters that OpenAI's
- * and Anthropic's models do not take.
- */
-export function shortName(name: string, max: number): string {
-  if (name.length <= max && !/[^\w-]/.test(name)) return name;
-  const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, max - 9);
-  return `${plain}_${hash('sha256', name, 'hex').slice(0, 8)}`;
 }
 
 /** The names that callers of each API know for what an upstream cannot be told. */
@@ -123,4 +87,49 @@ const names = {
 export function callersName(api: ApiName, what: string): string {
   const own: Readonly<Record<string, string>> = names[api];
   return own[what] ?? what;
+}
+
+const usual = new Set(['low', 'medium', 'high']);
+
+/**
+ * The effort that a call asks for; null: none. In Messages a budget for thinking stands for an
+ * effort, and `xhigh` and `max` count as `high`, because few models know them.
+ */
+export function effortOf({ settings, api }: Conversation): string | null {
+  const { effort, thinking } = settings;
+  if (api !== 'messages') return effort;
+  if (thinking?.type === 'disabled') return null;
+  if (effort !== null) return usual.has(effort) ? effort : 'high';
+  const budget = thinking?.type === 'enabled' ? thinking.budget_tokens : null;
+  return budget === null ? null : effortOfBudget(budget);
+}
+
+/** The reasoning tokens that each effort allows, for services that take a budget instead. */
+export const effortBudgets = {
+  minimal: 1_024,
+  low: 4_096,
+  medium: 16_384,
+  high: 32_768,
+  xhigh: 49_152,
+  max: 65_536,
+} as const;
+
+/** The lowest usual effort with at least this budget; `high` for all larger budgets. */
+export function effortOfBudget(budget: number): 'low' | 'medium' | 'high' {
+  if (budget <= effortBudgets.low) return 'low';
+  return budget <= effortBudgets.medium ? 'medium' : 'high';
+}
+
+/** The effort in a call of an OpenAI API. Names in `ignored` what it says less. */
+export function sentEffort(conversation: Conversation, ignored: Set<string>): string | null {
+  const { settings, api } = conversation;
+  const effort = effortOf(conversation);
+  if (settings.effort !== null && settings.effort !== effort)
+    ignored.add(callersName(api, 'effort'));
+  return effort;
+}
+
+/** Whether no effort stands for the thinking that is asked for, as it can in Messages. */
+export function isUnsaid({ settings: { thinking }, api }: Conversation): boolean {
+  return thinking !== null && (api !== 'messages' || thinking.type === 'disabled');
 }

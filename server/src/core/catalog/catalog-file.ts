@@ -1,8 +1,6 @@
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { keysOf } from '../../lib/records.ts';
 import { boundRule } from '../chat/tokens.ts';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
 import type {
   Extra,
   Kind,
@@ -16,17 +14,21 @@ import type {
   Unit,
 } from './catalog.ts';
 import { checkRow } from './catalog-check.ts';
-import { schemaFaults } from './catalog-words.ts';
-import type { Fault } from './catalog-words.ts';
-import { chatExample, chatInputSchema } from '../chat/chat-schema.ts';
+import { schemaFaults, type Fault } from './catalog-words.ts';
+import { chatExample, chatInputSchema } from './chat-input.ts';
 import { isDay } from './checked-on.ts';
 import { inputTypes } from '../media/input-types.ts';
 import { parseUsd } from '../price/money.ts';
 import type { Rates } from '../price/rates.ts';
-import { definitionOf } from './upstream-definition.ts';
-import type { DefinitionForm, UpstreamDefinition } from './upstream-definition.ts';
+import {
+  definitionOf,
+  type DefinitionForm,
+  type UpstreamDefinition,
+} from './upstream-definition.ts';
 import { objectOf } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
 
 /**
  * Turns the content of one catalog file into rows, or describes in sentences what is wrong with it.

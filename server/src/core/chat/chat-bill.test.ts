@@ -3,12 +3,10 @@ import { describe, test } from 'node:test';
 import { promptIn } from '../../../test/kit/chat-apis.ts';
 import { asked, eventsOf, marked } from '../../../test/kit/read-replies.ts';
 import { completionsReader } from '../apis/completions/read-reply.ts';
-import { readReply } from '../apis/read-reply.ts';
-import { ReplyBroken } from '../apis/reading/broken.ts';
+import { readReply, ReplyBroken } from '../apis/read-reply.ts';
 import { chargeableUsage, type Bill, type ChatDelivery, type DeliveryEnd } from './chat-bill.ts';
-import { gatherReply } from './gathered-reply.ts';
-import { boundPromptTokens } from './prompt-tokens.ts';
-import { boundTokens } from './tokens.ts';
+import { gatherReply } from './reply.ts';
+import { boundPromptTokens, boundTokens } from './tokens.ts';
 
 const saying = (content: unknown) => ({
   prompt: promptIn({ messages: [{ role: 'user', content }] }),

@@ -1,8 +1,7 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { filled, integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
-import { ApiError } from '../errors.ts';
-import type { Why } from '../reasons.ts';
-import { rebuilt, type LeftOut, type Shape } from './known-fields.ts';
+import { badMessages } from '../bad-request.ts';
+import { rebuilt, type LeftOut, type Shape } from '../apis/read-call.ts';
 import { cacheMark, cacheMarkShape } from './optional-fields.ts';
 
 /**
@@ -161,9 +160,4 @@ function texts(
 ): Json {
   const filled = Object.entries(own).filter(([, value]) => value !== '');
   return objectOf(rebuilt(Object.fromEntries(filled), { fields }, at, mustBe, left));
-}
-
-/** `param`: the path of the field, such as `messages[0].content`. */
-export function badMessages(param: string, wrong: string, details?: Why): ApiError {
-  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param, details });
 }

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseChat, passingFields } from './chat.ts';
 import { demandModalities } from './chat-media.ts';
-import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { optionalNames } from './optional-fields.ts';
 import { ApiError } from '../errors.ts';
 import { readCompletionsCall } from '../apis/completions/read-call.ts';
+import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 
 const hi = { role: 'user', content: 'hi' };
 const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });

@@ -1,9 +1,16 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import type { ReadCall } from '../apis/api.ts';
-import { readFlag, readModel, readTokenLimit } from '../apis/fields.ts';
+import {
+  demandFew,
+  knownFields,
+  LeftOut,
+  readFlag,
+  readModel,
+  readTokenLimit,
+  type Shape,
+} from '../apis/read-call.ts';
 import { badField, badRequest } from '../bad-request.ts';
 import { readMessages } from './chat-messages.ts';
-import { demandFew } from './list-sizes.ts';
 import {
   boolean,
   integer,
@@ -17,7 +24,6 @@ import {
   textOrTexts,
 } from '../check.ts';
 import { readMetadata } from '../request/metadata.ts';
-import { knownFields, LeftOut, type Shape } from './known-fields.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from './optional-fields.ts';
 
 /**

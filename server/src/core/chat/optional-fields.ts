@@ -1,5 +1,5 @@
 import { boolean, integer, number, text } from '../check.ts';
-import type { Shape } from './known-fields.ts';
+import type { Shape } from '../apis/read-call.ts';
 
 /**
  * Fields of a chat that only some servers know. Each upstream's definition names the fields that it

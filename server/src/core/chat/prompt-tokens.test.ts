@@ -3,8 +3,13 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { promptIn } from '../../../test/kit/chat-apis.ts';
 import type { Block } from './conversation.ts';
-import { boundPromptTokens, countPromptTokens, type Prompt } from './prompt-tokens.ts';
-import { boundRule, boundTokens } from './tokens.ts';
+import {
+  boundPromptTokens,
+  boundRule,
+  boundTokens,
+  countPromptTokens,
+  type Prompt,
+} from './tokens.ts';
 
 const window = 1_000_000;
 const messages = (content: unknown) => [{ role: 'user', content }];

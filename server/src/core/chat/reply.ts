@@ -1,4 +1,5 @@
 import type { Json } from '../../lib/json.ts';
+import { promptUsageOf, readUsage } from './usage.ts';
 
 /**
  * A reply as it happens. The reader of each chat API makes these events, and the writer of each
@@ -78,3 +79,144 @@ export type FinishReason = 'stop' | 'length' | 'tools' | 'filter';
  * a new one in every piece.
  */
 export const callsMax = 1_024;
+
+/** Whether two pieces may be of one thought; later pieces need not repeat the format. */
+export function isOneFormat(one: string | null, other: string | null): boolean {
+  return one === null || other === null || one === other;
+}
+
+/** Whether a piece may be of the same thought. */
+export function isOfThought(
+  { form, format, index, signature }: ThoughtPiece,
+  piece: ThoughtPiece,
+): boolean {
+  // Hidden data comes whole, and nothing follows a signature.
+  if (form === 'hidden' || signature !== null || form !== piece.form) return false;
+  if (index !== null && piece.index !== null && index !== piece.index) return false;
+  return isOneFormat(format, piece.format);
+}
+
+/** Adds a piece to a list in which the pieces of each thought are joined. */
+export function growThoughts(thoughts: ThoughtPiece[], piece: ThoughtPiece): void {
+  const i = thoughts.findLastIndex((each) => isOfThought(each, piece));
+  const last = thoughts[i];
+  if (last === undefined) thoughts.push({ ...piece });
+  else
+    thoughts[i] = {
+      ...last,
+      text: last.text + piece.text,
+      signature: piece.signature,
+      id: last.id ?? piece.id,
+      format: last.format ?? piece.format,
+      index: last.index ?? piece.index,
+    };
+}
+
+/** Adds up the events of one reply. */
+export interface GatheredReply {
+  add(event: ReplyEvent): void;
+  /** All text that the model wrote, for counting tokens if there is no usage. */
+  text(): string;
+  /**
+   * The usage that the upstream reported, as far as it covers the reply. `hasEnded`: the reply came
+   * to a regular end.
+   */
+  usage(hasEnded: boolean): Json | null;
+  end(): ReplyEnd | null;
+  /** The same reply in as few events as possible, without its usage. */
+  events(): ReplyEvent[];
+}
+
+type Piece = TextPiece | ThoughtPiece | CallBegin | InputPiece;
+type Saying = TextPiece | ThoughtPiece;
+
+export function gatherReply(): GatheredReply {
+  const pieces: Piece[] = [];
+  const inputs = new Map<number, InputPiece>();
+  let sayings = 0;
+  let end: ReplyEnd | null = null;
+  let usage: Json | null = null;
+  let hasWritten = false;
+  /** Text came after the last report, which may not cover it. */
+  let isOutrun = false;
+
+  function addSaying(event: Saying): void {
+    const last = pieces.at(-1);
+    if (last && goesOn(last, event)) return join(last, event);
+    // A faulty upstream could change between text and reasoning without end.
+    const any = sayings < callsMax ? undefined : pieces.findLast((each) => isAlike(each, event));
+    if (any) return join(any, event);
+    sayings++;
+    const logprobs = 'logprobs' in event && event.logprobs && { logprobs: [...event.logprobs] };
+    pieces.push({ ...event, ...logprobs });
+  }
+
+  function addInput(event: InputPiece): void {
+    const input = inputs.get(event.call);
+    if (input) return void (input.text += event.text);
+    const begun = { ...event };
+    inputs.set(event.call, begun);
+    pieces.push(begun);
+  }
+
+  function addPiece(event: Piece): void {
+    const writes = event.type !== 'thought' || event.form !== 'hidden';
+    hasWritten ||= writes;
+    isOutrun ||= writes;
+    if (event.type === 'input') addInput(event);
+    else if (event.type === 'call') pieces.push(event);
+    else addSaying(event);
+  }
+
+  return {
+    add(event) {
+      if (event.type === 'end') end = event;
+      else if (event.type === 'usage') {
+        // Some servers repeat a growing usage in every piece, so the last one counts.
+        usage = event.usage;
+        isOutrun = false;
+      } else addPiece(event);
+    },
+    text: () => pieces.map(writtenIn).join(''),
+    usage(hasEnded) {
+      // Some servers report 0 until they have counted, so 0 is not a count while text is arriving.
+      const isPending = isOutrun || (hasWritten && !hasEnded);
+      if (usage === null || readUsage(usage)?.completion_tokens !== 0 || !isPending) return usage;
+      const prompt = promptUsageOf(usage);
+      if (prompt === null) return null;
+      const { prompt_tokens, ...prompt_tokens_details } = prompt;
+      return { prompt_tokens, prompt_tokens_details };
+    },
+    end: () => end,
+    events: () => (end ? [...pieces, end] : [...pieces]),
+  };
+}
+
+function writtenIn(piece: Piece): string {
+  if (piece.type === 'call') return piece.name;
+  return piece.type === 'thought' && piece.form === 'hidden' ? '' : piece.text;
+}
+
+/** Whether a piece belongs to the same text or thought as the one before it. */
+function goesOn(last: Piece, next: Saying): last is Saying {
+  if (next.type === 'thought') return last.type === 'thought' && isOfThought(last, next);
+  return last.type === next.type && last.phase === next.phase;
+}
+
+/** Whether text can be added to a piece, although it is of another thought. */
+function isAlike(last: Piece, next: Saying): last is Saying {
+  return goesOn(last, next.type === 'thought' ? { ...next, index: null, format: null } : next);
+}
+
+function join(last: Saying, next: Saying): void {
+  last.text += next.text;
+  if (last.type === 'thought' && next.type === 'thought') {
+    last.signature ??= next.signature;
+    last.id ??= next.id;
+    last.format ??= next.format;
+    last.index ??= next.index;
+  } else if (last.type !== 'thought' && next.type !== 'thought' && next.logprobs) {
+    last.logprobs ??= [];
+    for (const each of next.logprobs) last.logprobs.push(each);
+  }
+}

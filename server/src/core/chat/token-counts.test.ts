@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { tokensIn, usageOfTokens } from './token-counts.ts';
+import { tokensIn, usageOfTokens } from './chat-bill.ts';
 
 const both = { prompt_tokens: 100, completion_tokens: 10 };
 const most = 100_000_000;

@@ -1,5 +1,5 @@
 import type { Kind } from '../catalog/catalog.ts';
-import type { TokenCounts } from '../chat/token-counts.ts';
+import type { TokenCounts } from '../chat/chat-bill.ts';
 import type { FailureCode, FailureDetails } from '../errors.ts';
 
 /** States of a request, the next step when it is due, and the allowed transitions. Pure. */

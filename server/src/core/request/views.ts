@@ -1,6 +1,5 @@
-import type { Output, Progress, Status } from './request.ts';
-import { isFinal } from './request.ts';
-import { usageOfTokens, type TokenCounts } from '../chat/token-counts.ts';
+import { isFinal, type Output, type Progress, type Status } from './request.ts';
+import { usageOfTokens, type TokenCounts } from '../chat/chat-bill.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode, type FailureDetails } from '../errors.ts';
 import { fileId } from './id.ts';

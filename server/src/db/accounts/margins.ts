@@ -1,6 +1,6 @@
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Status } from '../../core/request/request.ts';
-import type { TokenCounts } from '../../core/chat/token-counts.ts';
+import type { TokenCounts } from '../../core/chat/chat-bill.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';

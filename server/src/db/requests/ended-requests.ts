@@ -1,4 +1,4 @@
-import type { TokenCounts } from '../../core/chat/token-counts.ts';
+import type { TokenCounts } from '../../core/chat/chat-bill.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Transaction } from '../../lib/sql/sql.ts';

@@ -1,5 +1,5 @@
 import type { UnknownInput } from '../../core/catalog/model-input.ts';
-import type { TokenCounts } from '../../core/chat/token-counts.ts';
+import type { TokenCounts } from '../../core/chat/chat-bill.ts';
 import type { FailureCode, FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';

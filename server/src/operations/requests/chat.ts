@@ -1,11 +1,16 @@
 import { completionsWriter } from '../../core/apis/completions/write-reply.ts';
-import { ReplyBroken } from '../../core/apis/reading/broken.ts';
-import { chargeableUsage, type Bill, type DeliveryEnd } from '../../core/chat/chat-bill.ts';
+import { ReplyBroken } from '../../core/apis/read-reply.ts';
+import {
+  chargeableUsage,
+  detailsOf,
+  tokensIn,
+  usageOf,
+  type Bill,
+  type DeliveryEnd,
+} from '../../core/chat/chat-bill.ts';
 import { listOf } from '../../core/chat/chat-media.ts';
-import { gatherReply, type GatheredReply } from '../../core/chat/gathered-reply.ts';
-import type { ReplyEvent } from '../../core/chat/reply.ts';
+import { gatherReply, type GatheredReply, type ReplyEvent } from '../../core/chat/reply.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
-import { detailsOf, tokensIn, usageOf } from '../../core/chat/token-counts.ts';
 import { readUsage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';

@@ -3,14 +3,10 @@ import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import type { ReadCall } from '../../core/apis/api.ts';
 import { chatMedia, demandModalities, listOf } from '../../core/chat/chat-media.ts';
-import { badMessages } from '../../core/chat/chat-messages.ts';
+import { badMessages } from '../../core/bad-request.ts';
 import { givenFields } from '../../core/check.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
-import {
-  boundPromptTokens,
-  countPromptTokens,
-  type StoredSizes,
-} from '../../core/chat/prompt-tokens.ts';
+import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { ApiError } from '../../core/errors.ts';
 import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';

@@ -1,7 +1,6 @@
-import { readReply } from '../../core/apis/read-reply.ts';
+import { readReply, ReplyBroken } from '../../core/apis/read-reply.ts';
 import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
-import { customNames } from '../../core/apis/writing.ts';
-import { ReplyBroken } from '../../core/apis/reading/broken.ts';
+import { customNames } from '../../core/apis/tools.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';

@@ -1,9 +1,9 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
-import { errorIn as anyErrorIn } from '../../core/apis/reading/broken.ts';
+import { errorIn as anyErrorIn } from '../../core/apis/read-reply.ts';
 import { blamesCall, codesIn, refusalIn } from '../../core/chat/refusal.ts';
-import { isObject, type Json, objectOf } from '../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 

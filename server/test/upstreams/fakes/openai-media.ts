@@ -17,10 +17,10 @@ import { madeFile } from './made.ts';
 
 type Json = Record<string, any>;
 type Switch = ReturnType<typeof faultSwitch>;
-export type Dialect = 'openai' | 'openrouter';
+export type Service = 'openai' | 'openrouter';
 
 export interface Desk {
-  dialect: Dialect;
+  service: Service;
   biller?: Biller | undefined;
   switched: Switch;
   journal: Accepted[];
@@ -48,7 +48,7 @@ export function errorAnswer(
 }
 
 /** The refusal of a start that creates no job, if such a fault is switched on; otherwise null. */
-export function refusal({ switched, dialect }: Desk): Answer | null {
+export function refusal({ switched, service }: Desk): Answer | null {
   const busy = { type: 'requests', code: 'rate_limit_exceeded' };
   if (switched.shows('submit-reset')) return { cutAfter: 0 };
   if (switched.shows('submit-429'))
@@ -61,7 +61,7 @@ export function refusal({ switched, dialect }: Desk): Answer | null {
   if (switched.shows('submit-503'))
     return errorAnswer(503, 'Loading model', { code: 503, type: 'unavailable_error' });
   if (switched.shows('submit-account')) {
-    if (dialect === 'openrouter') return errorAnswer(402, 'Insufficient credits.', { code: 402 });
+    if (service === 'openrouter') return errorAnswer(402, 'Insufficient credits.', { code: 402 });
     const quota = { type: 'insufficient_quota', code: 'insufficient_quota' };
     return errorAnswer(429, 'You exceeded your current quota.', quota);
   }
@@ -148,7 +148,7 @@ export async function image(call: Call, desk: Desk): Promise<Answer> {
 export function openVideos(desk: Desk) {
   const looks = new Map<string, number>();
   const { switched } = desk;
-  const isRouter = desk.dialect === 'openrouter';
+  const isRouter = desk.service === 'openrouter';
 
   function jobOf(id: string, status: string, more: Json = {}): Json {
     if (isRouter) {

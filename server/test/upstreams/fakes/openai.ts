@@ -8,17 +8,17 @@ import {
   type FakeUpstream,
 } from './kit.ts';
 import { openDesk, type ChatDesk } from './openai-chat.ts';
-import { errorAnswer, image, openVideos, type Desk, type Dialect } from './openai-media.ts';
+import { errorAnswer, image, openVideos, type Desk, type Service } from './openai-media.ts';
 import { routerAnswer } from './openrouter-models.ts';
 
 export type FakeOpenai = FakeUpstream & { chat: ChatDesk };
 
 /**
- * A fake of OpenAI, or of OpenRouter if that is the dialect: models, chat, images and videos,
+ * A fake of OpenAI, or of OpenRouter if that is the service: models, chat, images and videos,
  * complete enough for OpenAI's own client. With a biller it makes that biller's outputs.
  */
 export async function fakeOpenai(
-  dialect: Dialect = 'openai',
+  service: Service = 'openai',
   biller?: Biller,
 ): Promise<FakeOpenai> {
   const switched = faultSwitch();
@@ -26,7 +26,7 @@ export async function fakeOpenai(
   const key = 'sk-fake-0123456789abcdef';
   let held = false;
   const desk: Desk = {
-    dialect,
+    service,
     biller,
     switched,
     journal: [],
@@ -43,7 +43,7 @@ export async function fakeOpenai(
     // The images of dall-e models need no key.
     if (path.startsWith('/outputs/')) return outputAnswer('png', switched);
     // OpenRouter's lists of models need no key.
-    const told = dialect === 'openrouter' ? routerAnswer(call.method, path) : null;
+    const told = service === 'openrouter' ? routerAnswer(call.method, path) : null;
     if (told) return told;
     if (call.headers.authorization !== `Bearer ${key}`) {
       const said = (call.headers.authorization ?? '').replace('Bearer ', '');
@@ -71,7 +71,7 @@ export async function fakeOpenai(
   return {
     url: desk.url(),
     key,
-    secret: dialect === 'openrouter' ? desk.secret : null,
+    secret: service === 'openrouter' ? desk.secret : null,
     journal: desk.journal,
     calls: served.calls,
     files: desk.files,

@@ -1,22 +1,20 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
-import { badField } from '../../bad-request.ts';
+import { badField, badMessages } from '../../bad-request.ts';
 import { parseChat } from '../../chat/chat.ts';
 import type {
   Block,
   CallBlock,
-  ThoughtBlock,
   Conversation,
   ReplyFormat,
+  ThoughtBlock,
   Tool,
   ToolChoice,
   Turn,
 } from '../../chat/conversation.ts';
 import { isFilled, isGiven } from '../../check.ts';
 import type { ReadCall } from '../api.ts';
-import { mediaOf, mediaOrBytes } from '../media.ts';
-import { givenInput } from '../../chat/tool-input.ts';
-import { readToolChoice, toolOf } from '../tools.ts';
-import { badMessages } from '../../chat/chat-messages.ts';
+import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
+import { givenInput, readToolChoice, toolOf } from '../tools.ts';
 import { optionalFields } from '../../chat/optional-fields.ts';
 import { googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
 

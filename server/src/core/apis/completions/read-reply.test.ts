@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventsOf, marked, read, shortOf } from '../../../../test/kit/read-replies.ts';
-import { ReplyBroken } from '../reading/broken.ts';
+import { ReplyBroken } from '../read-reply.ts';
 import { completionsReader } from './read-reply.ts';
 
 type Json = Record<string, any>;

@@ -1,18 +1,14 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
-import { usageOfReport } from '../../chat/usage.ts';
+import { isReport, usageOfReport } from '../../chat/usage.ts';
 import type { Asked, OpenReader, Say } from '../api.ts';
-import { endedEarly, errorIn, failed, type ReplyBroken } from '../reading/broken.ts';
+import { endedEarly, errorIn, failed, type ReplyBroken } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
-import { finishOf, reasonOf } from '../reading/finish.ts';
-import { textReader } from '../reading/texts.ts';
-import { replyThoughts } from '../reading/thoughts.ts';
-import { countIn, textOf } from '../reading/values.ts';
+import { countIn, finishOf, reasonOf, textOf } from '../reading/values.ts';
+import { replyThoughts, textReader } from '../reading/texts.ts';
 import { googleFormat } from '../thoughts.ts';
-import { callPieces } from './read-calls.ts';
-import { readContent } from './read-content.ts';
-import { reportIn } from './read-usage.ts';
+import { callPieces, readContent } from './read-message.ts';
 
 /** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
 export const completionsReader: OpenReader = (asked, tell) => {
@@ -128,4 +124,42 @@ function messageIn({ delta, message, text }: Json): SentMessage {
   if (isEmpty && isObject(message)) return { message, isPiece: false };
   if (isEmpty && isFilled(message)) return { message: { content: message }, isPiece: false };
   return { message: isObject(delta) ? delta : { content: delta ?? text }, isPiece: true };
+}
+
+/** The usage report in a chunk or reply, wherever it stands; null if there is none. */
+export function reportIn(piece: Json): Json | null {
+  const { timings, prompt_eval_count, eval_count } = piece;
+  const ollama: Json | null = eval_count === undefined ? null : { prompt_eval_count, eval_count };
+  const report = usageWithin(piece, 3) ?? ollama;
+  const timed = isObject(timings) ? usageOfTimings(timings) : null;
+  // llama.cpp reports cached tokens in its timings, not in its usage.
+  if (report === null || timed === null || isObject(report.prompt_tokens_details))
+    return report ?? timed;
+  return { ...report, prompt_tokens_details: timed.prompt_tokens_details };
+}
+
+const isOfUsage = /usage/i;
+
+/** The first object with the name of a usage, as far inside as a message is. */
+function usageWithin(value: unknown, depth: number): Json | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const fields = value as Json;
+  // Without lists of names and values, because nearly every piece is searched for nothing.
+  for (const name in fields)
+    if (isOfUsage.test(name) && isReport(fields[name])) return fields[name];
+  if (depth === 0) return null;
+  for (const name in fields) {
+    const found = usageWithin(fields[name], depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function usageOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: written }: Json) {
+  if (!isCount(cached) || !isCount(read) || !isCount(written)) return null;
+  return {
+    prompt_tokens: cached + read,
+    completion_tokens: written,
+    prompt_tokens_details: { cached_tokens: cached },
+  };
 }

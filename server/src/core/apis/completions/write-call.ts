@@ -16,15 +16,16 @@ import type {
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { isUnsaid, sentEffort } from '../effort.ts';
-import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 import {
+  type Writing as SharedWriting,
   choiceOf,
   ignore,
+  isUnsaid,
   markOf,
   openWriting,
-  type Writing as SharedWriting,
+  sentEffort,
 } from '../writing.ts';
+import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 
 /** How servers of OpenAI's chat completions differ. */
 export interface CompletionsManners extends Manners {

@@ -1,7 +1,13 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
-import type { FinishReason, ReplyEvent, TextPiece, ThoughtPiece } from '../../chat/reply.ts';
+import {
+  growThoughts,
+  type FinishReason,
+  type ReplyEvent,
+  type TextPiece,
+  type ThoughtPiece,
+} from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent } from '../api.ts';
-import { detailOf, googleExtra, googleFormat, growThoughts } from '../thoughts.ts';
+import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 
 /** Writes a reply in OpenAI's chat completions. */
 export function completionsWriter(answering: Answering): ReplyWriter {

@@ -1,10 +1,16 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
-import { readFlag, readModel, readTokenLimit } from '../fields.ts';
+import {
+  demandFew,
+  knownFields,
+  LeftOut,
+  readFlag,
+  readModel,
+  readTokenLimit,
+  type Shape,
+} from '../read-call.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
-import { knownFields, LeftOut, type Shape } from '../../chat/known-fields.ts';
-import { demandFew } from '../../chat/list-sizes.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
 import type { ReadCall } from '../api.ts';

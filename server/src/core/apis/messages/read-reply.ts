@@ -2,12 +2,17 @@ import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { isTokenCount } from '../../chat/usage.ts';
 import type { OpenReader, Say } from '../api.ts';
-import { endedEarly, failed } from '../reading/broken.ts';
+import { endedEarly, failed } from '../read-reply.ts';
 import { replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
-import { finishOf, reasonOf } from '../reading/finish.ts';
-import { replyThoughts } from '../reading/thoughts.ts';
-import { countIn, jsonTextOf, textOf } from '../reading/values.ts';
-import { foreignUsage } from '../reading/usage.ts';
+import {
+  countIn,
+  finishOf,
+  foreignUsage,
+  jsonTextOf,
+  reasonOf,
+  textOf,
+} from '../reading/values.ts';
+import { replyThoughts } from '../reading/texts.ts';
 import { claudeFormat } from '../thoughts.ts';
 
 /** Reads a message of Anthropic's Messages, whole or as events. */

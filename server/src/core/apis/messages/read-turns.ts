@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../../lib/json.ts';
 import { boolean, filled, isFilled, isGiven, object, text } from '../../check.ts';
-import { badMessages } from '../../chat/chat-messages.ts';
+import { badMessages } from '../../bad-request.ts';
 import type {
   Block,
   Media,
@@ -9,10 +9,10 @@ import type {
   ThoughtBlock,
   Turn,
 } from '../../chat/conversation.ts';
-import { rebuilt, type LeftOut, type Shape } from '../../chat/known-fields.ts';
+import { rebuilt, type LeftOut, type Shape } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
-import { mediaOf, statedMedia } from '../media.ts';
-import { unpacked } from './signature.ts';
+import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
+import { unpacked } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
-import { badMessages } from '../../chat/chat-messages.ts';
-import { saysNothing } from '../../chat/chat-media.ts';
+import { badMessages } from '../../bad-request.ts';
+import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
 import type {
   Block,
   Conversation,
@@ -11,14 +11,18 @@ import type {
   Turn,
 } from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
-import { toolInput } from '../../chat/tool-input.ts';
+import { anyObject, toolInput } from '../tools.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { effortBudgets, effortOfBudget } from '../effort.ts';
-import { demandUsers } from '../media.ts';
+import {
+  type Writing as SharedWriting,
+  effortBudgets,
+  effortOfBudget,
+  ignore,
+  markOf,
+  openWriting,
+} from '../writing.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
-import { anyObject } from '../tools.ts';
-import { ignore, markOf, openWriting, type Writing as SharedWriting } from '../writing.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
 export interface MessagesManners extends Manners {

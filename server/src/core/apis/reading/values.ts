@@ -1,4 +1,6 @@
-import { isCount, isObject } from '../../../lib/json.ts';
+import { isCount, isObject, type Json } from '../../../lib/json.ts';
+import type { FinishReason } from '../../chat/reply.ts';
+import { usageOfReport } from '../../chat/usage.ts';
 
 /** Reads values of upstreams by their evident meaning, whatever their types. */
 
@@ -41,4 +43,64 @@ export function countIn(value: unknown): number | null {
 /** The rest of a text of which `said` is the beginning; empty if it begins differently. */
 export function restOf(said: string, whole: string): string {
   return whole.startsWith(said) ? whole.slice(said.length) : '';
+}
+
+/**
+ * The words with which services end a reply, in lower case and with underscores. The first that
+ * fits decides; words that no service is known to use mean `stop`.
+ */
+const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
+  [null, /^(null|none|undefined|unspecified|in_progress|not_finished)?$/],
+  ['stop', /^(stop|end|eos|complete|finish|done|pause|image_other|no_image)/],
+  [
+    'filter',
+    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy/,
+  ],
+  ['length', /length|max_|token|(?<!time_|rate_)limit|context_window|incomplete|truncat/],
+  [
+    'broken',
+    /error|fail|abort|cancel|timeout|_limit|malformed|unexpected|too_many|missing|insufficient|overload/,
+  ],
+  ['tools', /tool|function/],
+];
+
+/** The meaning of a finish reason. Null: the reply goes on. `broken`: it failed. */
+export function finishOf(given: unknown): FinishReason | 'broken' | null {
+  const reason = isObject(given) ? given.type : given;
+  if (typeof reason !== 'string') return null;
+  const word = reason
+    .trim()
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_')
+    .replace(/^(?:finish|stop)_reason_/, '');
+  const known = meanings.find(([, form]) => form.test(word));
+  return known === undefined ? 'stop' : known[0];
+}
+
+/**
+ * The reason of an end, from the last one that was told. Some servers tell none, or `stop` after
+ * tool calls, or tool calls without any.
+ */
+export function reasonOf(told: FinishReason | null, hasCalled: boolean): FinishReason {
+  if (told === 'length' || told === 'filter') return told;
+  return hasCalled ? 'tools' : 'stop';
+}
+
+const kept = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'prompt_tokens_details',
+  'completion_tokens_details',
+  'cost',
+  'cost_details',
+  'is_byok',
+]);
+
+/** The report of another API than chat completions, without the fields that only that API has. */
+export function foreignUsage(report: Json): Json | null {
+  const usage = usageOfReport(report);
+  if (usage === null) return null;
+  return Object.fromEntries(Object.entries(usage).filter(([name]) => kept.has(name)));
 }

@@ -1,7 +1,12 @@
 import type { Json } from '../../../lib/json.ts';
-import type { CallBegin, ReplyEvent, TextPiece, ThoughtPiece } from '../../chat/reply.ts';
-import { growThoughts } from '../thoughts.ts';
-import { packedThoughts } from './reasoning.ts';
+import {
+  growThoughts,
+  type CallBegin,
+  type ReplyEvent,
+  type TextPiece,
+  type ThoughtPiece,
+} from '../../chat/reply.ts';
+import { packedThoughts } from '../thoughts.ts';
 
 /**
  * Output items of OpenAI's Responses and the events of their parts. An item grows by deltas; its

@@ -11,11 +11,17 @@ import {
   type Check,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
-import { knownFields, LeftOut, type Shape } from '../../chat/known-fields.ts';
-import { demandFew } from '../../chat/list-sizes.ts';
+import {
+  demandFew,
+  knownFields,
+  LeftOut,
+  readFlag,
+  readModel,
+  readTokenLimit,
+  type Shape,
+} from '../read-call.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
-import { readFlag, readModel, readTokenLimit } from '../fields.ts';
 import { readInput } from './read-input.ts';
 import { readToolChoice } from '../tools.ts';
 import { readTools } from './tools.ts';

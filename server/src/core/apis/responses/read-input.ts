@@ -1,15 +1,12 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
-import { badMessages } from '../../chat/chat-messages.ts';
+import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import type { LeftOut } from '../../chat/known-fields.ts';
-import { givenInput } from '../../chat/tool-input.ts';
+import type { LeftOut } from '../read-call.ts';
+import { flatName, givenInput } from '../tools.ts';
 import { filled, isFilled, isGiven, text as anyText, type Check } from '../../check.ts';
-import { mediaOf, mediaOrBytes } from '../media.ts';
+import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
-import { unpack } from '../packed.ts';
-import { responsesFormat, type Thought } from '../thoughts.ts';
-import { unpackedThoughts } from './reasoning.ts';
-import { flatName } from '../tools.ts';
+import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
 

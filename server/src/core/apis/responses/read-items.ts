@@ -4,8 +4,7 @@ import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
 import type { Say } from '../api.ts';
 import type { Calls } from '../reading/calls.ts';
-import { textReader, type TextForm, type TextReader } from '../reading/texts.ts';
-import type { Thoughts } from '../reading/thoughts.ts';
+import { textReader, type TextForm, type TextReader, type Thoughts } from '../reading/texts.ts';
 import { inputTextOf, jsonTextOf, restOf, textOf } from '../reading/values.ts';
 import { responsesFormat } from '../thoughts.ts';
 

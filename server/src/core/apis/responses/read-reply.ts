@@ -2,12 +2,18 @@ import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import type { OpenReader } from '../api.ts';
-import { endedEarly, errorIn, failed } from '../reading/broken.ts';
+import { endedEarly, errorIn, failed } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
-import { finishOf, reasonOf } from '../reading/finish.ts';
-import { replyThoughts } from '../reading/thoughts.ts';
-import { foreignUsage } from '../reading/usage.ts';
-import { countIn, inputTextOf, jsonTextOf, textOf } from '../reading/values.ts';
+import {
+  countIn,
+  finishOf,
+  foreignUsage,
+  inputTextOf,
+  jsonTextOf,
+  reasonOf,
+  textOf,
+} from '../reading/values.ts';
+import { replyThoughts } from '../reading/texts.ts';
 import { replyItems, type ItemType } from './read-items.ts';
 
 /** Reads a response of OpenAI's Responses, whole or as events. */

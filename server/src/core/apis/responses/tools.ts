@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { rebuilt, type KnownFields, type LeftOut } from '../../chat/known-fields.ts';
+import { rebuilt, type KnownFields, type LeftOut } from '../read-call.ts';
 import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
 import { flatName, toolOf } from '../tools.ts';

@@ -1,14 +1,19 @@
 import type { Json } from '../../../lib/json.ts';
-import { badMessages } from '../../chat/chat-messages.ts';
-import { saysNothing } from '../../chat/chat-media.ts';
+import { badMessages } from '../../bad-request.ts';
+import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
 import type { Block, Conversation, MediaBlock, Tool, Turn } from '../../chat/conversation.ts';
 import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import { isUnsaid, sentEffort } from '../effort.ts';
-import { demandUsers } from '../media.ts';
+import {
+  type Writing as SharedWriting,
+  choiceOf,
+  ignore,
+  isUnsaid,
+  openWriting,
+  sentEffort,
+} from '../writing.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 import { anyObject } from '../tools.ts';
-import { choiceOf, ignore, openWriting, type Writing as SharedWriting } from '../writing.ts';
 
 /** How servers of OpenAI's Responses differ. */
 export interface ResponsesManners extends Manners {

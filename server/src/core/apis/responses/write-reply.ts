@@ -1,5 +1,5 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
-import { countsIn } from '../../chat/token-counts.ts';
+import { countsIn } from '../../chat/chat-bill.ts';
 import { givenFields, isGiven } from '../../check.ts';
 import type { ReplyEnd } from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';

@@ -1,6 +1,6 @@
 import * as checks from '../../../core/check.ts';
 import { passingFields } from '../../../core/chat/chat.ts';
-import type { Shape } from '../../../core/chat/known-fields.ts';
+import type { Shape } from '../../../core/apis/read-call.ts';
 import { optionalFields } from '../../../core/chat/optional-fields.ts';
 import {
   anything,

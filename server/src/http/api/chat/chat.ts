@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Answering, ReadCall, ReplyWriter, SentEvent } from '../../../core/apis/api.ts';
 import { completionsReader } from '../../../core/apis/completions/read-reply.ts';
 import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
-import { countPromptTokens } from '../../../core/chat/prompt-tokens.ts';
+import { countPromptTokens } from '../../../core/chat/tokens.ts';
 import type { ReplyEvent } from '../../../core/chat/reply.ts';
 import { promptUsageOf } from '../../../core/chat/usage.ts';
 import { ApiError } from '../../../core/errors.ts';

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { formValue } from '../../../core/dialect/images.ts';
+import { formValue } from '../../../core/request/images-call.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { fileId } from '../../../core/request/id.ts';
-import * as files from '../../../db/accounts/files.ts';
 import { newId } from '../../../lib/id.ts';
 import type { Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
@@ -12,6 +11,7 @@ import { describe, sniff, sniffBytes } from '../../../core/media/sniff.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
 import { assertRoom, assertSpace, keep } from '../files.ts';
+import * as files from '../../../db/accounts/files.ts';
 
 /** Turns a form with images into the same call in JSON. Its images become uploads. */
 

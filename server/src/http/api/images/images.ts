@@ -7,7 +7,7 @@ import {
   readImagesCall,
   type ImagesCall,
   type ImagesDoor,
-} from '../../../core/dialect/images.ts';
+} from '../../../core/request/images-call.ts';
 import { withoutNulls } from '../../../core/catalog/model-input.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { idempotencyKey } from '../../../core/request/fingerprint.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
-import { gatherReply } from '../../../core/chat/gathered-reply.ts';
-import type { ReplyEvent } from '../../../core/chat/reply.ts';
+import { gatherReply, type ReplyEvent } from '../../../core/chat/reply.ts';
 import type { ChatOutcome } from '../../upstream.ts';
 import { createChat } from './chat.ts';
 import { countTokens } from './tokens.ts';

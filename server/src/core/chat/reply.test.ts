@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gatherReply } from './gathered-reply.ts';
-import type { ReplyEvent, TextPiece, ThoughtPiece } from './reply.ts';
+import { gatherReply, type ReplyEvent, type TextPiece, type ThoughtPiece } from './reply.ts';
 
 const text = (said: string, more: Partial<TextPiece> = {}): TextPiece => ({
   type: 'text',

@@ -1,6 +1,28 @@
-import { isObject, type Json } from '../../lib/json.ts';
-import { badField } from '../bad-request.ts';
-import { isGiven, type Check } from '../check.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { badField, badMessages } from '../bad-request.ts';
+import { isFilled, isGiven, type Check } from '../check.ts';
+import { mediaInputsMax } from '../catalog/media-input.ts';
+import { tooManyMedia } from '../chat/chat-media.ts';
+
+/** Reads what calls of all APIs have in common. */
+
+export function readModel(value: unknown): string {
+  if (!isFilled(value)) throw badField('model', 'the id of a text model');
+  return value;
+}
+
+export function readFlag(value: unknown, field: string): boolean {
+  if (!isGiven(value)) return false;
+  if (typeof value !== 'boolean') throw badField(field, 'true or false');
+  return value;
+}
+
+/** Null: not given. */
+export function readTokenLimit(value: unknown, field: string): number | null {
+  if (!isGiven(value)) return null;
+  if (!isCount(value) || value < 1) throw badField(field, 'an integer of at least 1');
+  return value;
+}
 
 /**
  * Rebuilds objects from their known fields. An unchecked field does not reach an upstream, because
@@ -88,4 +110,42 @@ export function rebuilt(
     if (isGiven(given)) kept[field] = rebuilt(given, inner, `${at}.${field}`, refuse, left);
   }
   return kept;
+}
+
+/** Maximum number of messages, and of the parts of all their contents together. */
+export const messagesMax = 10_000;
+/** Maximum number of tools, also those inside others. Agents with many servers offer hundreds. */
+const toolsMax = 1_000;
+
+/**
+ * Throws `bad_messages` if a call has too many messages, parts, files or tools. Called before any
+ * of them is read, because that takes time, and nobody pays for a refusal. `field`: the caller's
+ * name of the list of messages.
+ */
+export function demandFew(call: Record<string, unknown>, field: 'messages' | 'input'): void {
+  const tools = itemsOf(call.tools);
+  const inner = tools.map((tool) => itemsOf(objectOf(tool).tools).length);
+  if (inner.reduce((sum, count) => sum + count, tools.length) > toolsMax)
+    throw tooMany('tools', 'tools', toolsMax);
+  const messages = itemsOf(call[field]);
+  let parts = 0;
+  let files = 0;
+  if (messages.length > messagesMax) throw tooMany(field, 'messages');
+  for (const message of messages) {
+    const { content } = objectOf(message);
+    if (!Array.isArray(content)) continue;
+    parts += content.length;
+    for (const part of content) if (namesFile(part)) files += 1;
+    if (files > mediaInputsMax) throw tooManyMedia(field);
+  }
+  if (parts > messagesMax) throw tooMany(field, 'parts in all its messages');
+}
+
+function namesFile(part: unknown): boolean {
+  const { url } = objectOf(objectOf(part).image_url);
+  return isFilled(url) && !/^data:/i.test(url);
+}
+
+function tooMany(field: string, what: string, max_items = messagesMax) {
+  return badMessages(field, `must hold at most ${max_items} ${what}`, { max_items });
 }

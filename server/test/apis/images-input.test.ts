@@ -10,7 +10,7 @@ import {
   imagesInput,
   readImagesCall,
   type ImagesDoor,
-} from '../../src/core/dialect/images.ts';
+} from '../../src/core/request/images-call.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { price } from '../../src/core/price/price.ts';
 import { objectOf, type Json } from '../../src/lib/json.ts';

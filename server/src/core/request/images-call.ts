@@ -3,7 +3,7 @@ import type { Model } from '../catalog/catalog.ts';
 import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
 import { badField, badRequest } from '../bad-request.ts';
 import { ApiError } from '../errors.ts';
-import { readMetadata, type Metadata } from '../request/metadata.ts';
+import { readMetadata, type Metadata } from './metadata.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { integerOf } from '../../lib/long-integers.ts';
 import { isOneOf } from '../../lib/records.ts';

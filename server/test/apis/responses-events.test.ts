@@ -5,8 +5,7 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import { readResponsesCall } from '../../src/core/apis/responses/read-call.ts';
 import { responsesWriter } from '../../src/core/apis/responses/write-reply.ts';
 import type { Block } from '../../src/core/chat/conversation.ts';
-import { gatherReply } from '../../src/core/chat/gathered-reply.ts';
-import type { ReplyEvent } from '../../src/core/chat/reply.ts';
+import { gatherReply, type ReplyEvent } from '../../src/core/chat/reply.ts';
 import { piecesOf, streamedReply, wholeReply } from '../kit/chat-apis.ts';
 import { isLong } from '../kit/long.ts';
 
