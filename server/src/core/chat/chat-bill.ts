@@ -107,8 +107,9 @@ function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Bi
 }
 
 /**
- * The usage that this service charges and shows, with the names of chat completions: our tokens and cost (micro-USD). Other details of the upstream's usage stay, such as the kinds of
- * tokens, but no fields about money.
+ * The usage that this service charges and shows, with the names of chat completions: our tokens and
+ * cost (micro-USD). Other details of the upstream's usage stay, such as the kinds of tokens, but no
+ * fields about money.
  */
 export function usageOf(told: Json | null, bill: Bill, cost: bigint): Json {
   const said = told === null || readUsage(told) === null ? {} : objectOf(withoutMoney(told));
