@@ -100,10 +100,11 @@ async function attackerKeys({ db }: Bench): Promise<string[]> {
     is_operator: false,
   });
   await deposit(db, { account_id, amount: 1_000_000_000n, reference: 'attacker' });
+  const by = { who: 'operator' } as const;
   const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
   const keys: string[] = [];
   while (keys.length < keyCount)
-    keys.push((await createKey(db, { account_id, name: 'one of many', ...limits })).key);
+    keys.push((await createKey(db, by, { account_id, name: 'one of many', ...limits })).answer.key);
   return keys;
 }
 

@@ -114,8 +114,9 @@ async function makeKeys(db: Database, count: number): Promise<string[]> {
     const email = `b${++accounts}@example.com`;
     const { id: account_id } = await createAccount(db, { email, is_operator: false });
     await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: `bench ${account_id}` });
+    const by = { who: 'operator' } as const;
     const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000_000, open_jobs: 100_000_000 };
-    keys.push((await createKey(db, { account_id, name: 'bench', ...limits })).key);
+    keys.push((await createKey(db, by, { account_id, name: 'bench', ...limits })).answer.key);
   }
   return keys;
 }

@@ -219,10 +219,10 @@ async function noisyAccount({ db }: Bench, folder: string) {
     is_operator: false,
   });
   await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: 'noisy' });
-  const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
   const made = [];
+  const wanted = { account_id, name: 'noisy' };
   while (made.length < keyCount)
-    made.push(await createKey(db, { account_id, name: 'noisy', ...limits }));
+    made.push((await createKey(db, { who: 'operator' }, wanted)).answer);
   const [row] = await db.run<{ id: string }>(
     rawSql('select id from keys where account_id = $1 order by id limit 1', [account_id]),
   );

@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import type { Node } from 'typescript/unstable/ast';
 import { isCallExpression, isPropertyAccessExpression } from 'typescript/unstable/ast/is';
 import { API } from 'typescript/unstable/sync';
+import { ceilingOf, settingNames } from '../src/core/account/key-settings.ts';
 import { readProject } from './layout/project.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -65,10 +66,20 @@ function textOf(code: string, source: string): string {
   const found = maker
     ? /`(\s*select\b.*?)`/s.exec(source.slice(source.indexOf(`\nfunction ${maker}(`)))?.[1]
     : /(`|')(.*?)\1/s.exec(code)?.[2];
-  const text = found ?? '';
+  return filled(found ?? '', source);
+}
+
+/** Columns that a statement names by a list of the program. */
+const lists: Record<string, string> = {
+  settingColumns: [...settingNames, ...Object.values(ceilingOf)].join(', '),
+};
+
+function filled(text: string, source: string): string {
   return text.replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, name: string) => {
+    if (!/^\w+$/.test(name)) return '$';
     const constant = `const ${name} = (?:fragment\\(\\s*)?(\`|')(.*?)\\1`;
-    return (/^\w+$/.test(name) && new RegExp(constant, 's').exec(source)?.[2]) || '$';
+    const found = lists[name] ?? new RegExp(constant, 's').exec(source)?.[2];
+    return found ? filled(found, source) : '$';
   });
 }
 

@@ -128,10 +128,15 @@ export interface Calls {
   'POST /api/accounts/:account_id/keys': {
     body: {
       name: string;
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
       monthly_limit_usd_micro?: string | null;
+      /** When it stops working. Null: never. */
       expires_at?: string | null;
+      /** The only models that it may use. Null: all. */
       models?: Array<string> | null;
+      /** Calls a minute. Null: the service's usual limit. */
       rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
       open_jobs?: number | null;
       scope?: 'spend' | 'keys';
     };
@@ -141,10 +146,15 @@ export interface Calls {
   'PATCH /api/accounts/:account_id/keys/:key_id': {
     body: {
       name?: string;
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
       monthly_limit_usd_micro?: string | null;
+      /** When it stops working. Null: never. */
       expires_at?: string | null;
+      /** The only models that it may use. Null: all. */
       models?: Array<string> | null;
+      /** Calls a minute. Null: the service's usual limit. */
       rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
       open_jobs?: number | null;
     };
     reply: Key;
@@ -551,13 +561,19 @@ export interface Calls {
   };
   'PUT /api/operator/accounts/:account_id/keys/:key_id': {
     body: {
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
       monthly_limit_usd_micro?: string | null;
+      /** Calls a minute. Null: the service's usual limit. */
       rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
       open_jobs?: number | null;
     };
     reply: {
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
       monthly_limit_usd_micro?: string | null;
+      /** Calls a minute. Null: the service's usual limit. */
       rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
       open_jobs?: number | null;
     };
   };
@@ -908,34 +924,50 @@ export type RequestOutput = {
 };
 
 export type Key = {
+  /** Its id, which never changes. */
   key_id: string;
+  /** Your name for it. */
   name: string;
-  /** First and last characters. */
+  /** First and last characters of its secret. */
   hint: string;
+  /** Last characters of its secret. */
   last4: string;
+  /** True: people spend with it in the studio, and nobody has its secret. */
   is_studio: boolean;
-  /** spend: runs models. keys: only manages the keys of scope spend. */
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
   scope: 'spend' | 'keys';
+  /** Only an active key works. */
   state: 'active' | 'expired' | 'revoked';
+  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: string | null;
   monthly_ceiling_usd_micro: string | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
   /** In this month (UTC), reservations included. */
   spent_usd_micro: string;
+  /** Held by its open requests. */
   reserved_usd_micro: string;
+  /** When the next month begins. */
   resets_at: string;
+  /** Calls a minute. Null: the service's usual limit. */
   rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
   open_jobs: number | null;
+  /** Its open jobs now. */
   open_requests: number;
+  /** The only models that it may use. Null: all. */
   models: Array<string> | null;
+  /** When it was made. */
   created_at: string;
   /** Name of the key that made it; null: no key did. */
   created_by_name: string | null;
+  /** When it stops working. Null: never. */
   expires_at: string | null;
+  /** When it was revoked. */
   revoked_at: string | null;
   /** The time until which the previous secret (replaced at the last rotation) works. */
   previous_until: string | null;
+  /** Its newest call. */
   last_used_at: string | null;
   /** When the previous secret (replaced at the last rotation) was last used. */
   previous_used_at: string | null;
@@ -956,7 +988,7 @@ export type RefusedCalls = {
 };
 
 export type NewKey = Key & {
-  /** The secret. */
+  /** The secret, shown only here. */
   key: string;
 };
 
@@ -1409,28 +1441,39 @@ export type AccountPerson = {
 export type AccountKeyList = { data: Array<AccountKey>; next_cursor: string | null };
 
 export type AccountKey = {
+  /** Its id, which never changes. */
   key_id: string;
+  /** Your name for it. */
   name: string;
+  /** First characters of its secret. */
   prefix: string;
+  /** Last characters of its secret. */
   last4: string;
+  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: string | null;
+  /** Calls a minute. Null: the service's usual limit. */
   rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
   open_jobs: number | null;
-  /** spend: it runs models. keys: it only manages keys. */
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
   scope: 'spend' | 'keys';
-  /** The only models that it may use; null: all. */
+  /** The only models that it may use. Null: all. */
   models: Array<string> | null;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
-  /** Open jobs. */
+  /** Its open jobs now. */
   open_requests: number;
+  /** Only an active key works. */
   state: 'active' | 'expired' | 'revoked';
+  /** When it was made. */
   created_at: string;
-  /** The key of scope keys that made it. Null: a person or an operator did. */
+  /** The key of scope keys that made it. Null: a person or the operator did. */
   created_by: string | null;
-  /** Its name. */
+  /** Name of the key that made it; null: no key did. */
   created_by_name: string | null;
+  /** When it stops working. Null: never. */
   expires_at: string | null;
+  /** When it was revoked. */
   revoked_at: string | null;
 };
 

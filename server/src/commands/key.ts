@@ -5,11 +5,15 @@ import { isUuid } from '../lib/id.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { addKey, changeLimits, endKey, renewSecret } from '../operations/accounts/key-actions.ts';
+import type { KeyChange } from '../core/account/key-settings.ts';
+import { changeKey, createKey, revokeKey } from '../operations/accounts/key.ts';
+import { rotateKey } from '../operations/accounts/key-rotation.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
+
+const by = { who: 'operator' } as const;
 
 interface CreateOptions {
   account: string;
@@ -33,7 +37,7 @@ export async function create(context: Context, options: CreateOptions): Promise<
     const { id: account_id, email } = await needAccount(db, options.account);
     const wanted = { account_id, name: options.name, ...limits };
     const { key, key_id } = await runAction(db, commandLine, 'key.create', (inside) =>
-      addKey(inside, wanted),
+      createKey(inside, by, wanted),
     );
     return { key, key_id, account_id, email, name: options.name, ...limits };
   });
@@ -99,7 +103,7 @@ export async function rotate(
   const { key, previous_until } = await withDatabase(context, async (db) => {
     const found = await need(db, keyId);
     return runAction(db, commandLine, 'key.rotate', (inside) =>
-      renewSecret(inside, found, overlap_hours),
+      rotated(inside, found, overlap_hours),
     );
   });
   const until = previous_until
@@ -110,6 +114,12 @@ export async function rotate(
     { key, key_id: keyId, previous_until },
     `${key}\n\nThis is the new secret of ${keyId}, shown once. ${until}`,
   );
+}
+
+async function rotated(db: Database, key: keys.KeyRow, overlap_hours: number) {
+  const { id: key_id, account_id, name: target, last4 } = key;
+  const answer = await rotateKey(db, { key_id, last4, overlap_hours });
+  return { answer, account_id, target, details: { key_id, overlap_hours } };
 }
 
 export async function limit(
@@ -127,7 +137,9 @@ export async function limit(
   }
   const { is_studio } = await withDatabase(context, async (db) => {
     const found = await need(db, keyId);
-    await runAction(db, commandLine, 'key.limits', (inside) => changeLimits(inside, found, limits));
+    await runAction(db, commandLine, 'key.limits', (inside) =>
+      changeKey(inside, by, found, limits),
+    );
     return found;
   });
   print(
@@ -139,7 +151,7 @@ export async function limit(
     context.err(`Keys that the account's people or keys make from now on: ${saidOf(limits)}.`);
 }
 
-function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limits): string {
+function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: KeyChange): string {
   const part = (limit: bigint | number | null | undefined, shown: string, of: string) =>
     limit === undefined ? [] : [limit === null ? `no limit on ${of}` : `at most ${shown} ${of}`];
   return [
@@ -156,7 +168,7 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
       throw new CommandFailed(
         `There is no active key with the id ${keyId}. "farebox key list" shows them.`,
       );
-    await runAction(db, commandLine, 'key.revoke', (inside) => endKey(inside, found));
+    await runAction(db, commandLine, 'key.revoke', (inside) => revokeKey(inside, found));
   });
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
 }

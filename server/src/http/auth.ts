@@ -6,7 +6,7 @@ import { hasKeysByApi } from '../db/accounts/accounts.ts';
 import type { Caller, KeyGrant, LapsedKey, Rate } from '../db/accounts/callers.ts';
 import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
-import { noKeysByApi } from '../operations/accounts/key.ts';
+import { noKeysByApi } from '../operations/accounts/key-rules.ts';
 import type { HttpDeps } from './deps.ts';
 import { challenge } from './errors.ts';
 

@@ -1,15 +1,25 @@
-import { ApiError } from '../core/errors.ts';
-import { unseen, unseenWords } from '../core/account/name.ts';
-import type { KeyScope } from '../core/account/scope.ts';
-import * as keys from '../db/accounts/keys.ts';
-import { changeKey, makeKey } from '../operations/accounts/key.ts';
-import type { HttpDeps } from './deps.ts';
-import { idOf, timeToCome } from './form.ts';
+import type { TOptional, TUnsafe } from 'typebox';
 import {
-  amountFromZero,
+  keySettings,
+  nameMax,
+  settingNames,
+  storedSettings,
+  type KeyChange,
+  type SettingName,
+  type WrittenSettings,
+} from '../core/account/key-settings.ts';
+import { keyScopes } from '../core/account/scope.ts';
+import * as keys from '../db/accounts/keys.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import type { ActionResult } from '../operations/operator-action.ts';
+import type { HttpDeps } from './deps.ts';
+import { timeToCome } from './form.ts';
+import {
+  boolean,
+  choice,
   form,
+  id,
   integer,
-  list as listOf,
   microUsd,
   named,
   nullable,
@@ -18,14 +28,33 @@ import {
   text,
   time,
   type Static,
+  type TObject,
+  type TSchema,
 } from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
-import { keyBounds } from './session/studio.ts';
-import type { Visit, WebDeps } from './session/visit.ts';
 
-/** Keys, as the API, the dashboard and the console read and show them. */
+/** A key as each caller sees it, and the bodies that make and change one. */
 
-const perMinuteMax = 1_000_000;
+type Shown = { [Name in SettingName]: TUnsafe<WrittenSettings[Name]> };
+type Given = { [Name in SettingName]: TOptional<TUnsafe<WrittenSettings[Name]>> };
+
+function eachSetting<Made>(make: (schema: TSchema) => TSchema): Made {
+  const made = settingNames.map((name) => [name, make(keySettings[name].schema)]);
+  // TypeScript does not follow the names.
+  return Object.fromEntries(made) as Made;
+}
+
+/** Settings in a body: null removes one. */
+export const settings = eachSetting<Given>((schema) => optional(nullable(schema)));
+/** Settings in a reply, without the bounds of bodies: the command line sets higher limits. */
+const shown = eachSetting<Shown>((schema) => nullable(unbounded(schema)));
+
+function unbounded(schema: TSchema): TSchema {
+  const kept = Object.entries(schema).filter(
+    ([word, value]) => !/^(min|max)/.test(word) && value !== 'micro_usd',
+  );
+  return Object.fromEntries(kept);
+}
 
 export const Ceilings = named(
   'KeyCeilings',
@@ -39,116 +68,119 @@ export const Ceilings = named(
   ),
 );
 
-/** Settings that can change; null removes a limit. */
-export const settings = {
-  monthly_limit_usd_micro: optional(nullable(amountFromZero())),
-  expires_at: optional(nullable(time())),
-  models: optional(nullable(listOf(text(), undefined, { minItems: 1, maxItems: 200 }))),
-  rpm: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),
-  open_jobs: optional(nullable(integer(undefined, { minimum: 1, maximum: perMinuteMax }))),
+const parts = {
+  key_id: id('Its id, which never changes.'),
+  name: text('Your name for it.'),
+  hint: text('First and last characters of its secret.'),
+  prefix: text('First characters of its secret.'),
+  last4: text('Last characters of its secret.'),
+  is_studio: boolean('True: people spend with it in the studio, and nobody has its secret.'),
+  scope: choice(
+    keyScopes,
+    'spend: it runs models. keys: it manages the keys of scope spend, and nothing else.',
+  ),
+  state: choice(['active', 'expired', 'revoked'], 'Only an active key works.'),
+  ...shown,
+  ...Ceilings.properties,
+  spent_usd_micro: microUsd('In this month (UTC), reservations included.'),
+  month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
+  reserved_usd_micro: microUsd('Held by its open requests.'),
+  resets_at: time('When the next month begins.'),
+  open_requests: integer('Its open jobs now.'),
+  created_at: time('When it was made.'),
+  created_by: nullable(
+    id('The key of scope keys that made it. Null: a person or the operator did.'),
+  ),
+  created_by_name: nullable(text('Name of the key that made it; null: no key did.')),
+  revoked_at: nullable(time('When it was revoked.')),
+  previous_until: nullable(
+    time('The time until which the previous secret (replaced at the last rotation) works.'),
+  ),
+  last_used_at: nullable(time('Its newest call.')),
+  previous_used_at: nullable(
+    time('When the previous secret (replaced at the last rotation) was last used.'),
+  ),
 };
-export const name = text(undefined, { minLength: 1, maxLength: 100 });
-export const KeySettings = form(settings);
-export const NewKeySettings = form({ name, ...settings });
-export const KeyChange = form({ name: optional(name), ...settings });
+type Parts = typeof parts;
 
-/** Makes a key. `created_by`: the key that asks for it, or null for a person. */
-export async function makeFrom(
-  body: Static<typeof NewKeySettings>,
-  of: { account_id: string; scope: KeyScope; created_by: string | null },
-  deps: HttpDeps,
-) {
-  const limits = limitsOf(body, null, deps);
-  const bounds = keyBounds(deps);
-  const wanted = {
-    ...of,
-    name: checkName(body.name),
-    monthly_limit_usd_micro: limits.monthly_limit_usd_micro ?? null,
-    rpm: atMost('rpm', limits.rpm, bounds.rpm),
-    open_jobs: atMost('open_jobs', limits.open_jobs, bounds.open_jobs),
-    expires_at: limits.expires_at ?? null,
-    models: limits.models ?? null,
-  };
-  const { key, key_id } = await makeKey(deps.db, wanted, bounds);
-  return { key, ...view((await keys.find(deps.db, of.account_id, key_id))!) };
+/** A key with these parts and all its settings. */
+function viewOf<const Name extends keyof Parts>(name: string, names: readonly Name[]) {
+  const chosen = Object.fromEntries(names.map((part) => [part, parts[part]]));
+  // TypeScript does not follow the names.
+  return named(name, object({ ...chosen, ...shown })) as TObject<Pick<Parts, Name> & Shown>;
 }
 
-export async function changeFrom(
-  { name: newName, ...given }: Static<typeof KeyChange>,
-  now: keys.KeyRow,
-  deps: HttpDeps,
-) {
-  await changeKey(deps.db, {
-    key_id: now.id,
-    bounds: keyBounds(deps),
-    limits: limitsOf(given, now, deps),
-    ...(newName !== undefined && { name: checkName(newName) }),
-  });
-  return view((await keys.find(deps.db, now.account_id, now.id))!);
+/** A key as a key of scope `keys` sees it. */
+export const ApiKey = viewOf('ApiKey', [
+  ...(['key_id', 'name', 'hint', 'scope', 'state', 'monthly_limit_usd_micro'] as const),
+  ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'rpm', 'open_jobs'] as const),
+  ...(['open_requests', 'models', 'created_at', 'created_by', 'expires_at'] as const),
+  ...(['revoked_at', 'last_used_at'] as const),
+]);
+
+/** A key as the people of its account see it. */
+export const Key = viewOf('Key', [
+  ...(['key_id', 'name', 'hint', 'last4', 'is_studio', 'scope', 'state'] as const),
+  'monthly_limit_usd_micro',
+  ...(['monthly_ceiling_usd_micro', 'rpm_ceiling', 'open_jobs_ceiling'] as const),
+  ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'rpm', 'open_jobs'] as const),
+  ...(['open_requests', 'models', 'created_at', 'created_by_name', 'expires_at'] as const),
+  ...(['revoked_at', 'previous_until', 'last_used_at', 'previous_used_at'] as const),
+]);
+
+/** A key as an operator sees it. */
+export const AccountKey = viewOf('AccountKey', [
+  ...(['key_id', 'name', 'prefix', 'last4', 'monthly_limit_usd_micro', 'rpm'] as const),
+  ...(['open_jobs', 'scope', 'models', 'month_usd_micro', 'open_requests', 'state'] as const),
+  ...(['created_at', 'created_by', 'created_by_name', 'expires_at', 'revoked_at'] as const),
+]);
+
+/** A new key, with its secret. */
+export function withSecret<P extends TObject['properties']>(name: string, key: TObject<P>) {
+  const secret = text('The secret, shown only here.');
+  return named(name, object({ key: secret, ...key.properties }));
 }
 
-/** Throws `not_found` for a key of another account, and for a key that never existed. */
-export async function need(
-  { account_id }: Pick<Visit, 'account_id'>,
-  { key_id }: { key_id: string },
-  { db }: Pick<HttpDeps, 'db'>,
-): Promise<keys.KeyRow> {
-  const row = await keys.find(db, account_id, idOf(key_id));
-  if (!row) throw new ApiError('not_found');
-  return row;
-}
-
+/** A key with all parts; its schema chooses among them. */
 export function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
   const [year, monthOfYear] = month.split('-').map(Number);
   const resets_at = new Date(Date.UTC(year!, monthOfYear!));
-  return { key_id, hint: `${prefix}…${row.last4}`, ...row, resets_at };
+  const hint = `${prefix}…${row.last4}`;
+  return { key_id, hint, prefix, ...row, month_usd_micro: row.spent_usd_micro, resets_at };
 }
 
-export function checkName(given: string): string {
-  const trimmed = given.trim();
-  if (trimmed !== '' && !unseen.test(trimmed)) return trimmed;
-  throw badField('name', `1 to 100 characters on one line, ${unseenWords}`, {
-    reason: 'name_invalid',
-    max_length: 100,
-  });
+/** The result of an action with the changed key as its answer, and the secret of a new key. */
+export async function showing<Answer extends { key: string } | void>(
+  db: Database,
+  key_id: string,
+  done: ActionResult<Answer>,
+) {
+  const shownKey = view((await keys.findAny(db, key_id))!);
+  return { ...done, answer: { ...done.answer, ...shownKey } };
 }
 
-/** The limits that a call gives: undefined leaves a limit unchanged, null removes it. */
-export function limitsOf(
-  given: Static<typeof KeySettings>,
-  now: keys.KeyRow | null,
-  deps: Pick<WebDeps, 'catalog'>,
-): keys.Limits {
-  const { monthly_limit_usd_micro: limit, expires_at, models, ...counts } = given;
-  return {
-    ...counts,
-    ...(limit !== undefined && { monthly_limit_usd_micro: limit === null ? null : BigInt(limit) }),
-    ...(expires_at !== undefined && { expires_at: timeToCome(expires_at, 'expires_at') }),
-    ...(models !== undefined && { models: models && checkModels(models, now?.models ?? [], deps) }),
-  };
-}
-
-/** Returns the value if it is within the limit; only the operator can give more. */
-function atMost(field: string, value: number | null | undefined, most: number): number | null {
-  if (value === undefined || value === null) return null;
-  if (value <= most) return value;
-  throw badField(field, `at most ${most}; ask the operator for more`, {
-    reason: 'limit_too_high',
-    field,
-    maximum: most,
-  });
-}
+export const name = text(undefined, { minLength: 1, maxLength: nameMax });
+export const KeyForm = form(settings);
+export const NewKeyForm = form({ name, ...settings });
+export const KeyChangeForm = form({ name: optional(name), ...settings });
 
 /**
- * Each id must be in the catalog or already allowed for the key: a model may be away for a while.
+ * The settings that a body gives: undefined leaves one unchanged, null removes it. `now` is the key
+ * to be changed.
  */
-function checkModels(models: string[], kept: string[], deps: Pick<WebDeps, 'catalog'>): string[] {
-  const known = deps.catalog().models;
-  for (const [i, model] of models.entries())
-    if (!known.has(model) && !kept.includes(model))
+export function settingsOf(
+  given: Static<typeof KeyForm>,
+  now: keys.KeyRow | null,
+  { catalog }: Pick<HttpDeps, 'catalog'>,
+): KeyChange {
+  timeToCome(given.expires_at, 'expires_at');
+  const known = catalog().models;
+  // A model that the key is allowed already may be away for a while.
+  for (const [i, model] of (given.models ?? []).entries())
+    if (!known.has(model) && !now?.models?.includes(model))
       throw badField(`models[${i}]`, 'the id of a model, as GET /v1/models lists it', {
         reason: 'model_unknown',
         model,
       });
-  return [...new Set(models)];
+  return storedSettings(given);
 }

@@ -10,7 +10,7 @@ import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/li
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { mulberry, startPaidUpstream, type PaidUpstream } from './upstream.ts';
 
 /**

@@ -3,7 +3,7 @@ import { createReadStream, openAsBlob, readFileSync, readdirSync, writeFileSync 
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, file, type Job, type Status } from '../../../client/src/index.ts';
-import { makeKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { completion, images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
@@ -33,11 +33,8 @@ function clientOf({ key }: TestAccount): Farebox {
 }
 
 async function managingKey(): Promise<string> {
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const wanted = { account_id: account.account_id, name: 'manager', ...none };
-  const bounds = { rpm: 600, open_jobs: 50 };
-  const made = { ...wanted, scope: 'keys', created_by: null } as const;
-  return (await makeKey(service.db, made, bounds)).key;
+  const { account_id } = account;
+  return (await createKey(service.db, { account_id, name: 'manager', scope: 'keys' })).key;
 }
 
 /** Holds jobs in progress until the test lets them go. */

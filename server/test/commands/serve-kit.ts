@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { assertNoPostgres, reaches, submit, type Place, type Running } from './cli.ts';
 

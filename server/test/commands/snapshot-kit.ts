@@ -10,7 +10,7 @@ import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
 import { addKey } from '../../src/db/deposits/addresses.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { submitMany } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';

@@ -575,7 +575,10 @@ describe('beside a running service', () => {
     assert.equal(await status(one.key), 401);
     assert.equal(await status(two.key), 200, 'the other key was revoked too');
     assertSaid(await run('key', 'revoke', one.key_id), /There is no active key with the id/);
-    assertSaid(await run('key', 'limit', one.key_id, '--rpm', '5'), /is revoked, so its limits/);
+    assertSaid(
+      await run('key', 'limit', one.key_id, '--rpm', '5'),
+      /is revoked and cannot be changed/,
+    );
     assert.match(
       await human('key', 'list', '--account', 'stop@example.com'),
       / active[^]* revoked /,

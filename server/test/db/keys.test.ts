@@ -6,7 +6,8 @@ import { setStatus } from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import * as callers from '../../src/db/accounts/callers.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey, endOverlap, rotateKey } from '../../src/operations/accounts/key.ts';
+import { endOverlap, rotateKey } from '../../src/operations/accounts/key-rotation.ts';
+import { createKey } from '../kit/keys.ts';
 import { customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -337,7 +338,7 @@ describe('calls a minute', () => {
     test(`${what}, in the same minute`, async () => {
       const key = await newKey({ rpm: from });
       await call(times(spent, key.hash));
-      await keys.setLimits(database.db, key.key_id, { rpm: to });
+      await keys.set(database.db, key.key_id, { rpm: to });
       const callers = await call(times(20, key.hash));
       assert.equal(granted(callers), expected);
       assert.ok(callers.every((caller) => caller!.rate.remaining >= 0));
@@ -376,19 +377,19 @@ describe("a key's limits", () => {
       )!;
       return [row.rpm, row.open_jobs, row.monthly_limit_usd_micro];
     };
-    assert.equal(await keys.setLimits(database.db, key_id, { rpm: 50 }), 'changed');
+    assert.equal(await keys.set(database.db, key_id, { rpm: 50 }), 'changed');
     assert.deepEqual(await shown(), [50, 6, 7n]);
-    await keys.setLimits(database.db, key_id, { monthly_limit_usd_micro: null });
+    await keys.set(database.db, key_id, { monthly_limit_usd_micro: null });
     assert.deepEqual(await shown(), [50, 6, null]);
-    await keys.setLimits(database.db, key_id, {});
+    await keys.set(database.db, key_id, {});
     assert.deepEqual(await shown(), [50, 6, null]);
-    await keys.setLimits(database.db, key_id, { monthly_limit_usd_micro: 0n, open_jobs: null });
+    await keys.set(database.db, key_id, { monthly_limit_usd_micro: 0n, open_jobs: null });
     assert.deepEqual(await shown(), [50, null, 0n]);
   });
 
   test('of an unknown key cannot be changed', async () => {
     assert.equal(
-      await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }),
+      await keys.set(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }),
       null,
     );
   });

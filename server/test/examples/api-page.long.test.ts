@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { makeKey } from '../../src/operations/accounts/key.ts';
 import { apiPages } from '../kit/api-pages.ts';
+import { createKey } from '../kit/keys.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
 const blocks = [...apiPages.join('\n').matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text]) => text!);
@@ -45,8 +45,6 @@ test('each call finds what it needs, and succeeds', { skip }, async () => {
 
 async function managingKey(): Promise<string> {
   const { service, account } = world;
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const wanted = { account_id: account.account_id, name: 'platform', ...none };
-  const made = { ...wanted, scope: 'keys', created_by: null } as const;
-  return (await makeKey(service.db, made, { rpm: 600, open_jobs: 50 })).key;
+  const { account_id } = account;
+  return (await createKey(service.db, { account_id, name: 'platform', scope: 'keys' })).key;
 }

@@ -8,7 +8,7 @@ import * as keys from '../../src/db/accounts/keys.ts';
 import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey, makeKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -340,11 +340,8 @@ describe('the matrix of routes and callers', () => {
 describe('a key of scope keys', () => {
   let manager: string;
   before(async () => {
-    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-    const wanted = { account_id: owner.account_id, name: 'manager', ...none };
-    const bounds = { rpm: 600, open_jobs: 50 };
-    const made = { ...wanted, scope: 'keys', created_by: null } as const;
-    manager = (await makeKey(service.db, made, bounds)).key;
+    const { account_id } = owner;
+    manager = (await createKey(service.db, { account_id, name: 'manager', scope: 'keys' })).key;
   });
 
   /** Routes that a key of scope spend may call, outputs and files of its account included. */

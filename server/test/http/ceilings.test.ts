@@ -2,7 +2,8 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
-import { createKey, type KeyLimits } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
+import type { KeyChange } from '../../src/core/account/key-settings.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -50,7 +51,7 @@ const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
 /** Another key of the account. */
 async function sister(
   { account_id, email }: TestAccount,
-  limits: Partial<KeyLimits> = {},
+  limits: Partial<KeyChange> = {},
 ): Promise<TestAccount> {
   const made = await createKey(service.db, { account_id, name: 'another', ...none, ...limits });
   return { account_id, email, ...made };

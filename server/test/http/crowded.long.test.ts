@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';

@@ -4,7 +4,8 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey, rotateKey } from '../../src/operations/accounts/key.ts';
+import { rotateKey } from '../../src/operations/accounts/key-rotation.ts';
+import { createKey } from '../kit/keys.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -43,8 +44,8 @@ describe('a change applies from the next call on, on every process', () => {
       last4: account.key.slice(-4),
       overlap_hours,
     });
-  const limits = (account: TestAccount, given: Parameters<typeof keys.setLimits>[2]) =>
-    keys.setLimits(service.db, account.key_id, given);
+  const limits = (account: TestAccount, given: Parameters<typeof keys.set>[2]) =>
+    keys.set(service.db, account.key_id, given);
 
   const inDatabase = (account: TestAccount, set: string) =>
     service.db.run(rawSql(`update keys set ${set} where id = $1`, [account.key_id]));

@@ -77,7 +77,7 @@ const faults: Fault[] = [
     name: 'the limit of the key',
     code: 'key_limit_reached',
     apply: async ({ account }) => {
-      await keys.setLimits(service.db, account.key_id, { monthly_limit_usd_micro: 5_000n });
+      await keys.set(service.db, account.key_id, { monthly_limit_usd_micro: 5_000n });
     },
   },
   {
@@ -98,7 +98,7 @@ const faults: Fault[] = [
 
 /** Limits the account to one call a minute, and makes it. */
 async function exhaust(account: TestAccount): Promise<void> {
-  await keys.setLimits(service.db, account.key_id, { rpm: 1 });
+  await keys.set(service.db, account.key_id, { rpm: 1 });
   await service.call('GET', '/v1/requests', { key: account.key });
 }
 
@@ -205,7 +205,7 @@ describe('a call that was refused before reserving is not stored', () => {
 
   async function repair(account: TestAccount): Promise<void> {
     const { account_id, key_id } = account;
-    await keys.setLimits(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
+    await keys.set(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
     const reference = `repair ${account_id}`;
     await adjust(service.db, { account_id, amount: 1_000_000n, reference, reason: 'test' });
   }

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
 import { sign } from '../../src/core/request/signature.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import type { OutputMedia } from '../../src/upstreams/upstream.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { openEvents } from '../kit/events.ts';
 import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';

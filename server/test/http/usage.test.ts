@@ -1,7 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

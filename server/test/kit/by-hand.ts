@@ -9,7 +9,7 @@ import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from './keys.ts';
 import type { Submit, SubmitResult } from '../../src/operations/requests/admit.ts';
 
 /**

@@ -13,7 +13,8 @@ import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { proveBooks } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey, type KeyLimits } from '../../src/operations/accounts/key.ts';
+import { createKey } from './keys.ts';
+import type { KeyChange } from '../../src/core/account/key-settings.ts';
 import type { Upstream } from '../../src/upstreams/upstream.ts';
 import { testDatabase } from './database.ts';
 import { checkReply } from './openapi.ts';
@@ -38,7 +39,7 @@ export interface Service {
   /** The logged lines. */
   log: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
-  account(options?: { usd?: number } & Partial<KeyLimits>): Promise<TestAccount>;
+  account(options?: { usd?: number } & KeyChange): Promise<TestAccount>;
   /** Runs worker rounds until nothing is due. */
   work(): Promise<void>;
   /** Makes every request due now. */
@@ -280,8 +281,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
           reference: `test ${account_id}`,
         });
       }
-      const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-      const { key, key_id } = await createKey(db, { account_id, name: 'test', ...none, ...limits });
+      const { key, key_id } = await createKey(db, { account_id, name: 'test', ...limits });
       return { account_id, email, key, key_id };
     },
     async work() {

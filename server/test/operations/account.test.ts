@@ -8,7 +8,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey, rotateKey } from '../../src/operations/accounts/key.ts';
+import { rotateKey } from '../../src/operations/accounts/key-rotation.ts';
+import { createKey } from '../kit/keys.ts';
 import {
   assertClear,
   barriers,

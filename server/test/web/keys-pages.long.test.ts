@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as keys from '../../src/db/accounts/keys.ts';
-import { limitKey } from '../../src/operations/accounts/key.ts';
+import { limitKey } from '../kit/keys.ts';
 import {
   barriers,
   enter,

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
+import type { KeyChange } from '../../src/core/account/key-settings.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey, limitKey, studioKey } from '../../src/operations/accounts/key.ts';
+import { createKey, studioKey } from '../../src/operations/accounts/key.ts';
+import { limitKey } from '../kit/keys.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, stranger, type Answer, type Person } from '../kit/web.ts';
@@ -154,7 +156,7 @@ describe('changing a key', () => {
 
   test('keeps a model that has left the catalog, and accepts no other unknown one', async () => {
     const { key_id } = await create();
-    await keys.setLimits(service.db, key_id, { models: ['gone/model'] });
+    await keys.set(service.db, key_id, { models: ['gone/model'] });
     const models = ['gone/model', 'fake/image'];
     const kept = await mine.call('PATCH', `/keys/${key_id}`, { models });
     assert.deepEqual(kept.body.models, models);
@@ -167,7 +169,7 @@ describe('changing a key', () => {
     const { key_id } = await create();
     const patch = (rpm: number | null) => mine.call('PATCH', `/keys/${key_id}`, { rpm });
     refused(await patch(601), 'rpm', /at most 600/);
-    await keys.setLimits(service.db, key_id, { rpm: 2_000 });
+    await keys.set(service.db, key_id, { rpm: 2_000 });
     assert.equal((await patch(1_500)).status, 200);
     refused(await patch(2_001), 'rpm', /at most 2000/);
     assert.equal((await patch(10)).status, 200);
@@ -178,7 +180,7 @@ describe('changing a key', () => {
     const { key_id } = await create();
     const patch = (limits: object) => mine.call('PATCH', `/keys/${key_id}`, limits);
     const set = { monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 };
-    await keys.setLimits(service.db, key_id, set);
+    await keys.set(service.db, key_id, set);
     const tries: [object, RegExp][] = [
       [{ monthly_limit_usd_micro: null }, /operator has set .* at most 0\.02 USD/],
       [{ monthly_limit_usd_micro: '20001' }, /operator has set .* at most 0\.02 USD/],
@@ -195,7 +197,7 @@ describe('changing a key', () => {
     const { rpm_ceiling, open_jobs_ceiling, monthly_ceiling_usd_micro: most } = body;
     assert.deepEqual([rpm_ceiling, open_jobs_ceiling, most], [30, 3, '20000']);
     assert.equal((await patch({ rpm: 30 })).status, 200);
-    await keys.setLimits(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
+    await keys.set(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
     const free = await patch({ rpm: null, monthly_limit_usd_micro: '50000' });
     assert.deepEqual([free.body.rpm, free.body.monthly_limit_usd_micro], [null, '50000']);
   });
@@ -214,7 +216,7 @@ describe("an operator's limit on a key", () => {
     const own = await service.account();
     const owner = (await person(service, { [own.account_id]: 'owner' })).of(own.account_id);
     const make = (limits: object = {}) => owner.call('POST', '/keys', { name: 'next', ...limits });
-    const set = (limits: keys.Limits, key_id = own.key_id) => limitKey(service.db, key_id, limits);
+    const set = (limits: KeyChange, key_id = own.key_id) => limitKey(service.db, key_id, limits);
     return { ...own, owner, make, set };
   }
   const limitsOf = ({ body }: { body: Record<string, unknown> }) => [
@@ -279,14 +281,8 @@ describe("an operator's limit on a key", () => {
 
   test('is not set by a key that an operator makes with its own limits', async () => {
     const { owner, make, account_id } = await begin();
-    const { key_id } = await createKey(service.db, {
-      account_id,
-      name: 'fixed',
-      is_fixed: true,
-      monthly_limit_usd_micro: null,
-      rpm: 40,
-      open_jobs: null,
-    });
+    const wanted = { account_id, name: 'fixed', rpm: 40 };
+    const { key_id } = (await createKey(service.db, { who: 'operator' }, wanted)).answer;
     assert.deepEqual(limitsOf(await make()), [null, null, null]);
     refused(await owner.call('PATCH', `/keys/${key_id}`, { rpm: 41 }), 'rpm', /operator has set/);
   });

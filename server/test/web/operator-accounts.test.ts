@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../../src/operations/accounts/key.ts';
+import { createKey } from '../kit/keys.ts';
 import { passEnds } from '../kit/bonuses.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { limitKey } from '../../src/operations/accounts/key.ts';
+import { limitKey } from '../kit/keys.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { person, startWebService } from '../kit/web.ts';

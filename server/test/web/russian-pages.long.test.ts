@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { limitKey } from '../../src/operations/accounts/key.ts';
+import { limitKey } from '../kit/keys.ts';
 import { enter, openBrowser, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';

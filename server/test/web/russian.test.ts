@@ -5,7 +5,7 @@ import { inRussian, sentences } from '../../../web/src/words/russian.ts';
 import { errors, failures } from '../../src/core/errors.ts';
 import { reasons } from '../../src/core/reasons.ts';
 import { faults } from '../../src/lib/outbound/fetch-error.ts';
-import { limitKey } from '../../src/operations/accounts/key.ts';
+import { limitKey } from '../kit/keys.ts';
 import { createVouchers, voidVoucher } from '../../src/operations/accounts/voucher.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import {

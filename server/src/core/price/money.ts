@@ -9,6 +9,9 @@ export const USD = 1_000_000n;
 /** The largest value of a PostgreSQL bigint column. */
 export const COLUMN_MAX = 2n ** 63n - 1n;
 
+/** An amount from zero as JSON has it: a decimal string. */
+export const microUsdPattern = '^(0|[1-9][0-9]*)$';
+
 const decimalText = /^(0|[1-9]\d{0,12})(?:\.(\d{1,6}))?$/;
 
 /**

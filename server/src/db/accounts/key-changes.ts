@@ -1,18 +1,15 @@
+import type { Ceilings } from '../../core/account/key-settings.ts';
 import type { KeyScope } from '../../core/account/scope.ts';
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 
 /** Changes of a key by an account's people, except changes of its limits. */
 
-export interface KeyHead {
+export interface KeyHead extends Ceilings {
   last4: string;
   is_studio: boolean;
   scope: KeyScope;
   rpm: number | null;
   open_jobs: number | null;
-  /** Ceilings set by an operator. */
-  monthly_ceiling_usd_micro: bigint | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
   revoked: boolean;
   expired: boolean;
 }
@@ -25,10 +22,6 @@ export async function lock(tx: Transaction, id: string): Promise<KeyHead | null>
       revoked_at is not null as revoked, coalesce(expires_at <= now(), false) as expired
     from keys where id = ${id} for update`);
   return row ?? null;
-}
-
-export async function rename(db: Connection, id: string, name: string): Promise<void> {
-  await db.run(sql`update keys set name = ${name} where id = ${id}`);
 }
 
 /** Replaces a key's secret; the old secret works for this many hours more. */

@@ -1,6 +1,14 @@
+import {
+  ceilingOf,
+  ceilingsFrom,
+  settingNames,
+  type Ceilings,
+  type KeyChange,
+  type KeySettings,
+} from '../../core/account/key-settings.ts';
 import type { KeyScope } from '../../core/account/scope.ts';
 import { lastId } from '../../lib/id.ts';
-import { fragment, rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
+import { fragment, rawSql, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { monthEnd, monthStart, neverUsed, spentThisMonth } from './month.ts';
 import type { Spender } from './callers.ts';
 
@@ -23,7 +31,7 @@ export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean
   return hashes.map((_, n) => good.has(n));
 }
 
-export interface KeyRow {
+export interface KeyRow extends KeySettings, Ceilings {
   id: string;
   account_id: string;
   name: string;
@@ -32,19 +40,10 @@ export interface KeyRow {
   is_studio: boolean;
   scope: KeyScope;
   state: 'active' | 'expired' | 'revoked';
-  monthly_limit_usd_micro: bigint | null;
-  rpm: number | null;
-  open_jobs: number | null;
-  /** Ceilings set by an operator, which the account's people may go below. Null: none. */
-  monthly_ceiling_usd_micro: bigint | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
-  models: string[] | null;
   created_at: Date;
   /** The key of scope `keys` that made it; null: a person or an operator. */
   created_by: string | null;
   created_by_name: string | null;
-  expires_at: Date | null;
   revoked_at: Date | null;
   /** Until when the previous secret (replaced at the last rotation) works; null if it does not. */
   previous_until: Date | null;
@@ -59,43 +58,30 @@ export interface KeyRow {
   open_requests: number;
 }
 
-/**
- * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
- * remove a ceiling. Null: none.
- */
-export interface Ceilings {
-  monthly_ceiling_usd_micro: bigint | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
-}
-
-export interface NewKey extends Ceilings {
+export interface NewKey extends KeySettings, Ceilings {
   id: string;
   account_id: string;
   name: string;
   hash: Buffer;
   prefix: string;
   last4: string;
+  is_studio: boolean;
   scope: KeyScope;
   created_by: string | null;
-  monthly_limit_usd_micro: bigint | null;
-  rpm: number | null;
-  open_jobs: number | null;
-  expires_at: Date | null;
-  models: string[] | null;
 }
 
+const ceilingColumns = Object.values(ceilingOf);
+const changing = ['name', ...settingNames, ...ceilingColumns] as const;
+const fixed = ['id', 'account_id', 'hash', 'prefix', 'last4', 'is_studio', 'scope', 'created_by'];
+const written = [...fixed, ...changing];
+
+/** Does nothing for a studio key if the account has one already. */
 export async function insert(db: Connection, key: NewKey): Promise<void> {
+  const values: Fragment = (bind) => written.map((name) => bind(Reflect.get(key, name))).join(', ');
   await db.run(sql`
     with k as (
-      insert into keys (id, account_id, name, hash, prefix, last4, scope, created_by,
-        monthly_limit_usd_micro, rpm, open_jobs, expires_at, models, monthly_ceiling_usd_micro,
-        rpm_ceiling, open_jobs_ceiling)
-      values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
-        ${key.scope}, ${key.created_by}, ${key.monthly_limit_usd_micro}, ${key.rpm},
-        ${key.open_jobs}, ${key.expires_at}, ${key.models}, ${key.monthly_ceiling_usd_micro},
-        ${key.rpm_ceiling}, ${key.open_jobs_ceiling})
-      returning id, account_id
+      insert into keys (${fragment(written.join(', '))}) values (${values})
+      on conflict (account_id) where is_studio do nothing returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
     select id, account_id, ${neverUsed}::date from k`);
@@ -169,35 +155,13 @@ export interface StudioSpending {
   resets_at: string;
 }
 
-/**
- * Inserts a studio key with the ceilings as its limits. Does nothing if the account has a studio
- * key already.
- */
-export async function insertStudio(
-  db: Connection,
-  key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'> & Ceilings,
-): Promise<void> {
-  const { monthly_ceiling_usd_micro: monthly, rpm_ceiling: rpm, open_jobs_ceiling: jobs } = key;
-  await db.run(sql`
-    with k as (
-      insert into keys (id, account_id, name, hash, prefix, last4, is_studio,
-        monthly_limit_usd_micro, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
-        open_jobs_ceiling)
-      values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
-        true, ${monthly}, ${rpm}, ${jobs}, ${monthly}, ${rpm}, ${jobs})
-      on conflict (account_id) where is_studio do nothing returning id, account_id
-    )
-    insert into key_usage (key_id, account_id, month)
-    select id, account_id, ${neverUsed}::date from k`);
-}
+const settingColumns = [...settingNames, ...ceilingColumns].map((name) => `k.${name}`).join(', ');
 
 const columns = `
   select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio, k.scope, k.created_by,
     (select name from keys where id = k.created_by) as created_by_name,
     case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
-      else 'active' end as state, k.monthly_limit_usd_micro,
-    k.rpm, k.open_jobs, k.monthly_ceiling_usd_micro, k.rpm_ceiling, k.open_jobs_ceiling, k.models,
-    k.created_at, k.expires_at, k.revoked_at,
+      else 'active' end as state, ${settingColumns}, k.created_at, k.revoked_at,
     case when k.previous_until > now() then k.previous_until end as previous_until,
     w.used_at as last_used_at,
     case when k.previous_until > now() then w.previous_used_at end as previous_used_at,
@@ -318,46 +282,47 @@ export async function revoke(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-export interface Limits {
-  monthly_limit_usd_micro?: bigint | null;
-  rpm?: number | null;
-  open_jobs?: number | null;
-  expires_at?: Date | null;
-  models?: string[] | null;
-}
-
 /**
- * Changes the given limits; `null` removes a limit. Limits of a revoked key do not change. A limit
- * set by an operator becomes a ceiling for the account's people. Returns null if there is no such
- * key.
+ * Changes the given fields; `null` removes a setting. A revoked key does not change. A limit set by
+ * an operator becomes a ceiling for the account's people. Returns null if there is no such key.
  */
-export async function setLimits(
+export async function set(
   db: Connection,
   id: string,
-  limits: Limits,
+  given: KeyChange & { name?: string },
   by: 'operator' | 'people' = 'operator',
 ): Promise<'changed' | 'revoked' | null> {
-  const given = (name: keyof typeof limits) => limits[name] !== undefined;
-  const fixed = (name: keyof typeof limits) => given(name) && by === 'operator';
+  const fields = { ...given, ...(by === 'operator' && ceilingsFrom(given)) };
   const [row] = await db.run<{ revoked: boolean }>(sql`
-    with changed as (update keys set
-      monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')}
-        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
-      rpm = case when ${given('rpm')} then ${limits.rpm ?? null}::int else rpm end,
-      open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int
-        else open_jobs end,
-      expires_at = case when ${given('expires_at')} then ${limits.expires_at ?? null}::timestamptz
-        else expires_at end,
-      monthly_ceiling_usd_micro = case when ${fixed('monthly_limit_usd_micro')}
-        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_ceiling_usd_micro end,
-      rpm_ceiling = case when ${fixed('rpm')} then ${limits.rpm ?? null}::int
-        else rpm_ceiling end,
-      open_jobs_ceiling = case when ${fixed('open_jobs')} then ${limits.open_jobs ?? null}::int
-        else open_jobs_ceiling end,
-      models = case when ${given('models')} then ${limits.models ?? null}::text[] else models end
-    where id = ${id} and revoked_at is null)
+    with changed as (update keys set ${assignments(changing, fields)}
+      where id = ${id} and revoked_at is null)
     select revoked_at is not null as revoked from keys where id = ${id}`);
   return row ? (row.revoked ? 'revoked' : 'changed') : null;
+}
+
+/** Sets the account's ceilings when an operator limits a key, unless it is the studio key. */
+export async function setCeilings(db: Connection, id: string, limits: KeyChange): Promise<void> {
+  await db.run(sql`
+    update accounts set ${assignments(ceilingColumns, ceilingsFrom(limits), 'key_')}
+    where id = (select account_id from keys where id = ${id} and not is_studio)`);
+}
+
+/** `a = $1, b = $2` for those of these columns that are given. */
+function assignments(columns: readonly string[], fields: object, prefix = ''): Fragment {
+  const given = columns.filter((name) => Reflect.get(fields, name) !== undefined);
+  // A row that stays as it is has to be named, too.
+  if (given.length === 0) return fragment('id = id');
+  return (bind) =>
+    given.map((name) => `${prefix}${name} = ${bind(Reflect.get(fields, name))}`).join(', ');
+}
+
+/** The account's ceilings for the keys that its people make. */
+export async function ceilingsOf(db: Connection, accountId: string): Promise<Ceilings> {
+  const [row] = await db.run<Ceilings>(sql`
+    select key_monthly_ceiling_usd_micro as monthly_ceiling_usd_micro,
+      key_rpm_ceiling as rpm_ceiling, key_open_jobs_ceiling as open_jobs_ceiling
+    from accounts where id = ${accountId}`);
+  return row!;
 }
 
 /**

@@ -3,75 +3,58 @@ import * as keys from '../../db/accounts/keys.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import {
   ceilingsOf,
-  endOverlap,
-  overlapMaxHours,
+  changeKey,
+  createKey,
+  findKey,
   revokeKey,
-  rotateKey,
   studioKey,
 } from '../../operations/accounts/key.ts';
-import { pageFrom } from '../form.ts';
-import { Ceilings, changeFrom, KeyChange, makeFrom, name, need, settings, view } from '../keys.ts';
+import { endOverlap, overlapMaxHours, rotateKey } from '../../operations/accounts/key-rotation.ts';
+import { visitEndpoint } from '../endpoint.ts';
+import { idOf, pageFrom } from '../form.ts';
 import {
-  boolean,
+  Ceilings,
+  Key,
+  KeyChangeForm,
+  name,
+  settings,
+  settingsOf,
+  showing,
+  view,
+  withSecret,
+} from '../keys.ts';
+import {
   choice,
   form,
   id,
   integer,
   list as listOf,
-  microUsd,
   named,
-  nullable,
   object,
   optional,
   pageWith,
   pageQuery,
   text,
-  time,
 } from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
 import { keyBounds } from '../session/studio.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
-
-const Key = named(
-  'Key',
-  object({
-    key_id: id(),
-    name: text(),
-    hint: text('First and last characters.'),
-    last4: text(),
-    is_studio: boolean(),
-    scope: choice(keyScopes, 'spend: runs models. keys: only manages the keys of scope spend.'),
-    state: choice(['active', 'expired', 'revoked']),
-    monthly_limit_usd_micro: nullable(microUsd()),
-    ...Ceilings.properties,
-    spent_usd_micro: microUsd('In this month (UTC), reservations included.'),
-    reserved_usd_micro: microUsd(),
-    resets_at: time(),
-    rpm: nullable(integer()),
-    open_jobs: nullable(integer()),
-    open_requests: integer(),
-    models: nullable(listOf(text())),
-    created_at: time(),
-    created_by_name: nullable(text('Name of the key that made it; null: no key did.')),
-    expires_at: nullable(time()),
-    revoked_at: nullable(time()),
-    previous_until: nullable(
-      time('The time until which the previous secret (replaced at the last rotation) works.'),
-    ),
-    last_used_at: nullable(time()),
-    previous_used_at: nullable(
-      time('When the previous secret (replaced at the last rotation) was last used.'),
-    ),
-  }),
-);
 
 export const RefusedCalls = named(
   'RefusedCalls',
   object({ key_id: id(), name: text(), code: text(), calls: integer() }),
 );
 
-const NewKey = named('NewKey', object({ key: text('The secret.'), ...Key.properties }));
+const NewKey = withSecret('NewKey', Key);
+
+const askerOf = ({ account_id }: Visit, deps: WebDeps) =>
+  ({ who: 'people', account_id, bounds: keyBounds(deps) }) as const;
+
+/** The key that the path names. Throws `not_found`. */
+function need(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promise<keys.KeyRow> {
+  return findKey(deps.db, askerOf(req, deps), idOf(key_id));
+}
 
 /**
  * GET /keys: newest first. `defaults` are the limits of a key that has no limits of its own.
@@ -115,11 +98,13 @@ export const read = visitEndpoint(
 /** POST /keys */
 export const create = visitEndpoint(
   { body: form({ name, ...settings, scope: optional(choice(keyScopes)) }), reply: NewKey },
-  async ({ req, body: { scope = 'spend', ...body }, reply }, deps) => {
-    const { account_id } = req;
-    const made = await makeFrom(body, { account_id, scope, created_by: null }, deps);
+  async ({ req, body, reply }, deps) => {
+    const by = askerOf(req, deps);
+    const { name: wantedName, scope = 'spend', ...given } = body;
+    const wanted = { account_id: by.account_id, name: wantedName, scope };
+    const done = await createKey(deps.db, by, { ...wanted, ...settingsOf(given, null, deps) });
     reply.code(201);
-    return made;
+    return (await showing(deps.db, done.answer.key_id, done)).answer;
   },
 );
 
@@ -128,8 +113,15 @@ export const create = visitEndpoint(
  * set.
  */
 export const change = visitEndpoint(
-  { params: ['key_id'], body: KeyChange, reply: Key },
-  async ({ req, params, body }, deps) => changeFrom(body, await need(req, params, deps), deps),
+  { params: ['key_id'], body: KeyChangeForm, reply: Key },
+  async ({ req, params, body }, deps) => {
+    const now = await need(req, params, deps);
+    const { name: wantedName, ...given } = body;
+    const limits = settingsOf(given, now, deps);
+    const wanted = { ...limits, ...(wantedName !== undefined && { name: wantedName }) };
+    await changeKey(deps.db, askerOf(req, deps), now, wanted);
+    return view(await need(req, params, deps));
+  },
 );
 
 /** POST /keys/{key_id}/rotate: `last4` are the last characters of the secret to be replaced. */
@@ -163,8 +155,7 @@ export const dropPrevious = visitEndpoint(
 export const revoke = visitEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => {
-    const { id: key_id } = await need(req, params, deps);
-    await revokeKey(deps.db, key_id);
+    await revokeKey(deps.db, await need(req, params, deps));
     return view(await need(req, params, deps));
   },
 );

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
 import { hasReceipt } from '../../core/account/receipt.ts';
-import { keyScopes } from '../../core/account/scope.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
@@ -17,11 +16,10 @@ import {
   ppmMax,
 } from '../../operations/accounts/account.ts';
 import { changeEmail } from '../../operations/accounts/email.ts';
-import { ceilingsOf } from '../../operations/accounts/key.ts';
-import { changeLimits } from '../../operations/accounts/key-actions.ts';
+import { ceilingsOf, changeKey } from '../../operations/accounts/key.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
 import { Refused } from '../../operations/refused.ts';
-import { Ceilings, limitsOf, settings } from '../keys.ts';
+import { AccountKey, Ceilings, settings, settingsOf, view as keyView } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -71,31 +69,6 @@ const AccountPerson = named(
 
 /** Keys of a page, and keys that the operator's API shows with their account. */
 export const keysShown = 100;
-
-export const AccountKey = named(
-  'AccountKey',
-  object({
-    key_id: id(),
-    name: text(),
-    prefix: text(),
-    last4: text(),
-    monthly_limit_usd_micro: nullable(microUsd()),
-    rpm: nullable(integer()),
-    open_jobs: nullable(integer()),
-    scope: choice(keyScopes, 'spend: it runs models. keys: it only manages keys.'),
-    models: nullable(list(text(), 'The only models that it may use; null: all.')),
-    month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
-    open_requests: integer('Open jobs.'),
-    state: choice(['active', 'expired', 'revoked']),
-    created_at: time(),
-    created_by: nullable(
-      id('The key of scope keys that made it. Null: a person or an operator did.'),
-    ),
-    created_by_name: nullable(text('Its name.')),
-    expires_at: nullable(time()),
-    revoked_at: nullable(time()),
-  }),
-);
 
 const detail = {
   ...accountFields,
@@ -176,11 +149,6 @@ export async function pageOfKeys(
   const { id: account_id } = await need(db, params);
   const rows = await keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
   return pageFrom(rows, { limit }, keyView);
-}
-
-/** A key as `AccountKey`. */
-export function keyView({ id: key_id, spent_usd_micro: month_usd_micro, ...row }: keys.KeyRow) {
-  return { key_id, month_usd_micro, ...row };
 }
 
 const AccountMovement = named(
@@ -322,8 +290,9 @@ export const limits = visitAction(
     const account = await need(deps.db, params);
     const key = await keys.find(deps.db, account.id, idOf(params.key_id));
     if (!key) throw new ApiError('not_found');
-    const wanted = limitsOf(body, key, deps);
-    return async (db) => ({ ...(await changeLimits(db, key, wanted)), answer: body });
+    const wanted = settingsOf(body, key, deps);
+    const by = { who: 'operator' } as const;
+    return async (db) => ({ ...(await changeKey(db, by, key, wanted)), answer: body });
   },
 );
 

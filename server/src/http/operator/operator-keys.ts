@@ -1,7 +1,6 @@
 import { scopes } from '../../core/account/scope.ts';
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
-import { checkName } from '../keys.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,
@@ -60,7 +59,7 @@ export const create = visitAction(
     reply: object({ key: text('The secret.'), operator_key_id: id() }),
   },
   async ({ body, req }) => {
-    const wanted = { name: checkName(body.name), scopes: body.scopes };
+    const wanted = { name: body.name, scopes: body.scopes };
     return (db) => createOperatorKey(db, wanted, req.session);
   },
 );

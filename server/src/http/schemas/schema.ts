@@ -6,6 +6,7 @@ import {
   type TSchema,
   type TUnsafe,
 } from 'typebox';
+import { microUsdPattern } from '../../core/price/money.ts';
 
 /**
  * The schemas of calls and replies: JSON Schema as OpenAPI 3.0 knows it, each with its TypeScript
@@ -141,7 +142,6 @@ export function named<S extends TSchema>(name: string, schema: S): S {
   return { ...schema, title: name };
 }
 
-export const microUsdPattern = '^(0|[1-9][0-9]*)$';
 export const signedMicroUsdPattern = '^(0|-?[1-9][0-9]{0,17})$';
 
 /** Whole micro-USD as a decimal string, so that no reader loses digits. */

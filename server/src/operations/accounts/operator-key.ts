@@ -6,7 +6,7 @@ import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
-import { demandName } from './key.ts';
+import { demandName } from './key-rules.ts';
 
 /** No operator has this many programs that need a key. */
 export const operatorKeysMax = 100;
@@ -17,8 +17,7 @@ export async function createOperatorKey(
   wanted: { name: string; scopes: readonly Scope[] },
   by: Author,
 ): Promise<ActionResult<{ key: string; operator_key_id: string; name: string; scopes: Scope[] }>> {
-  const { name } = wanted;
-  demandName(name);
+  const name = demandName(wanted.name);
   if (await operatorKeys.hasLiving(db, operatorKeysMax)) {
     throw new Refused(`There can be at most ${operatorKeysMax} operator keys. Revoke one first.`, {
       reason: 'operator_keys_too_many',

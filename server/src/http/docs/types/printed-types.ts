@@ -1,4 +1,5 @@
-import { microUsdPattern, signedMicroUsdPattern, type Schema } from '../../schemas/schema.ts';
+import { microUsdPattern } from '../../../core/price/money.ts';
+import { signedMicroUsdPattern, type Schema } from '../../schemas/schema.ts';
 
 /** TypeScript types, printed from JSON Schemas. */
 

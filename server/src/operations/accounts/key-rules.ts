@@ -1,0 +1,125 @@
+import {
+  bounded,
+  ceilingOf,
+  keyName,
+  keySettings,
+  nameMax,
+  nameRule,
+  unfitting,
+  type Ceilings,
+  type KeyChange,
+} from '../../core/account/key-settings.ts';
+import type { KeyScope } from '../../core/account/scope.ts';
+import { ApiError } from '../../core/errors.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import type { KeyHead } from '../../db/accounts/key-changes.ts';
+import { keysOf } from '../../lib/records.ts';
+import { Refused } from '../refused.ts';
+
+/** Rules for the keys of an account, the same at every door. */
+
+/** The highest limits that an account's people may give a key without asking the operator. */
+export interface Bounds {
+  rpm: number;
+  open_jobs: number;
+}
+
+/**
+ * The asker for a change of keys. An operator sets any limit, which becomes a ceiling. People and
+ * a key of scope `keys` reach the keys of their account, within its ceilings and these bounds.
+ */
+export type KeyAsker =
+  | { who: 'operator' }
+  | { who: 'people'; account_id: string; bounds: Bounds }
+  | { who: 'key'; account_id: string; key_id: string; bounds: Bounds };
+/** An asker who belongs to the account. */
+export type OwnAsker = Exclude<KeyAsker, { who: 'operator' }>;
+
+/** The name without the spaces around it. Throws `Refused`. */
+export function demandName(given: string): string {
+  const name = keyName(given);
+  if (name !== null) return name;
+  throw new Refused(`name must be ${nameRule}.`, {
+    reason: 'name_invalid',
+    field: 'name',
+    max_length: nameMax,
+  });
+}
+
+/** Refuses settings that keys of this kind cannot have. */
+export function demandFitting(key: { scope: KeyScope; is_studio: boolean }, given: KeyChange) {
+  const named = keysOf(keySettings).filter((name) => given[name] !== undefined);
+  if (key.is_studio && unfitting('isOfSecrets', named) !== undefined) throw studioFixed();
+  if (key.scope === 'spend') return;
+  const field = unfitting(
+    'isOfSpending',
+    named.filter((name) => given[name] !== null),
+  );
+  if (field !== undefined)
+    throw new Refused(
+      `A key that manages keys spends nothing, so it has no ${field}. Limit the keys that it makes.`,
+      { reason: 'key_spends_nothing', field },
+    );
+}
+
+export function studioFixed(): Refused {
+  return new Refused('The studio key keeps its name, never expires and may use all models.', {
+    reason: 'studio_key_fixed',
+  });
+}
+
+export function revoked(): Refused {
+  return new Refused('This key is revoked and cannot be changed.', { reason: 'key_revoked' });
+}
+
+/**
+ * Refuses a limit above the operator's ceiling or, without one, above the service's own limit; and
+ * removing a limit that has a ceiling. A key keeps a higher limit that it has already.
+ */
+export function demandBelow(
+  limits: KeyChange,
+  set: Ceilings & Partial<Pick<KeyHead, 'rpm' | 'open_jobs'>>,
+  bounds: Bounds,
+): void {
+  for (const name of bounded) {
+    const wanted = limits[name];
+    const ceiling = set[ceilingOf[name]];
+    if (wanted === undefined) continue;
+    if (ceiling === null || (wanted !== null && wanted <= ceiling)) continue;
+    const said = wordsOf(ceiling);
+    throw new Refused(
+      `The operator has set ${name} to at most ${said}. You can lower it, but not raise or remove it.`,
+      { reason: 'limit_of_operator', field: name, ceiling: said },
+    );
+  }
+  for (const field of keysOf(bounds)) {
+    const maximum = set[ceilingOf[field]] ?? Math.max(bounds[field], set[field] ?? 0);
+    if ((limits[field] ?? 0) > maximum)
+      throw new Refused(`${field} can be at most ${maximum}. Ask the operator for more.`, {
+        reason: 'limit_too_high',
+        field,
+        maximum,
+      });
+  }
+}
+
+/** Only money is a bigint here. */
+function wordsOf(limit: number | bigint): string {
+  return typeof limit === 'bigint' ? `${formatUsd(limit)} USD` : String(limit);
+}
+
+/** The refusal to create or use a key that manages keys, if the account may not have one. */
+export function noKeysByApi(): ApiError {
+  return new ApiError('forbidden', {
+    message: 'The operator does not let this account manage keys by API. Ask the operator.',
+    details: { reason: 'keys_by_api_off' },
+  });
+}
+
+export function tooManyADay(what: string, limit: number, seconds: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `An account can ${what} in 24 hours. Wait ${seconds} s.`,
+    details: { limit, window_seconds: 86_400, resets_in_seconds: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+}
