@@ -1914,7 +1914,7 @@ export type OpenRequest = {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS';
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   quoted_usd_micro: string;
   created_at: string;
   started_at: string | null;

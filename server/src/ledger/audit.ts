@@ -69,7 +69,7 @@ export async function proveBooks(tx: Connection): Promise<AuditReport> {
   for (const { name, says, broken, counter_of } of laws) {
     const found = await tx.run(rawSql(`select * from (${broken}) broken limit ${shownMax}`));
     if (found.length === 0) continue;
-    violations.push({ law: name, says, found: found.map(plain) });
+    violations.push({ law: name, says, found: found.map((row) => plain({ ...row })) });
     mendable &&= counter_of !== undefined;
   }
   const [counts] = await tx.run<Record<'accounts' | 'transfers' | 'requests' | 'keys', bigint>>(

@@ -37,7 +37,7 @@ export function shownBonuses(
   db: Connection,
   accountId: string,
 ): Promise<{ left: bigint; spent: bigint; expires_at: Date }[]> {
-  return db.run(sql`
+  return db.run<{ left: bigint; spent: bigint; expires_at: Date }>(sql`
     select n.left_usd_micro as left, b.debits_posted - n.counted_usd_micro as spent, n.expires_at
     from bonuses n join balances b on b.account_id = n.account_id
     where n.account_id = ${accountId} and n.ended_by is null

@@ -252,7 +252,10 @@ describe('settings that lose what was committed', () => {
           'it was migrated before it was looked at',
         );
         const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
-        assert.equal((await database.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
+        assert.equal(
+          (await database.db.run<{ fsync: string }>(rawSql('show fsync')))[0]!.fsync,
+          'off',
+        );
         await database.close();
       } finally {
         await embedded.stop();
@@ -266,8 +269,8 @@ describe('settings that lose what was committed', () => {
     return {
       ...db,
       async run(statement) {
-        const rows = await db.run<Record<string, string>>(statement);
-        return rows.map((row) => ({
+        const rows = await db.run(statement);
+        return rows.map((row: { name?: string; server_encoding?: string }) => ({
           ...row,
           ...(row.name && changes[row.name] && { setting: changes[row.name] }),
           ...(row.server_encoding &&

@@ -227,7 +227,10 @@ describe('verifying', () => {
       applicationName: 'reader',
     });
     try {
-      assert.equal((await reader.run(rawSql('select current_user as name')))[0]!.name, role);
+      assert.equal(
+        (await reader.run<{ name: string }>(rawSql('select current_user as name')))[0]!.name,
+        role,
+      );
       await verifySchema(reader);
       assert.equal((await audit(reader)).ok, true);
       await assert.rejects(migrate(reader), /permission denied/);

@@ -113,7 +113,10 @@ describe('a chat call whose answer was lost', () => {
         lists.push(service.call('GET', '/v1/requests?metadata.a=b', { key }));
       const waits = `select count(*)::int as n from pg_locks where not granted
         and relation = 'metadata_pairs'::regclass`;
-      await until('the share is used', async () => (await tx.run(rawSql(waits)))[0]!.n === 2);
+      await until(
+        'the share is used',
+        async () => (await tx.run<{ n: number }>(rawSql(waits)))[0]!.n === 2,
+      );
       const { status, text, request_id } = await say('lost/both');
       assert.equal(status, 200, text);
       assert.match(await moneyOf(service, request_id), /^reserve \d+, charge 9$/);

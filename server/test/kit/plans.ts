@@ -77,7 +77,7 @@ export function blocks(node: Node): number {
 /** The database, and the statements that are sent to it from now on. */
 export function recorded(db: Database): { db: Database; sent: Statement[] } {
   const sent: Statement[] = [];
-  const keep = (one: Statement) => {
+  const keep = <One extends Statement>(one: One) => {
     sent.push(one);
     return one;
   };

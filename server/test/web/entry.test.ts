@@ -14,7 +14,7 @@ before(async () => {
 after(() => service.stop());
 
 const accountsOf = async (email: string) =>
-  service.db.run(
+  service.db.run<{ role: string; email: string }>(
     rawSql(
       `select m.role, a.email from members m join people p on p.id = m.person_id
        join accounts a on a.id = m.account_id where p.email = $1`,

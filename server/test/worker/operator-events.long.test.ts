@@ -35,7 +35,7 @@ after(async () => {
   await receiver.away(true);
 });
 
-const change = (text: string, from = service) => from.db.run(rawSql(text));
+const change = (text: string, from = service) => from.db.run<Record<string, unknown>>(rawSql(text));
 /** Makes every waiting event due now. */
 const due = () => change('update operator_events set wake_at = now() where wake_at is not null');
 const send = () => service.app.events.runOnce();

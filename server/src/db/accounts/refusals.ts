@@ -38,7 +38,7 @@ export async function ofLastHour(
   db: Connection,
   accountId: string,
 ): Promise<{ key_id: string; name: string; code: ErrorCode; calls: number }[]> {
-  return db.run(sql`
+  return db.run<{ key_id: string; name: string; code: ErrorCode; calls: number }>(sql`
     select key_id, (select name from keys where id = key_id) as name, code, calls
     from (
       select key_id, code, sum(calls)::float8 as calls

@@ -1,5 +1,6 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import { isCallerId, requestOfNumber } from '../../core/request/call-number.ts';
+import { of } from '../../lib/sql/columns.ts';
 import type { Fragment } from '../../lib/sql/sql.ts';
 
 /** The numbers of the call that made a request. */
@@ -15,9 +16,10 @@ export interface Asked extends CallNumbers {
 }
 
 /** `Asked` as JSON; `id`: SQL of a request's id. A join could read the whole table. */
-export const asked = (id: string) => `(select json_build_object('metadata', i.metadata,
-  'numbered', i.numbered, 'caller_id', i.caller_id)
-  from request_inputs i where i.request_id = ${id})`;
+export const asked = (id: string) =>
+  of<Asked>(`(select json_build_object('metadata', i.metadata,
+    'numbered', i.numbered, 'caller_id', i.caller_id)
+    from request_inputs i where i.request_id = ${id})`);
 
 /** Takes the fields of `asked` into the row. */
 export function withAsked<Row extends { asked: Asked }>({ asked: fields, ...row }: Row) {

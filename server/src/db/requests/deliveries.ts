@@ -1,21 +1,23 @@
 import { idsWritten, lastId } from '../../lib/id.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Notifications that were sent, with the answers of their receivers. */
 
 export type DeliveryCause = 'final' | 'resend' | 'test' | 'low_balance';
 
-export interface DeliveryRow {
-  id: string;
-  request_id: string | null;
-  attempt: number | null;
-  cause: DeliveryCause;
-  url: string;
-  status: number | null;
-  error: string | null;
-  duration_ms: number;
-  created_at: Date;
-}
+const deliveryRow = columns('d', {
+  id: of<string>(),
+  request_id: of<string | null>(),
+  attempt: of<number | null>(),
+  cause: of<DeliveryCause>(),
+  url: of<string>(),
+  status: of<number | null>(),
+  error: of<string | null>(),
+  duration_ms: of<number>(),
+  created_at: of<Date>(),
+});
+export type DeliveryRow = RowOf<typeof deliveryRow>;
 
 /** Records a delivery that was not a step of a worker: a resend or test by hand, or an alert. */
 export async function insert(
@@ -60,9 +62,9 @@ export function ofRequest(
   db: Connection,
   { request_id, below_id, limit }: { request_id: string; below_id: string | null; limit: number },
 ): Promise<DeliveryRow[]> {
-  return db.run<DeliveryRow>(sql`
-    select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
-    from webhook_deliveries where request_id = ${request_id} and id < ${below_id ?? lastId}::uuid
+  return db.run(sql`
+    select ${deliveryRow} from webhook_deliveries d
+    where request_id = ${request_id} and id < ${below_id ?? lastId}::uuid
     order by id desc limit ${limit}`);
 }
 
@@ -83,9 +85,8 @@ export function list(
   const failed = fragment(
     page.failed ? '(status is null or status not between 200 and 299)' : 'true',
   );
-  return db.run<DeliveryRow>(sql`
-    select id, request_id, attempt, cause, url, status, error, duration_ms, created_at
-    from webhook_deliveries
+  return db.run(sql`
+    select ${deliveryRow} from webhook_deliveries d
     where account_id = ${page.account_id}
       and id < ${page.below_id ?? lastId}::uuid
       and ${failed}

@@ -1,7 +1,8 @@
-import type { Kind } from '../../core/catalog/catalog.ts';
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { firstId, lastId } from '../../lib/id.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { requestRow, type RequestRow } from './requests.ts';
 
 /**
  * Open requests of all accounts, for the operator. They are found by the indexes for claims, which
@@ -23,32 +24,21 @@ export interface OpenFilter {
   due_seconds: number;
 }
 
-export interface OpenRow {
-  id: string;
-  account_id: string;
-  email: string;
-  key_id: string;
-  model_id: string;
-  kind: Kind;
-  upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS';
-  /** True: the request has a slot at its upstream. */
-  slot: boolean;
+const openRow = columns('r', {
+  email: of<string>('c.email'),
   /** True: its start was refused, and it waits for a slot for the next try. */
-  waits: boolean;
-  wake_at: Date;
-  deadline_at: Date | null;
-  past_deadline: boolean;
-  quoted_usd_micro: bigint;
-  created_at: Date;
-  started_at: Date | null;
+  waits: of<boolean>(),
+  wake_at: of<Date>(),
+  deadline_at: of<Date | null>(),
+  past_deadline: of<boolean>('coalesce(r.deadline_at <= now(), false)'),
   /** The upstream of its newest start; null if it was never started. */
-  started_upstream: string | null;
-  outcome: AttemptOutcome;
-  has_handle: boolean;
-  message: string | null;
-  progress: number | null;
-}
+  started_upstream: of<string | null>('a.upstream'),
+  outcome: of<AttemptOutcome>('a.outcome'),
+  has_handle: of<boolean>('a.handle is not null'),
+  message: of<string | null>('a.message'),
+  progress: of<number | null>("(a.progress ->> 'progress')::float8"),
+});
+export type OpenRow = RequestRow & RowOf<typeof openRow>;
 
 /** Maximum number of waiting requests that are counted, or searched for a list. */
 export const depthMax = 50_000;
@@ -61,7 +51,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
   const { upstream, account_id, status } = filter;
   const above = filter.above_id ?? firstId;
   const until = filter.until_id ?? lastId;
-  return db.run<OpenRow>(sql`
+  return db.run(sql`
     with open as materialized (
       (select id, upstream, account_id, status from requests
         where not slot and (status = 'IN_QUEUE' or waits) limit ${depthMax})
@@ -79,11 +69,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
         and id > ${above} and id <= ${until}
       order by id limit ${filter.limit}
     )
-    select r.id, r.account_id, c.email, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.waits, r.wake_at, r.deadline_at, coalesce(r.deadline_at <= now(), false) as past_deadline,
-      r.quoted_usd_micro, r.created_at, r.started_at, a.upstream as started_upstream, a.outcome,
-      a.handle is not null as has_handle, a.message,
-      (a.progress ->> 'progress')::float8 as progress
+    select ${requestRow}, ${openRow}
     from page join requests r using (id) join accounts c on c.id = r.account_id
     left join lateral (
       select upstream, outcome, handle, message, progress from attempts

@@ -1,8 +1,9 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
-import { constant, sql, type Connection } from '../../lib/sql/sql.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
+import { sql, type Connection } from '../../lib/sql/sql.ts';
 import { asked, withAsked, type Asked } from './call-numbers.ts';
 import { nextBelow, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
-import type { RequestRow } from './requests.ts';
+import { requestRow, type RequestRow } from './requests.ts';
 
 export type ListedRow = RequestRow & Asked & { email: string };
 
@@ -35,13 +36,12 @@ export async function newest(
   return findListed(db, ids);
 }
 
+const listedRow = columns('a', { email: of<string>(), asked: asked('r.id') });
+
 /** These requests with the addresses of their accounts, newest first. */
 async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
-  const rows = await db.run<RequestRow & { email: string; asked: Asked }>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
-      r.expires_at, r.created_at, r.started_at, r.completed_at,
-      a.email, ${constant(asked('r.id'))} as asked from unnest(${ids}::uuid[]) m (id)
+  const rows = await db.run(sql`
+    select ${requestRow}, ${listedRow} from unnest(${ids}::uuid[]) m (id)
     cross join lateral (select * from requests where id = m.id limit 1) r
     join accounts a on a.id = r.account_id
     order by r.id desc`);
@@ -49,32 +49,31 @@ async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
 }
 
 /** One attempt to start a request at an upstream, with fields that only the operator may see. */
-export interface AttemptRow {
-  attempt: number;
-  upstream: string;
+const attemptRow = columns('a', {
+  attempt: of<number>(),
+  upstream: of<string>(),
   /** The name of the key that was used, if the upstream has several. */
-  key: string | null;
-  class: string;
-  outcome: AttemptOutcome;
-  message: string | null;
-  handle: Record<string, unknown> | null;
-  created_at: Date;
+  key: of<string | null>(),
+  class: of<string>(),
+  outcome: of<AttemptOutcome>(),
+  message: of<string | null>(),
+  handle: of<Record<string, unknown> | null>(),
+  created_at: of<Date>(),
   /**
    * When the next route was called because this start's answer was lost. The start may have cost
    * money.
    */
-  left_at: Date | null;
+  left_at: of<Date | null>(),
   /** The cost of a left start, once its outcome was resolved. */
-  cost_usd_micro: bigint | null;
+  cost_usd_micro: of<bigint | null>(),
   /** When the outcome became known; null if it is unknown, or if the answer ended the request. */
-  answered_at: Date | null;
-}
+  answered_at: of<Date | null>(),
+});
+export type AttemptRow = RowOf<typeof attemptRow>;
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
-  return db.run<AttemptRow>(sql`
-    select attempt, upstream, key, class, outcome, message, handle, created_at, left_at,
-      cost_usd_micro, answered_at
-    from attempts where request_id = ${requestId} order by attempt`);
+  return db.run(sql`
+    select ${attemptRow} from attempts a where request_id = ${requestId} order by attempt`);
 }
 
 /** The name of the key that this attempt used; null if its upstream has one key only. */

@@ -1,23 +1,26 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
 import { firstId, idsWritten, lastId } from '../../lib/id.ts';
-import { constant, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
+import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { asked, calledIds, withAsked, type Asked } from './call-numbers.ts';
-import type { RequestRow } from './requests.ts';
+import { progressShare, requestRow, type RequestRow } from './requests.ts';
 
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
-/** One line of a page. */
-export interface EntryRow extends RequestRow, Asked {
-  /** Progress of a running request; null: not reported. */
-  progress: number | null;
+/** Fields of a line on a page. */
+const entryRow = columns('o', {
+  progress: progressShare,
   /** The number of outputs that are still kept, and the index of the first. */
-  outputs: number;
-  output_index: number | null;
-  output_type: string | null;
-  available_usd_micro: bigint;
-  reserved_usd_micro: bigint;
-}
+  outputs: of<number>(`case when r.expires_at > now() then (
+    select count(*)::int from outputs o where o.request_id = r.id) else 0 end`),
+  asked: asked('r.id'),
+  output_index: of<number | null>('o.index'),
+  output_type: of<string | null>('o.content_type'),
+  available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
+  reserved_usd_micro: of<bigint>('b.debits_pending'),
+});
+export type EntryRow = RequestRow & Omit<RowOf<typeof entryRow>, 'asked'> & Asked;
 
 /**
  * The given requests that belong to the given accounts, each with its account's present balance.
@@ -27,20 +30,8 @@ export async function findEntries(
   ids: string[],
   accountIds: string[],
 ): Promise<EntryRow[]> {
-  const rows = await db.run<Omit<EntryRow, keyof Asked> & { asked: Asked }>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
-      r.expires_at, r.created_at, r.started_at, r.completed_at,
-      case when r.status = 'IN_PROGRESS' then (
-        select case when json_typeof(a.progress -> 'progress') = 'number'
-          then (a.progress ->> 'progress')::float8 end
-        from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end as progress,
-      case when r.expires_at > now() then (
-        select count(*)::int from outputs o where o.request_id = r.id) else 0 end as outputs,
-      ${constant(asked('r.id'))} as asked,
-      o.index as output_index, o.content_type as output_type,
-      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro
+  const rows = await db.run(sql`
+    select ${requestRow}, ${entryRow}
     from requests r join balances b on b.account_id = r.account_id
     left join outputs o on o.request_id = r.id and o.index = 0 and r.expires_at > now()
     where r.id = any(${ids}::uuid[]) and r.account_id = any(${accountIds}::uuid[])`);

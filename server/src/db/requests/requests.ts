@@ -3,33 +3,50 @@ import type { TokenCounts } from '../../core/chat/chat-bill.ts';
 import type { FailureCode, FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
-import type { Output, Status } from '../../core/request/request.ts';
+import type { Output, Progress, Status } from '../../core/request/request.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
-import { constant, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
-import type { CallNumbers } from './call-numbers.ts';
+import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
+/** A field of a failed request's result. */
+const ofFailed = (name: string) =>
+  `case when r.status = 'FAILED' then (
+    select s.${name} from request_results s where s.request_id = r.id) end`;
+
+/** A value that the newest attempt of a running request reported. */
+const newestProgress = (value: string) =>
+  `case when r.status = 'IN_PROGRESS' then (
+    select ${value} from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end`;
+
+/** The reported share of the work, from 0 to 1. */
+export const progressShare = of<number | null>(
+  newestProgress(`case when json_typeof(a.progress -> 'progress') = 'number'
+    then (a.progress ->> 'progress')::float8 end`),
+);
+
 /** The narrow row of a request, which most queries read. */
-export interface RequestRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  model_id: string;
-  kind: Kind;
-  upstream: string;
-  status: Status;
-  slot: boolean;
-  attempt: number;
-  quoted_usd_micro: bigint;
-  charged_usd_micro: bigint | null;
-  error_code: FailureCode | null;
-  webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  expires_at: Date | null;
-  created_at: Date;
-  started_at: Date | null;
-  completed_at: Date | null;
-}
+export const requestRow = columns('r', {
+  id: of<string>(),
+  account_id: of<string>(),
+  key_id: of<string>(),
+  model_id: of<string>(),
+  kind: of<Kind>(),
+  upstream: of<string>(),
+  status: of<Status>(),
+  slot: of<boolean>(),
+  attempt: of<number>(),
+  quoted_usd_micro: of<bigint>(),
+  charged_usd_micro: of<bigint | null>(),
+  error_code: of<FailureCode | null>(),
+  webhook_state: of<'pending' | 'delivered' | 'failed' | null>(),
+  expires_at: of<Date | null>(),
+  created_at: of<Date>(),
+  started_at: of<Date | null>(),
+  completed_at: of<Date | null>(),
+});
+export type RequestRow = RowOf<typeof requestRow>;
 
 export interface NewRequest {
   id: string;
@@ -182,29 +199,28 @@ export async function clearPayloads(
 }
 
 /** Only the fields that a status response needs, because no row is read as often. */
-export interface StatusRow extends Pick<
-  RequestRow,
-  | 'id'
-  | 'account_id'
-  | 'key_id'
-  | 'kind'
-  | 'expires_at'
-  | 'model_id'
-  | 'upstream'
-  | 'status'
-  | 'error_code'
-  | 'created_at'
-  | 'started_at'
-  | 'completed_at'
-> {
+const statusRow = columns('r', {
+  id: of<string>(),
+  account_id: of<string>(),
+  key_id: of<string>(),
+  kind: of<Kind>(),
+  model_id: of<string>(),
+  upstream: of<string>(),
   /** The upstream's own name of the model. */
-  upstream_model: string | null;
-  error_message: string | null;
-  error_details: FailureDetails | null;
-  progress: { progress: number | null; logs: string[] } | null;
+  upstream_model: of<string | null>(),
+  status: of<Status>(),
+  error_code: of<FailureCode | null>(),
+  created_at: of<Date>(),
+  started_at: of<Date | null>(),
+  completed_at: of<Date | null>(),
+  expires_at: of<Date | null>(),
   /** When its payloads were deleted at the end of their retention. */
-  cleared_at: Date | null;
-}
+  cleared_at: of<Date | null>(),
+  error_message: of<string | null>(ofFailed('error_message')),
+  error_details: of<FailureDetails | null>(ofFailed('error_details')),
+  progress: of<Progress | null>(newestProgress('a.progress')),
+});
+export type StatusRow = RowOf<typeof statusRow>;
 
 /** The given requests that have not ended. */
 export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
@@ -215,62 +231,42 @@ export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
 
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
-  return db.run<StatusRow>(sql`
-    select r.id, r.account_id, r.key_id, r.kind, r.model_id, r.upstream, r.upstream_model, r.status,
-      r.error_code,
-      r.created_at, r.started_at, r.completed_at, r.expires_at, r.cleared_at,
-      case when r.status = 'FAILED' then (
-        select s.error_message from request_results s
-          where s.request_id = r.id) end as error_message,
-      case when r.status = 'FAILED' then (
-        select s.error_details from request_results s
-          where s.request_id = r.id) end as error_details,
-      case when r.status = 'IN_PROGRESS' then (
-        select a.progress from attempts a
-          where a.request_id = r.id order by a.attempt desc limit 1) end as progress
-    from requests r where r.id = any(${ids}::uuid[])`);
+  return db.run(sql`select ${statusRow} from requests r where r.id = any(${ids}::uuid[])`);
 }
 
-export interface CardRow extends RequestRow, CallNumbers {
-  input: Record<string, unknown>;
-  quote: QuoteJson;
-  webhook_url: string | null;
-  metadata: Metadata | null;
-  output: Record<string, unknown> | null;
-  error_message: string | null;
-  error_details: FailureDetails | null;
-  quantity: number | null;
-  webhook_status: number | null;
-  cleared_at: Date | null;
-  /** Null unless a chat was completed. */
-  tokens: TokenCounts | null;
-}
+/** The tokens of a completed chat; null for others. `s`: its result. */
+export const tokenCounts = of<TokenCounts | null>(`case when s.input_tokens is not null
+  then json_build_object('input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
+    'cached_tokens', s.cached_tokens, 'reasoning_tokens', s.reasoning_tokens) end`);
 
-/** The tokens of a completed chat, as `TokenCounts`; null for others. `s`: its result. */
-export const tokenCounts = constant(`case when s.input_tokens is not null then json_build_object(
-  'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
-  'cached_tokens', s.cached_tokens, 'reasoning_tokens', s.reasoning_tokens) end`);
+const cardRow = columns('i', {
+  cleared_at: of<Date | null>('r.cleared_at'),
+  input: of<Record<string, unknown>>(),
+  quote: of<QuoteJson>(),
+  webhook_url: of<string | null>(),
+  metadata: of<Metadata | null>(),
+  numbered: of<boolean | null>(),
+  caller_id: of<string | null>(),
+  output: of<Record<string, unknown> | null>('s.output'),
+  error_message: of<string | null>('s.error_message'),
+  error_details: of<FailureDetails | null>('s.error_details'),
+  quantity: of<number | null>('s.quantity'),
+  tokens: tokenCounts,
+  // A repeated delivery is newer than each attempt of the request, whose notes may come late.
+  webhook_status: of<number | null>(`(select w.status from (
+    (select d.status, 1 as turn from webhook_deliveries d
+      where d.request_id = r.id and d.cause <> 'final' order by d.id desc limit 1)
+    union all
+    (select d.status, 2 from webhook_deliveries d
+      where d.request_id = r.id and d.cause = 'final' order by d.attempt desc limit 1)
+  ) w order by w.turn limit 1)`),
+});
+export type CardRow = RequestRow & RowOf<typeof cardRow>;
 
 /** Requests with their input, output and messages, for the request view, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
-  return db.run<CardRow>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.attempt,
-      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
-        r.created_at,
-      r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, i.metadata,
-        i.numbered, i.caller_id, s.output,
-        s.error_message, s.error_details, s.quantity,
-      ${tokenCounts} as tokens,
-      -- A repeated delivery is newer than each attempt of the request, whose notes may come late.
-      (select w.status from (
-        (select d.status, 1 as turn from webhook_deliveries d
-          where d.request_id = r.id and d.cause <> 'final' order by d.id desc limit 1)
-        union all
-        (select d.status, 2 from webhook_deliveries d
-          where d.request_id = r.id and d.cause = 'final' order by d.attempt desc limit 1)
-      ) w order by w.turn limit 1)
-        as webhook_status
+  return db.run(sql`
+    select ${requestRow}, ${cardRow}
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
     where r.id = any(${ids}::uuid[])`);
@@ -283,8 +279,7 @@ export interface OutputRow extends Output {
 export async function findOutputs(db: Connection, requestIds: string[]): Promise<OutputRow[]> {
   const rows = await db.run<OutputRow & { size: bigint | number }>(sql`
     select request_id, index, field, storage_key, content_type, size, sha256, width, height,
-      duration_seconds,
-      file_name
+      duration_seconds, file_name
     from outputs where request_id = any(${requestIds}::uuid[]) order by request_id, index`);
   return rows.map((row) => ({ ...row, size: Number(row.size) }));
 }

@@ -1,9 +1,11 @@
 import { lastId } from '../../lib/id.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { OutcomeId } from '../accounts/revenue.ts';
 import type { FailureCode } from '../../core/errors.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
+import type { Status } from '../../core/request/request.ts';
 
 /**
  * Unknown outcomes and their resolutions. Each outcome belongs to a request that ended with it, or
@@ -11,41 +13,45 @@ import type { Kind } from '../../core/catalog/catalog.ts';
  * Lists with resolved outcomes also contain time-outs whose cost was known at once.
  */
 
-export interface UnknownRow {
-  id: string;
-  account_id: string;
-  email: string;
-  model_id: string;
-  kind: Kind;
+/** `d`: the outcome, `a`: its start. */
+const unknownRow = columns('r', {
+  id: of<string>(),
+  account_id: of<string>(),
+  email: of<string>('c.email'),
+  model_id: of<string>(),
+  kind: of<Kind>(),
   /** The upstream where the job may have run. */
-  upstream: string;
+  upstream: of<string>('case when d.attempt = 0 then r.upstream else a.upstream end'),
   /** The status of the request. */
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  error_code: FailureCode | null;
-  quoted_usd_micro: bigint;
-  charged_usd_micro: bigint | null;
-  cost_usd_micro: bigint | null;
-  error_message: string | null;
-  deadline_at: Date | null;
-  created_at: Date;
-  started_at: Date;
-  completed_at: Date | null;
+  status: of<Status>(),
+  error_code: of<FailureCode | null>(),
+  quoted_usd_micro: of<bigint>(),
+  charged_usd_micro: of<bigint | null>(),
+  cost_usd_micro: of<bigint | null>(
+    'case when d.attempt = 0 then s.cost_usd_micro else a.cost_usd_micro end',
+  ),
+  error_message: of<string | null>('s.error_message'),
+  deadline_at: of<Date | null>(),
+  created_at: of<Date>(),
+  started_at: of<Date>(),
+  completed_at: of<Date | null>(),
   /** When the start `attempt` was left, if this is its outcome; null: the request's outcome. */
-  left_at: Date | null;
+  left_at: of<Date | null>('a.left_at'),
   /**
    * The left start, otherwise the newest start; null if it is no longer stored or was a chat call.
    */
-  attempt: number | null;
-  class: string | null;
-  handle: Record<string, unknown> | null;
-  message: string | null;
-  attempted_at: Date | null;
+  attempt: of<number | null>('a.attempt'),
+  class: of<string | null>('a.class'),
+  handle: of<Record<string, unknown> | null>('a.handle'),
+  message: of<string | null>('a.message'),
+  attempted_at: of<Date | null>('a.created_at'),
   /** The resolution; null if there is none yet. */
-  resolved: 'ran' | 'did_not_run' | null;
-  note: string | null;
-  by_email: string | null;
-  resolved_at: Date | null;
-}
+  resolved: of<'ran' | 'did_not_run' | null>('n.outcome'),
+  note: of<string | null>('n.note'),
+  by_email: of<string | null>('n.by_email'),
+  resolved_at: of<Date | null>('n.created_at'),
+});
+export type UnknownRow = RowOf<typeof unknownRow>;
 
 /**
  * Selects unknown outcomes by upstream, and by the time at which the request ended or the start was
@@ -130,14 +136,13 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
 /** Unknown outcomes, newest first. An outcome whose cost is known needs no resolution. */
 export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
   const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
-  return db.run<UnknownRow>(sql`
-    select r.id, r.account_id, c.email, r.model_id, r.kind,
-      case when d.attempt = 0 then r.upstream else a.upstream end as upstream, r.status,
-      r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
-      case when d.attempt = 0 then s.cost_usd_micro else a.cost_usd_micro end as cost_usd_micro,
-      s.error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
-      a.attempt, a.class, a.handle, a.message, a.created_at as attempted_at, n.outcome as resolved,
-      n.note, n.by_email, n.created_at as resolved_at
+  return findOutcomes(db, ids);
+}
+
+/** These outcomes with their requests, newest first. */
+function findOutcomes(db: Connection, ids: OutcomeId[]): Promise<UnknownRow[]> {
+  return db.run(sql`
+    select ${unknownRow}
     from ${rowsOf(ids, { request_id: 'uuid', attempt: 'int' })} as d
     join requests r on r.id = d.request_id
     join accounts c on c.id = r.account_id
@@ -154,22 +159,20 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
 /** Maximum number of running requests to read. There are few, unless something is very wrong. */
 const waitingMax = 200;
 
-/** Running requests that wait for a lost answer to their start, at most until their deadline. */
-export function waiting(db: Connection): Promise<UnknownRow[]> {
-  return db.run<UnknownRow>(sql`
-    with running as materialized (select * from requests where slot)
-    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
-      r.quoted_usd_micro, r.charged_usd_micro, null::bigint as cost_usd_micro,
-      null as error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
-      a.attempt, a.class, a.handle, a.message,
-      a.created_at as attempted_at, null as resolved, null as note, null as by_email,
-      null::timestamptz as resolved_at
-    from running r join accounts c on c.id = r.account_id
-    join lateral (
+/**
+ * Running requests that wait for a lost answer to their start, at most until their deadline; oldest
+ * first.
+ */
+export async function waiting(db: Connection): Promise<UnknownRow[]> {
+  const ids = await db.run<OutcomeId>(sql`
+    with running as materialized (select id, status from requests where slot)
+    select r.id as request_id, 0 as attempt
+    from running r join lateral (
       select * from attempts where request_id = r.id order by attempt desc limit 1
     ) a on a.outcome in ('unknown', 'missing') and a.handle is null and a.left_at is null
     where r.status = 'IN_PROGRESS'
     order by r.id limit ${waitingMax}`);
+  return (await findOutcomes(db, ids)).toReversed();
 }
 
 export interface DoubtSum {

@@ -116,7 +116,7 @@ const OpenRequest = named(
     model_id: text(),
     kind: choice(['video', 'image', 'text']),
     upstream: text(),
-    status: choice(['IN_QUEUE', 'IN_PROGRESS']),
+    status: choice(statuses),
     quoted_usd_micro: microUsd(),
     created_at: time(),
     started_at: nullable(time()),

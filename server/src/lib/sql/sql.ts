@@ -20,18 +20,25 @@ export { isAway, isDataError, isUnavailable } from './faults.ts';
  * answered and no COMMIT before the last write is answered, which costs two more round trips per
  * transaction.
  */
-export interface Statement {
+export interface Statement<Row extends object = object> {
   text: string;
   values: unknown[];
   name?: string;
+  /** Never set. It names the type of the rows, if the statement contains `columns`. */
+  row?(row: Row): void;
 }
+
+/** The rows that have all columns of the lists among these values. */
+type RowOfAll<Values extends unknown[]> = Values extends [infer First, ...infer Rest]
+  ? (First extends Columns<infer Row> ? Row : object) & RowOfAll<Rest>
+  : object;
 
 /**
  * Runs statements, either on the whole database, which repeats a statement after a deadlock, or in
  * one open transaction.
  */
 export interface Connection {
-  run<Row extends object = Record<string, unknown>>(statement: Statement): Promise<Row[]>;
+  run<Row extends object>(statement: Statement<Row>): Promise<Row[]>;
 }
 
 export interface Transaction extends Connection {
@@ -44,10 +51,7 @@ export interface Transaction extends Connection {
 
 export interface Database extends Connection {
   /** `wanted`: when it fires, the server ends the statement soon. */
-  run<Row extends object = Record<string, unknown>>(
-    statement: Statement,
-    wanted?: AbortSignal,
-  ): Promise<Row[]>;
+  run<Row extends object>(statement: Statement<Row>, wanted?: AbortSignal): Promise<Row[]>;
   /**
    * Runs `work` in one transaction; after a deadlock or serialization failure `work` is run again
    * from the start. `wanted`: when it fires, the transaction is undone soon.
@@ -96,6 +100,15 @@ export interface Fragment {
   parameters?: () => unknown[];
 }
 
+/**
+ * A select list that also says what its columns hold. A statement that contains it gives rows of
+ * this type.
+ */
+export interface Columns<Row extends object> extends Fragment {
+  /** Does nothing: its type is that of the rows. */
+  row(row: Row): void;
+}
+
 interface Named {
   text: string;
   name: string;
@@ -108,7 +121,10 @@ const texts = new Map<string, Named>();
  * Builds a prepared statement. An interpolated fragment becomes part of its text; every other value
  * becomes a parameter.
  */
-export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+export function sql<Values extends unknown[]>(
+  strings: TemplateStringsArray,
+  ...values: Values
+): Statement<RowOfAll<Values>> {
   const known = templates.get(strings);
   if (known) return { text: known.text, values: values.flatMap(parametersOf), name: known.name };
   const sent: unknown[] = [];
