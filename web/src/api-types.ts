@@ -84,20 +84,21 @@ export interface Calls {
     query: {
       /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
       status?: Status;
+      /** Only requests of this model. */
       model_id?: string;
+      /** Only requests made with this key. */
       key_id?: string;
+      /** Only requests created at this moment or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
+      from?: string;
+      /** Only requests created before this moment: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
+      to?: string;
       /** Only requests with this pair: NAME=VALUE. */
       metadata?: string;
-      from?: string;
-      to?: string;
       /** A request id, its beginning, or a number of its call. */
       id?: string;
-      /** A request id; the reply has the requests before it (older ones). */
-      before?: string;
-      /** A request id; the reply has the requests after it (newer ones). */
-      after?: string;
       /** Entries of a page. */
       limit?: number;
+      cursor?: string;
     };
     reply: RequestPage;
   };
@@ -370,7 +371,7 @@ export interface Calls {
       /** The `next_cursor` of the page before. */
       cursor?: string;
     };
-    reply: { data: Array<RequestMargin>; next_cursor: string | null };
+    reply: { data: Array<AnyRequest>; next_cursor: string | null };
   };
   'GET /api/operator/accounts/:account_id/statement': {
     query: { cursor?: string };
@@ -826,25 +827,42 @@ export type Status = Sent<client.StatusName>;
 
 export type RequestPage = {
   data: Array<RequestEntry>;
-  /** `before` of the page with older requests; null: there is none. */
-  older: string | null;
-  /** `after` of the page with newer requests; null: there is none. */
-  newer: string | null;
+  next_cursor: string | null;
+  /** The `cursor` of the page with newer requests. */
+  previous_cursor: string | null;
   /** Time of the last request searched, if the search ended before the page was full. */
   looked_to: string | null;
 };
 
-export type RequestEntry = RunningRequest & {
-  /** From 0 to 1. */
-  progress: number | null;
+export type RequestEntry = {
+  /** The id of the request, a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** The kind of output. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** Reserved at submit. */
+  quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: string | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
   completed_at: string | null;
+  /** The key that submitted it. */
   key_id: string;
+  /** The caller's own pairs of texts; empty if none were given. */
   metadata: Record<string, string>;
   /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
   call_id: string | null;
   /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
   caller_id: string | null;
+  /** From 0 to 1. */
+  progress: number | null;
   error_code: string | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   /** Number of outputs that are still kept. */
@@ -863,12 +881,28 @@ export type KeyName = {
   revoked: boolean;
 };
 
-export type RequestDetail = RunningRequest & {
-  /** From 0 to 1. */
-  progress: number | null;
+export type RequestDetail = {
+  /** The id of the request, a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** The kind of output. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** Reserved at submit. */
+  quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: string | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
   completed_at: string | null;
+  /** The key that submitted it. */
   key_id: string;
+  /** The caller's own pairs of texts; empty if none were given. */
   metadata: Record<string, string>;
   /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
   call_id: string | null;
@@ -876,39 +910,55 @@ export type RequestDetail = RunningRequest & {
   caller_id: string | null;
   /** The part of the charge that was given back. */
   refunded_usd_micro: string;
-  logs: Array<string>;
-  queue_position: number | null;
-  error: { code: string; message: string } | null;
-  input: Record<string, unknown>;
+  /** From 0 to 1. */
+  progress: number | null;
+  error: {
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+    details?: {
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
+  } | null;
   quote: {
     unit: string;
     unit_price_usd_micro: string;
     quantity: number;
-    breakdown: Array<{
-      label: string;
-      quantity: number;
-      unit_price_usd_micro: string;
-      amount_usd_micro: string;
-    }>;
+    /** How the price is made up; the amounts add up to it. */
+    breakdown: Array<QuoteLine>;
     assumptions: Record<string, unknown>;
   };
   delivered_quantity: number | null;
-  attempts: Array<{ at: string; outcome: string | null }>;
-  output: Record<string, unknown> | null;
-  outputs: Array<RequestOutput>;
   expires_at: string | null;
+  /** When the input and the output were deleted. */
   cleared_at: string | null;
   webhook: {
+    /** For the operator only its origin: path and query may be a password. */
     url: string;
     state: 'pending' | 'delivered' | 'failed' | null;
   } | null;
   deliveries: Array<{
+    cause: string;
     at: string;
     status: number | null;
     error: string | null;
     duration_ms: number;
   }>;
+  logs: Array<string>;
+  queue_position: number | null;
+  input: Record<string, unknown>;
+  attempts: Array<{ at: string; outcome: string | null }>;
+  output: Record<string, unknown> | null;
+  outputs: Array<RequestOutput>;
 };
+
+/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+export type FailureCode = Sent<client.FailureCode>;
+
+export type QuoteLine = Sent<client.QuoteLine>;
 
 export type RequestOutput = {
   index: number;
@@ -1198,8 +1248,6 @@ export type EstimateRequest = {
 
 export type Estimate = Sent<client.Estimate>;
 
-export type QuoteLine = Sent<client.QuoteLine>;
-
 /** Fields that are not listed here are left out. `top_k` and the fields after it go only to models that take them. `x-ignored-fields` names the fields that were left out. */
 export type ChatRequest = Sent<client.ChatInput>;
 
@@ -1477,13 +1525,17 @@ export type AccountKey = {
   revoked_at: string | null;
 };
 
-export type RequestMargin = {
+export type AnyRequest = {
+  /** The id of the request, a UUIDv7. */
   request_id: string;
+  /** The model it runs on. */
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  /** Reserved at submit. */
   quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: string | null;
   /** The part of the charge that was given back. */
   refunded_usd_micro: string;
@@ -1491,12 +1543,17 @@ export type RequestMargin = {
   cost_usd_micro: string | null;
   margin_usd_micro: string | null;
   error_code: string | null;
+  /** When it was submitted. */
   created_at: string;
+  /** When it became final. */
   completed_at: string | null;
   /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
   call_id: string | null;
   /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
   caller_id: string | null;
+  account_id: string;
+  /** The key that submitted it. */
+  key_id: string;
 };
 
 export type AccountMovement = {
@@ -1516,22 +1573,47 @@ export type AccountMovement = {
   created_at: string;
 };
 
-export type OperatorRequest = RequestMargin & {
-  account_id: string;
-  email: string;
-  key: {
-    key_id: string;
-    name: string;
-    prefix: string;
-    last4: string;
-  };
-  upstream_model: string | null;
+export type OperatorRequest = AnyRequest & {
+  /** From 0 to 1. */
+  progress: number | null;
+  error: {
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+    details?: {
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
+  } | null;
   quote: {
+    unit: string;
+    unit_price_usd_micro: string;
+    quantity: number;
     /** How the price is made up; the amounts add up to it. */
     breakdown: Array<QuoteLine>;
-    [field: string]: unknown;
+    assumptions: Record<string, unknown>;
   };
   delivered_quantity: number | null;
+  expires_at: string | null;
+  /** When the input and the output were deleted. */
+  cleared_at: string | null;
+  webhook: {
+    /** For the operator only its origin: path and query may be a password. */
+    url: string;
+    state: 'pending' | 'delivered' | 'failed' | null;
+  } | null;
+  deliveries: Array<{
+    cause: string;
+    at: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number;
+  }>;
+  email: string;
+  key: { name: string; prefix: string; last4: string };
+  upstream_model: string | null;
   tokens: {
     input_tokens: number;
     output_tokens: number;
@@ -1540,41 +1622,25 @@ export type OperatorRequest = RequestMargin & {
     /** The part of `output_tokens` that was reasoning. */
     reasoning_tokens: number;
   } | null;
-  error_message: string | null;
   /** Null if the caller saw the same message. */
   error_cause: string | null;
+  /** When an upstream was first called. */
   started_at: string | null;
   deadline_at: string | null;
-  expires_at: string | null;
-  /** When the input and the answer were deleted. */
-  cleared_at: string | null;
-  /** From 0 to 1. */
-  progress: number | null;
-  outputs: number;
+  outputs_made: number;
   attempts: Array<UpstreamAttempt>;
-  webhook: {
-    origin: string;
-    state: 'pending' | 'delivered' | 'failed' | null;
-  } | null;
-  deliveries: Array<{
-    cause: string;
-    status: number | null;
-    error: string | null;
-    duration_ms: number;
-    at: string;
-  }>;
 };
 
 export type UpstreamAttempt = {
+  at: string;
+  outcome: string | null;
   attempt: number;
   upstream: string;
   /** The key with which the upstream was called, if the upstream has several. */
   key: string | null;
   class: string;
-  outcome: string | null;
   handle: string | null;
   message: string | null;
-  at: string;
   answered_at: string | null;
   left_at: string | null;
   cost_usd_micro: string | null;
@@ -1908,16 +1974,27 @@ export type QueueUpstream = {
 };
 
 export type OpenRequest = {
+  /** The id of the request, a UUIDv7. */
   request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** The kind of output. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** Reserved at submit. */
+  quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: string | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
   account_id: string;
   email: string;
-  model_id: string;
-  kind: 'video' | 'image' | 'text';
   upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  quoted_usd_micro: string;
-  created_at: string;
-  started_at: string | null;
   deadline_at: string | null;
   /** From 0 to 1. */
   progress: number | null;
@@ -1926,17 +2003,28 @@ export type OpenRequest = {
 };
 
 export type UnknownOutcome = {
+  /** The id of the request, a UUIDv7. */
   request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** The kind of output. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
+  /** Reserved at submit. */
+  quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: string | null;
+  /** When it was submitted. */
+  created_at: string;
+  started_at: string;
+  /** When it became final. */
+  completed_at: string | null;
   account_id: string;
   email: string;
-  model_id: string;
-  kind: 'video' | 'image' | 'text';
   /** The upstream where it may have run. */
   upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   error_code: string | null;
-  quoted_usd_micro: string;
-  charged_usd_micro: string | null;
   cost_usd_micro: string | null;
   error_message: string | null;
   attempt: number | null;
@@ -1944,10 +2032,7 @@ export type UnknownOutcome = {
   handle: string | null;
   message: string | null;
   attempted_at: string | null;
-  created_at: string;
-  started_at: string;
   deadline_at: string | null;
-  completed_at: string | null;
   /** When this start was given up and the next route was tried; null if it was not. */
   left_at: string | null;
   resolution: {

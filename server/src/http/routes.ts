@@ -15,7 +15,8 @@ import * as models from './api/models.ts';
 import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
-import * as requests from './api/requests.ts';
+import * as requestLists from './requests/list.ts';
+import * as requests from './requests/status.ts';
 import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
 import * as api from './operator/api/index.ts';
@@ -41,7 +42,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'POST', '/estimate', estimate, docs.estimate),
   row(spend, 'POST', '/chat/completions', completions.create, docs.chat),
   row(spend, 'POST', '/queue/*', queue.submit, docs.submit),
-  row(spend, 'GET', '/requests', requests.list, docs.listRequests),
+  row(spend, 'GET', '/requests', requestLists.list, docs.listRequests),
   row(spend, 'GET', '/requests/:request_id', requests.read, docs.readRequest),
   row(
     spend,
@@ -97,7 +98,7 @@ const operatorCalls: Row[] = [
   row(accountKeys, 'POST', `${account}/keys`, api.createKey('key.create'), docs.createKey),
   row(accountKeys, 'PATCH', '/operator/keys/:key_id', api.changeKey('key.limits'), docs.changeKey),
   row(accountKeys, 'DELETE', '/operator/keys/:key_id', api.revokeKey('key.revoke'), docs.revokeKey),
-  row(read, 'GET', '/operator/requests', api.listRequests, docs.listAllRequests),
+  row(read, 'GET', '/operator/requests', requestLists.listAll, docs.listAllRequests),
   row(
     money,
     'POST',

@@ -49,8 +49,8 @@ test('a request shows account, money and starts, and neither input nor output', 
     [email, status, quoted_usd_micro, charged_usd_micro, cost_usd_micro, body.margin_usd_micro],
     [account.email, 'COMPLETED', '10000', '10000', '4000', '6000'],
   );
-  assert.equal(body.key.key_id, account.key_id);
-  assert.deepEqual([body.outputs, body.error_code, body.webhook], [1, null, null]);
+  assert.equal(body.key_id, account.key_id);
+  assert.deepEqual([body.outputs_made, body.error_code, body.webhook], [1, null, null]);
   const [attempt, ...more] = body.attempts;
   assert.deepEqual([attempt.upstream, attempt.class, more.length], ['fake', 'C', 0]);
   assert.deepEqual(await look(`/requests/${id}/input`), { input: { prompt: 'a secret cat' } });
@@ -123,7 +123,7 @@ test('a failed request shows its cause, which the customer does not see', async 
   }
   const body = await look(`/requests/${id}`);
   assert.deepEqual(
-    [body.error_code, body.error_cause, body.error_message],
+    [body.error_code, body.error_cause, body.error.message],
     ['upstream_failed', 'their own words', 'The model lost the job.'],
   );
   const owner = await person(service, { [account.account_id]: 'owner' });
@@ -151,7 +151,7 @@ test('a webhook shows its host and answers, and no path or query', async () => {
     ),
   );
   const { text, body } = await ask(`/requests/${id}`);
-  assert.deepEqual(body.webhook, { origin: 'https://hooks.example', state: 'failed' });
+  assert.deepEqual(body.webhook, { url: 'https://hooks.example', state: 'failed' });
   const [{ at: _at, ...sent }] = body.deliveries;
   assert.deepEqual(sent, { cause: 'final', status: 500, error: 'busy', duration_ms: 12 });
   assert.ok(!text.includes('word=1'));

@@ -54,7 +54,7 @@ describe('the list', () => {
     const reply = await list();
     assert.deepEqual(idsOf(reply), newest());
     assert.deepEqual(
-      [reply.body.older, reply.body.newer, reply.body.looked_to],
+      [reply.body.next_cursor, reply.body.previous_cursor, reply.body.looked_to],
       [null, null, null],
     );
     const [done] = reply.body.data.slice(-1);
@@ -68,14 +68,14 @@ describe('the list', () => {
 
   test('pages to older requests and back to the same', async () => {
     const first = await list('?limit=6');
-    const middle = await list(`?limit=6&before=${first.body.older}`);
-    const last = await list(`?limit=6&before=${middle.body.older}`);
+    const middle = await list(`?limit=6&cursor=${first.body.next_cursor}`);
+    const last = await list(`?limit=6&cursor=${middle.body.next_cursor}`);
     assert.deepEqual([first, middle, last].flatMap(idsOf), newest());
-    assert.equal(last.body.older, null);
-    const back = await list(`?limit=6&after=${last.body.newer}`);
+    assert.equal(last.body.next_cursor, null);
+    const back = await list(`?limit=6&cursor=${last.body.previous_cursor}`);
     assert.deepEqual(idsOf(back), idsOf(middle));
-    const top = await list(`?limit=6&after=${back.body.newer}`);
-    assert.deepEqual([idsOf(top), top.body.newer], [idsOf(first), null]);
+    const top = await list(`?limit=6&cursor=${back.body.previous_cursor}`);
+    assert.deepEqual([idsOf(top), top.body.previous_cursor], [idsOf(first), null]);
   });
 
   const filters: [string, () => string, () => string[]][] = [
@@ -132,8 +132,8 @@ describe('the list', () => {
     ['id', 'x'.repeat(129)],
     ['from', 'yesterday'],
     ['limit', '101'],
-    ['before', 'x'],
-    ['after', 'x'],
+    ['cursor', 'x'],
+    ['cursor', '-x'],
   ] as const)
     test(`names the parameter that is wrong: ${param}=${value.slice(0, 12)}`, async () => {
       const { status, body } = await list(`?${param}=${value}`);

@@ -49,7 +49,7 @@ const fullRow = columns('r', {
   error_cause: of<string | null>('s.error_cause'),
   webhook_url: of<string | null>('i.webhook_url'),
   progress: progressShare,
-  outputs: of<number>('(select count(*)::int from outputs o where o.request_id = r.id)'),
+  outputs_made: of<number>('(select count(*)::int from outputs o where o.request_id = r.id)'),
 });
 export type FullRow = MarginRow & RowOf<typeof fullRow>;
 

@@ -4,7 +4,7 @@ import { expiry } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { openEndpoint } from '../endpoint.ts';
-import { cleared } from './requests.ts';
+import { cleared } from '../requests/status.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
 const shapes = { params: ['request_id', 'index'], rawQuery: signedLink } as const;

@@ -17,8 +17,8 @@ import { object, optional, text } from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
-import { Notification, QueuedRequest } from './request-schema.ts';
-import { outputOf } from './requests.ts';
+import { Notification, QueuedRequest } from '../requests/schema.ts';
+import { outputOf } from '../requests/status.ts';
 import { ended, inWaitingSlot } from './waiting.ts';
 
 const webhook_url = text(

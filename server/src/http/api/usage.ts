@@ -26,7 +26,7 @@ import {
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { metadataQuery } from './requests.ts';
+import { metadataQuery } from '../requests/list.ts';
 
 /** Limit of metadata names in `by`: each name multiplies the number of groups. */
 const namesMax = 2;

@@ -4,7 +4,7 @@ import * as spend from '../../db/accounts/spend.ts';
 import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
 import { inSum } from '../database-share.ts';
-import { StatusName } from '../api/request-schema.ts';
+import { StatusName } from '../requests/schema.ts';
 import {
   boolean,
   choice,

@@ -1,6 +1,7 @@
 import { person, row, type Row } from '../row.ts';
 import { events } from './events.ts';
-import * as requests from './requests.ts';
+import * as requestLists from '../requests/list.ts';
+import { read as readRequest } from '../requests/read.ts';
 import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
 import * as depositAddress from './deposit-address.ts';
@@ -27,9 +28,9 @@ export const dashboardRoutes: Row[] = [
   row(own, 'POST', '/invitations', team.invite),
   row(own, 'DELETE', '/invitations/:invitation_id', team.withdraw),
   row(view, 'GET', '/events', events),
-  row(view, 'GET', '/requests', requests.list),
-  row(view, 'GET', '/requests/choices', requests.choices),
-  row(view, 'GET', '/requests/:request_id', requests.read),
+  row(view, 'GET', '/requests', requestLists.listOwn),
+  row(view, 'GET', '/requests/choices', requestLists.choices),
+  row(view, 'GET', '/requests/:request_id', readRequest),
   row(view, 'GET', '/requests/:request_id/thumbnail', thumbnail),
   row(view, 'GET', '/keys', keys.list),
   row(build, 'POST', '/keys', keys.create),

@@ -14,7 +14,7 @@ import {
 import { csvLine, type Cell } from '../../lib/csv.ts';
 import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
-import { StatusName } from '../api/request-schema.ts';
+import { StatusName } from '../requests/schema.ts';
 import { inSum } from '../database-share.ts';
 import { pageFrom } from '../form.ts';
 import {

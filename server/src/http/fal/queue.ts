@@ -5,7 +5,7 @@ import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { enqueue, tellCharge } from '../api/queue.ts';
-import * as requests from '../api/requests.ts';
+import * as requests from '../requests/status.ts';
 import { ended, inWaitingSlot } from '../api/waiting.ts';
 import type { At } from '../path.ts';
 import { preferredMaxSeconds } from '../prefer.ts';

@@ -1,4 +1,4 @@
-import { statusAhead } from '../api/requests.ts';
+import { statusAhead } from '../requests/status.ts';
 import { below, key, row, signature, type Row } from '../row.ts';
 import * as queue from './queue.ts';
 import * as upload from './upload.ts';

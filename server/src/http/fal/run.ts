@@ -1,6 +1,6 @@
 import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from '../api/model-schema.ts';
-import { ModelOutput } from '../api/request-schema.ts';
+import { ModelOutput } from '../requests/schema.ts';
 import { ErrorBody } from '../schemas/error-schema.ts';
 import { either, integer, list, object, optional, text } from '../schemas/schema.ts';
 import * as queue from './queue.ts';

@@ -10,9 +10,10 @@ import * as log from './log.ts';
 import * as money from './money.ts';
 import * as operatorKeys from './operator-keys.ts';
 import * as overview from './overview.ts';
-import * as queue from './queue.ts';
-import * as requests from './requests.ts';
-import * as unknown from './unknown.ts';
+import * as requestLists from '../requests/list.ts';
+import * as queue from '../requests/queue.ts';
+import * as requests from '../requests/read.ts';
+import * as unknown from '../requests/unknown.ts';
 import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
 
@@ -25,11 +26,11 @@ export const operatorRoutes: Row[] = [
   row(operate, 'GET', '/accounts', accounts.list),
   row(operate, 'GET', '/accounts/:account_id', account.read),
   row(operate, 'GET', '/accounts/:account_id/keys', account.listKeys),
-  row(operate, 'GET', '/accounts/:account_id/requests', requests.list),
+  row(operate, 'GET', '/accounts/:account_id/requests', requestLists.listOfAccount),
   row(operate, 'GET', '/accounts/:account_id/statement', account.movements),
   row(operate, 'GET', '/accounts/:account_id/receipts/:transfer_id', account.receipt),
-  row(operate, 'GET', '/requests/:request_id', requests.read),
-  row(operate, 'GET', '/requests/:request_id/input', requests.input),
+  row(operate, 'GET', '/requests/:request_id', requests.readAny),
+  row(operate, 'GET', '/requests/:request_id/input', requests.readInput),
   row(operate, 'GET', '/references', money.reference),
   row(operate, 'GET', '/invitations', invitations.list),
   row(operate, 'GET', '/vouchers', vouchers.list),

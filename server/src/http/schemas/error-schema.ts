@@ -1,6 +1,6 @@
 import { errors, type ErrorType } from '../../core/errors.ts';
 import { keysOf } from '../../lib/records.ts';
-import { Failure, StatusName } from '../api/request-schema.ts';
+import { Failure, StatusName } from '../requests/schema.ts';
 import { TopUp } from '../api/top-up.ts';
 import {
   choice,

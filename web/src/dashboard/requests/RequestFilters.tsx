@@ -25,7 +25,7 @@ export function RequestFilters(props: Props) {
   const { t } = useTranslation('requests');
   const [open, { toggle }] = useDisclosure(false);
   const set = (change: Search) => {
-    const { before: _before, after: _after, ...filters } = search;
+    const { cursor: _, ...filters } = search;
     onChange({ ...filters, ...change });
   };
   const fields = <Fields {...props} set={set} />;

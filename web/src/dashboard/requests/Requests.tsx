@@ -131,9 +131,7 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
     }).format(new Date(page.looked_to));
     return (
       <Empty icon={<IconFilterOff />} title={t('further_title')} text={t('further_text', { when })}>
-        <Button onClick={() => go({ ...search, before: page.older!, after: undefined })}>
-          {t('further')}
-        </Button>
+        <Button onClick={() => go({ ...search, cursor: page.next_cursor! })}>{t('further')}</Button>
       </Empty>
     );
   }
@@ -333,8 +331,8 @@ function Price({ entry }: { entry: RequestEntry }) {
 function Pager({ page, search }: { page: RequestPage; search: Search }) {
   const { t } = useTranslation('common');
   const go = useGo();
-  const { older, newer, data } = page;
-  const isFirst = newer === null && search.before === undefined;
+  const { next_cursor: older, previous_cursor: newer, data } = page;
+  const isFirst = newer === null && search.cursor === undefined;
   if (isFirst && (older === null || data.length === 0)) return null;
   return (
     <Group justify="space-between" mt="md" component="nav" aria-label={t('requests:pages')}>
@@ -342,15 +340,12 @@ function Pager({ page, search }: { page: RequestPage; search: Search }) {
         <PlainButton
           leftSection={<IconChevronLeft size={16} />}
           disabled={newer === null}
-          onClick={() => go({ ...search, before: undefined, after: newer! })}
+          onClick={() => go({ ...search, cursor: newer! })}
         >
           {t('newer')}
         </PlainButton>
         {newer !== null && (
-          <Button
-            variant="subtle"
-            onClick={() => go({ ...search, before: undefined, after: undefined })}
-          >
+          <Button variant="subtle" onClick={() => go({ ...search, cursor: undefined })}>
             {t('requests:newest')}
           </Button>
         )}
@@ -358,7 +353,7 @@ function Pager({ page, search }: { page: RequestPage; search: Search }) {
       <PlainButton
         rightSection={<IconChevronRight size={16} />}
         disabled={older === null}
-        onClick={() => go({ ...search, after: undefined, before: older! })}
+        onClick={() => go({ ...search, cursor: older! })}
       >
         {t('older')}
       </PlainButton>

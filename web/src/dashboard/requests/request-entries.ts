@@ -13,8 +13,8 @@ export interface Search {
   from?: string | undefined;
   to?: string | undefined;
   id?: string | undefined;
-  before?: string | undefined;
-  after?: string | undefined;
+  /** The shown page; left out: the newest requests. */
+  cursor?: string | undefined;
 }
 
 export const pageSize = 25;
@@ -40,8 +40,7 @@ export function readSearch(given: Record<string, unknown>): Search {
     from: dayOf(given.from),
     to: dayOf(given.to),
     id: text('id', /^[0-9a-fA-F-]{1,36}$/),
-    before: text('before', id),
-    after: text('after', id),
+    cursor: text('cursor', /^-?[0-9a-f-]{36}$/),
   };
 }
 
@@ -59,7 +58,7 @@ export function queryOf({ model, key, from, to, ...rest }: Search) {
 
 /** Updates or removes changed entries, and adds new ones if this page shows the newest. */
 export function placed(page: RequestPage, search: Search, changed: RequestEntry[]): RequestPage {
-  let { data, older } = page;
+  let { data, next_cursor } = page;
   for (const entry of changed) {
     const at = data.findIndex(({ request_id }) => request_id === entry.request_id);
     const fits = matches(entry, search);
@@ -69,16 +68,15 @@ export function placed(page: RequestPage, search: Search, changed: RequestEntry[
   data = data.toSorted((a, b) => (a.request_id < b.request_id ? 1 : -1));
   if (data.length > pageSize) {
     data = data.slice(0, pageSize);
-    older = data.at(-1)!.request_id;
+    next_cursor = data.at(-1)!.request_id;
   }
-  return { ...page, data, older };
+  return { ...page, data, next_cursor };
 }
 
-function belongsHere(entry: RequestEntry, { data, newer, older }: RequestPage): boolean {
-  const last = data.at(-1);
-  return (
-    newer === null && (older === null || (last !== undefined && entry.request_id > last.request_id))
-  );
+function belongsHere(entry: RequestEntry, page: RequestPage): boolean {
+  const last = page.data.at(-1);
+  const isBelow = last !== undefined && entry.request_id > last.request_id;
+  return page.previous_cursor === null && (page.next_cursor === null || isBelow);
 }
 
 function matches(entry: RequestEntry, search: Search): boolean {

@@ -3,7 +3,7 @@ import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
 import { type Column, whenColumn } from '../../components/list/DataList.tsx';
-import type { RequestMargin } from '../../api-types.ts';
+import type { AnyRequest } from '../../api-types.ts';
 import { StatusBadge, Usd } from '../../components/text.tsx';
 import './account-words.ts';
 import { offered, useAddress } from '../search.ts';
@@ -19,7 +19,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     params: { account_id },
     query: { status },
   });
-  const columns: Column<RequestMargin>[] = [
+  const columns: Column<AnyRequest>[] = [
     {
       label: t('common:model'),
       cell: (row) => (
@@ -61,7 +61,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     { label: t('common:margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },
     whenColumn(t('time'), (row) => row.created_at),
   ];
-  const known = (micro: string | null, { status }: RequestMargin) => {
+  const known = (micro: string | null, { status }: AnyRequest) => {
     if (micro !== null) return <Usd micro={micro} column />;
     return (
       <Text span c="dimmed" fz="sm">

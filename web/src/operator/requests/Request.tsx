@@ -127,14 +127,9 @@ const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 /** The error as the caller sees it, and the internal cause. */
 function Why({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
-  const { error_code, error_message, error_cause, cost_usd_micro } = request;
+  const { error_code, error, error_cause, cost_usd_micro } = request;
   return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<IconAlertTriangle />}
-      title={error_message ?? error_code}
-    >
+    <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={error?.message}>
       <Stack gap={6}>
         {error_cause !== null && (
           <Text size="sm" className="wrap">
@@ -291,7 +286,7 @@ function Facts({ request }: { request: OperatorRequest }) {
     rows.push([t('tokens'), <Tokens key="tokens" {...request.tokens} />]);
   else if (request.delivered_quantity !== null)
     rows.push([t('delivered'), String(request.delivered_quantity)]);
-  if (request.outputs > 0) rows.push([t('outputs'), String(request.outputs)]);
+  if (request.outputs_made > 0) rows.push([t('outputs'), String(request.outputs_made)]);
   rows.push(...numbers);
   return (
     <Part title={t('common:facts')}>
@@ -343,7 +338,7 @@ function Webhook({ request: { webhook, deliveries } }: { request: OperatorReques
     <Part title={t('webhook')} text={t('webhook_text')}>
       <Stack gap="xs">
         <Text size="sm" ff="monospace" className="wrap">
-          {webhook?.origin}
+          {webhook?.url}
         </Text>
         <Dot color={stateColors[state]}>{t(`state.${state}`)}</Dot>
         {deliveries.map(({ cause, status, error, duration_ms, at }) => (

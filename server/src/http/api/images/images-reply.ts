@@ -4,7 +4,7 @@ import * as requests from '../../../db/requests/requests.ts';
 import { pieces } from '../../../lib/streams.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
 import type { HttpDeps } from '../../deps.ts';
-import { outputOf } from '../requests.ts';
+import { outputOf } from '../../requests/status.ts';
 
 /** The reply of OpenAI's Images: written as a stream, because images in base64 can be large. */
 

@@ -1,4 +1,4 @@
-import { ModelOutput, QueuedRequest } from '../../api/request-schema.ts';
+import { ModelOutput, QueuedRequest } from '../../requests/schema.ts';
 import { choice, either, openObject, optional, text } from '../../schemas/schema.ts';
 import { exampleCard, exampleId, exampleOutput, exampleUrls } from '../request-examples.ts';
 import { header, one, type Parameter, type RouteDocs, type WebhookDocs } from '../route-docs.ts';

@@ -15,6 +15,5 @@ export {
   revoke as revokeKey,
 } from './keys.ts';
 export { correct as adjust, credit, refund } from './money.ts';
-export { list as listRequests } from './requests.ts';
 export { list as listTransfers } from './transfers.ts';
 export { list as readUsage } from './usage.ts';

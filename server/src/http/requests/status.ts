@@ -1,54 +1,27 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { callerIdMax } from '../../core/request/call-number.ts';
-import { metadataAsked } from '../../core/request/metadata.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import {
   card,
   expiry,
   failureOf,
-  listEntry,
   pollAgainSeconds,
   responseView,
   statusView,
   type StatusView,
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
-import * as requestLists from '../../db/requests/request-lists.ts';
-import { anyRequest } from '../../db/requests/request-pages.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
-import { objectOf } from '../../lib/json.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
 import type { At } from '../path.ts';
-import {
-  choice,
-  either,
-  form,
-  id,
-  moment,
-  number,
-  object,
-  optional,
-  pageQuery,
-  text,
-  type Static,
-} from '../schemas/schema.ts';
+import { choice, either, number, object, optional, type Static } from '../schemas/schema.ts';
 import { mayTry } from '../session/throttle.ts';
-import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import {
-  Cancelled,
-  ModelOutput,
-  RequestCard,
-  RequestList,
-  RequestStatus,
-  StatusName,
-  StreamEnd,
-} from './request-schema.ts';
-import { changed, inWaitingSlot } from './waiting.ts';
+import { Cancelled, ModelOutput, RequestCard, RequestStatus, StreamEnd } from './schema.ts';
+import { changed, inWaitingSlot } from '../api/waiting.ts';
 
 const waitMaxSeconds = 60;
 
@@ -248,57 +221,6 @@ async function countCancel(account_id: string, { db, settings }: HttpDeps): Prom
     headers: { 'retry-after': '600' },
   });
 }
-
-const momentForms =
-  'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
-  '`2026-01-31T00:00:00Z`.';
-
-export const callIdAsked = text(
-  'Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`.',
-  { maxLength: callerIdMax },
-);
-
-const ListQuery = form({
-  status: optional(StatusName),
-  model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
-  key_id: optional(id('Only requests made with this key.')),
-  from: optional(moment(`Only requests created at this moment or later: ${momentForms}`)),
-  to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
-  call_id: optional(callIdAsked),
-  ...pageQuery(20),
-});
-
-export const metadataQuery = object({
-  'metadata.NAME': optional(
-    text('Only requests whose metadata has this value under NAME; several names may be given.', {
-      maxLength: 512,
-    }),
-  ),
-});
-
-/** GET /requests */
-export const list = keyedEndpoint(
-  { query: ListQuery, rawQuery: metadataQuery, reply: RequestList },
-  async ({ req, query }, deps) => {
-    const { limit, status: state = null, model_id = null, key_id = null } = query;
-    if (model_id === '')
-      throw badField('model_id', 'the id of a model, as GET /v1/models lists it');
-    const filter = {
-      ...anyRequest,
-      account_id: req.caller.account_id,
-      status: state,
-      model_id,
-      key_id,
-      metadata: metadataAsked(objectOf(req.query)),
-      call_id: query.call_id?.trim() ?? null,
-      from_ms: query.from === undefined ? null : Date.parse(query.from),
-      to_ms: query.to === undefined ? null : Date.parse(query.to),
-    };
-    const bounds = { below_id: query.cursor ?? null, limit };
-    const { rows, next } = await requestLists.list(deps.db, filter, bounds);
-    return { data: rows.map((row) => listEntry(row, deps.links)), next_cursor: next };
-  },
-);
 
 /** The id in the path. Throws `not_found` if it is not a valid id. */
 export function requestId(req: RequestCall): string {

@@ -19,8 +19,8 @@ import {
   time,
   url,
 } from '../schemas/schema.ts';
-import { ChatUsage } from './chat/chat-schema.ts';
-import { KindName, UnitName, unknownInputs } from './model-schema.ts';
+import { ChatUsage } from '../api/chat/chat-schema.ts';
+import { KindName, UnitName, unknownInputs } from '../api/model-schema.ts';
 
 /** A request as its callers see it: when it is submitted, while it runs, and afterwards. */
 
@@ -37,7 +37,7 @@ export const FailureName = named(
   ),
 );
 
-const failure = {
+export const failure = {
   code: FailureName,
   message: text('For people.'),
   details: optional(
@@ -54,9 +54,12 @@ export const Failure = named(
   object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
 );
 
-const requestId = id('The id of the request, a UUIDv7.');
-const modelId = text('The model it runs on.');
-const metadata = record(text(), "The caller's own pairs of texts; empty if none were given.");
+export const requestId = id('The id of the request, a UUIDv7.');
+export const modelId = text('The model it runs on.');
+export const metadata = record(
+  text(),
+  "The caller's own pairs of texts; empty if none were given.",
+);
 /** The numbers of the call that made a request. */
 export const callNumbers = {
   call_id: nullable(
@@ -70,13 +73,13 @@ export const callNumbers = {
     ),
   ),
 };
-const keyId = id('The key that submitted it.');
+export const keyId = id('The key that submitted it.');
 const addresses = {
   status_url: url('The URL to poll.'),
   response_url: url('The URL of the output, once `COMPLETED`.'),
   cancel_url: url('The URL that cancels it while it is `IN_QUEUE`.'),
 };
-const money = {
+export const money = {
   quoted_usd_micro: microUsd('Reserved at submit.'),
   charged_usd_micro: nullable(
     microUsd('Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final.'),
@@ -85,7 +88,7 @@ const money = {
 const created_at = time('When it was submitted.');
 const started_at = time('When an upstream was first called.');
 const completed_at = time('When it became final.');
-const moments = {
+export const moments = {
   created_at,
   started_at: nullable(started_at),
   completed_at: nullable(completed_at),

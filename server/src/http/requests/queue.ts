@@ -13,10 +13,8 @@ import {
   id,
   integer,
   list as listOf,
-  microUsd,
   named,
   nullable,
-  number,
   object,
   optional,
   pageOf,
@@ -25,6 +23,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { facts, progress } from './views.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /** Waiting and running requests of all accounts. */
@@ -110,18 +109,12 @@ function dueSeconds({ catalog }: WebDeps): number {
 const OpenRequest = named(
   'OpenRequest',
   object({
-    request_id: id(),
+    ...facts,
     account_id: id(),
     email: text(),
-    model_id: text(),
-    kind: choice(['video', 'image', 'text']),
     upstream: text(),
-    status: choice(statuses),
-    quoted_usd_micro: microUsd(),
-    created_at: time(),
-    started_at: nullable(time()),
     deadline_at: nullable(time()),
-    progress: nullable(number('From 0 to 1.')),
+    progress,
     message: nullable(text()),
     waits_for: object({ what: text(), until: nullable(time()) }),
   }),
@@ -171,17 +164,15 @@ interface QueueFacts {
   now: number;
 }
 
-function view({ id: request_id, message, ...row }: open.OpenRow, known: QueueFacts) {
+function view(row: open.OpenRow, known: QueueFacts) {
   const isQueued = row.status === 'IN_QUEUE' || row.waits;
   return {
-    request_id,
     ...row,
-    message: message && redact(message),
+    request_id: row.id,
+    message: row.message && redact(row.message),
     waits_for: isQueued ? queuedFor(row, known) : runsFor(row, known),
   };
 }
-
-type Waiting = Omit<open.OpenRow, 'id' | 'message'>;
 
 interface WaitsFor {
   what: string;
@@ -189,7 +180,7 @@ interface WaitsFor {
 }
 
 /** The reason why a queued request still waits. */
-function queuedFor(row: Waiting, known: QueueFacts): WaitsFor {
+function queuedFor(row: open.OpenRow, known: QueueFacts): WaitsFor {
   const { states, models, deps, now } = known;
   const { upstream } = row;
   const state = states.find(({ name }) => name === upstream);
@@ -207,7 +198,7 @@ function queuedFor(row: Waiting, known: QueueFacts): WaitsFor {
 }
 
 /** The current step of a running request. */
-function runsFor(row: Waiting, { stopped: stops }: QueueFacts): WaitsFor {
+function runsFor(row: open.OpenRow, { stopped: stops }: QueueFacts): WaitsFor {
   const { kind, past_deadline, has_handle, outcome, deadline_at: deadline } = row;
   if (kind === 'text') return { what: 'chat', until: deadline };
   if (past_deadline) return { what: 'end', until: null };

@@ -1,6 +1,5 @@
 import { costMaxUsdMicro } from '../../core/price/cost.ts';
 import { ApiError } from '../../core/errors.ts';
-import { statuses } from '../../core/request/request.ts';
 import * as resolutions from '../../db/requests/unknown-outcomes.ts';
 import type { OutcomeId } from '../../db/accounts/revenue.ts';
 import { isUuid, timeOfId } from '../../lib/id.ts';
@@ -32,6 +31,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { facts } from './views.ts';
 import { badField } from '../schemas/validate.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
@@ -41,16 +41,11 @@ const outcomes = ['ran', 'did_not_run'] as const;
 const UnknownOutcome = named(
   'UnknownOutcome',
   object({
-    request_id: id(),
+    ...facts,
     account_id: id(),
     email: text(),
-    model_id: text(),
-    kind: choice(['video', 'image', 'text']),
     upstream: text('The upstream where it may have run.'),
-    status: choice(statuses),
     error_code: nullable(text()),
-    quoted_usd_micro: microUsd(),
-    charged_usd_micro: nullable(microUsd()),
     cost_usd_micro: nullable(microUsd()),
     error_message: nullable(text()),
     attempt: nullable(integer()),
@@ -58,10 +53,8 @@ const UnknownOutcome = named(
     handle: nullable(text()),
     message: nullable(text()),
     attempted_at: nullable(time()),
-    created_at: time(),
     started_at: time(),
     deadline_at: nullable(time()),
-    completed_at: nullable(time()),
     left_at: nullable(
       time('When this start was given up and the next route was tried; null if it was not.'),
     ),

@@ -1,0 +1,69 @@
+import { ApiError } from '../../core/errors.ts';
+import * as margins from '../../db/accounts/margins.ts';
+import { newestOf } from '../../db/requests/deliveries.ts';
+import { attemptsOf } from '../../db/requests/request-lists.ts';
+import { findOutputs } from '../../db/requests/requests.ts';
+import { findCharge } from '../../ledger/bookings.ts';
+import { isUuid } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { visitEndpoint } from '../endpoint.ts';
+import { idOf } from '../form.ts';
+import { anything, nullable, object } from '../schemas/schema.ts';
+import {
+  detailOf,
+  operatorDetailOf,
+  OperatorRequest,
+  RequestDetail,
+  type Beside,
+} from './views.ts';
+
+async function readBeside(db: Database, id: string): Promise<Beside> {
+  const [attempts, deliveries] = await Promise.all([attemptsOf(db, id), newestOf(db, id)]);
+  return { attempts, deliveries };
+}
+
+/** GET /requests/:request_id: everything about one request of the account. */
+export const read = visitEndpoint(
+  { params: ['request_id'], reply: RequestDetail },
+  async ({ req, params }, deps) => {
+    const id = params.request_id.toLowerCase();
+    const row = isUuid(id) ? await deps.operations.card(id) : null;
+    if (row === null || row.account_id !== req.account_id) throw new ApiError('not_found');
+    const { db, queue } = deps;
+    const [beside, status, outputs, queue_position, charge] = await Promise.all([
+      readBeside(db, id),
+      deps.operations.status(id),
+      findOutputs(db, [id]),
+      row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
+      findCharge(db, id),
+    ]);
+    const refunded_usd_micro = charge?.refunded ?? 0n;
+    const progress = status?.progress ?? null;
+    const more = { outputs, progress, queue_position, refunded_usd_micro };
+    return detailOf(row, { ...beside, ...more }, deps.links);
+  },
+);
+
+/** GET /requests/:request_id of the operator: a request of any account. */
+export const readAny = visitEndpoint(
+  { params: ['request_id'], reply: OperatorRequest },
+  async ({ params }, { db }) => {
+    const id = idOf(params.request_id);
+    const [row, beside] = await Promise.all([margins.findFull(db, id), readBeside(db, id)]);
+    if (row === null) throw new ApiError('not_found');
+    return operatorDetailOf(row, beside);
+  },
+);
+
+/**
+ * GET /requests/:request_id/input of the operator: a separate call, so that an operator sees an
+ * input only on purpose.
+ */
+export const readInput = visitEndpoint(
+  { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
+  async ({ params }, { db }) => {
+    const found = await margins.findInput(db, idOf(params.request_id));
+    if (found === null) throw new ApiError('not_found');
+    return found;
+  },
+);
