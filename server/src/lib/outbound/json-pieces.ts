@@ -125,10 +125,15 @@ function eventReader(take: TakePiece): EventReader {
 }
 
 function isWhole(data: string): boolean {
-  return data === '[DONE]' || parsed(data) !== undefined;
+  return data === endMark || parsed(data) !== undefined;
 }
 
+/** The last event of nearly every stream, which is no JSON. */
+const endMark = '[DONE]';
+
 function parsed(text: string): unknown {
+  // The error that it would throw costs more than reading several events.
+  if (text === endMark) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -140,16 +140,28 @@ export function reportIn(piece: Json): Json | null {
 
 const isOfUsage = /usage/i;
 
-/** The first object with the name of a usage, as far inside as a message is. */
+/**
+ * The first object with the name of a usage, as far inside as a message is. Nearly every piece is
+ * searched for nothing, so no lists of names are made, and none of a list's indexes.
+ */
 function usageWithin(value: unknown, depth: number): Json | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const fields = value as Json;
-  // Without lists of names and values, because nearly every piece is searched for nothing.
-  for (const name in fields)
-    if (isOfUsage.test(name) && isReport(fields[name])) return fields[name];
+  if (Array.isArray(value)) return depth === 0 ? null : firstUsage(value, depth - 1);
+  if (!isObject(value)) return null;
+  for (const name in value) {
+    const field = value[name];
+    if (isObject(field) && isOfUsage.test(name) && isReport(field)) return field;
+  }
   if (depth === 0) return null;
-  for (const name in fields) {
-    const found = usageWithin(fields[name], depth - 1);
+  for (const name in value) {
+    const found = usageWithin(value[name], depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function firstUsage(items: readonly unknown[], depth: number): Json | null {
+  for (const item of items) {
+    const found = usageWithin(item, depth);
     if (found !== null) return found;
   }
   return null;
