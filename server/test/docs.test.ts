@@ -15,11 +15,11 @@ import { documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
 import { laws } from '../src/ledger/laws.ts';
 import { apiPages } from './kit/api-pages.ts';
-import { findOperation, resolve, schemaFault } from './kit/openapi.ts';
+import { findOperation } from './kit/openapi.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-const api = [...apiPages, read('docs/api/callbacks.md')].join('\n');
+const api = [...apiPages, read('docs/api/operator.md')].join('\n');
 const states = read('docs/states.md');
 
 describe('generated files', () => {
@@ -98,98 +98,34 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/api/', () => {
-  const table = routes.filter(({ who }) => who !== 'operator');
-  const sections = api.split(/^## /m).slice(1);
-
-  test('has a section for every route, and none for what does not exist', () => {
-    const told = sections.map((section) => /^`(\w+ \S+)`\n/.exec(section)?.[1]).filter(Boolean);
-    const rows = table.map((route) => `${route.method} ${documentedPath(route)}`);
-    // The section of an address's first method also describes the second.
-    const own = rows.filter((row) => !row.startsWith('PUT '));
-    assert.deepEqual(told.sort(), own.sort());
-    for (const row of rows) assert.ok(api.includes(`\`${row}\``), row);
-  });
-
   test('calls only addresses that exist', () => {
-    const calls = [...api.matchAll(/(?:\$BASE|http:\/\/localhost:8080)(\/[^\s"?\\]*)/g)];
-    assert.ok(calls.length > 15);
-    for (const [call, path] of calls) {
+    const found = [...api.matchAll(/(?:\$BASE|http:\/\/localhost:8080)(\/[^\s"?\\]*)/g)];
+    assert.ok(found.length > 15);
+    for (const [call, path] of found) {
       const outside = call.startsWith('http') ? '' : '/v1';
-      const found = ['GET', 'POST'].some((method) => {
-        const operation = findOperation(method, `${outside}${path!.replace('$REQUEST_ID', 'x')}`);
+      const isKnown = ['GET', 'POST', 'PATCH', 'DELETE'].some((method) => {
+        const operation = findOperation(method, `${outside}${path!.replace(/\$\w+/g, 'x')}`);
         return typeof operation !== 'string';
       });
-      assert.ok(found || path === '/v1', call);
+      assert.ok(isKnown || path === '/v1', call);
     }
-  });
-
-  test('shows replies that fit their schema', () => {
-    let seen = 0;
-    for (const section of sections) {
-      const [, method, path] = /^`(\w+) (\S+)`\n/.exec(section) ?? [];
-      for (const [, status, text] of section.matchAll(/^```json (\d+)\n([\s\S]*?)^```$/gm)) {
-        seen++;
-        const outside = ['/livez', '/readyz', '/metrics'].includes(path!);
-        const found = findOperation(
-          method!,
-          `${outside ? '' : '/v1'}${path!.replace(/[{}]/g, '')}`,
-        );
-        assert.ok(typeof found !== 'string', `${method} ${path}`);
-        const response = resolve(found.operation.responses[status!]!) as any;
-        const wrong = schemaFault(
-          response.content['application/json'].schema,
-          JSON.parse(text!),
-          true,
-        );
-        assert.equal(wrong, null, `${method} ${path}`);
-      }
-    }
-    assert.equal(seen, 20);
-  });
-
-  test('sends only JSON that parses', () => {
-    const bodies = [...api.matchAll(/-d '([^']*)'/g)];
-    assert.ok(bodies.length >= 3);
-    for (const [, body] of bodies) JSON.parse(body!);
   });
 
   test('names every chat field that goes to the model', () => {
     for (const field of [...Object.keys(passingFields), ...optionalNames])
       assert.ok(api.includes(`\`${field}\``), field);
   });
-
-  test('names only codes that exist', () => {
-    const lists = [...api.matchAll(/Errors: ([^.]+)\./g)].map(([, list]) => list!);
-    assert.equal(lists.length, 7);
-    for (const [, code] of lists.join(' ').matchAll(/`(\w+_\w+)`/g)) {
-      assert.ok(Object.hasOwn(errors, code!), code);
-    }
-  });
 });
 
-describe('docs/operating/api.md', () => {
-  const page = read('docs/operating/api.md');
-
-  test('lists every call of the operator\u2019s API with its scope, and no other', () => {
-    const told = [...page.matchAll(/^\| `(\w+)` \| (`[A-Z].*) \|$/gm)].flatMap(([, scope, calls]) =>
-      [...calls!.matchAll(/`(\w+ \S+)`/g)].map(([, call]) => `${scope} ${call}`),
-    );
-    const known = routes.flatMap((route) =>
-      route.who === 'operator' ? [`${route.scope} ${route.method} ${documentedPath(route)}`] : [],
-    );
-    assert.deepEqual(told.sort(), known.sort());
-  });
-
-  test('shows a reply that fits its schema', () => {
-    const shown = [...page.matchAll(/^```json (\w+) (\S+) (\d+)\n([\s\S]*?)^```$/gm)];
-    assert.equal(shown.length, 1);
-    for (const [, method, path, status, text] of shown) {
-      const found = findOperation(method!, `/v1${path!.replace(/[{}]/g, '')}`);
-      assert.ok(typeof found !== 'string', path);
-      const { content } = resolve(found.operation.responses[status!]!) as any;
-      assert.equal(schemaFault(content['application/json'].schema, JSON.parse(text!), true), null);
-    }
-  });
+test('docs/api/operator.md lists every call with its scope, and no other', () => {
+  const page = read('docs/api/operator.md');
+  const told = [...page.matchAll(/^\| `(\w+)` \| (`[A-Z].*) \|$/gm)].flatMap(([, scope, calls]) =>
+    [...calls!.matchAll(/`(\w+ \S+)`/g)].map(([, call]) => `${scope} ${call}`),
+  );
+  const known = routes.flatMap((route) =>
+    route.who === 'operator' ? [`${route.scope} ${route.method} ${documentedPath(route)}`] : [],
+  );
+  assert.deepEqual(told.sort(), known.sort());
 });
 
 test('docs/ledger.md lists every law that the audit proves', () => {

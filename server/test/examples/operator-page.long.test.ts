@@ -1,11 +1,11 @@
-/** Makes the calls of docs/operating/api.md as a reader does: one after the other, in one shell. */
+/** Makes the calls of docs/api/operator.md as a reader does: one after the other, in one shell. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { operatorKey } from '../http/operator/world.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
-const page = readFileSync(new URL('../../../docs/operating/api.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/api/operator.md', import.meta.url), 'utf8');
 const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)]
   .map(([, text]) => text!)
   // Another test runs the command.

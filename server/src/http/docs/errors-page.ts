@@ -90,5 +90,5 @@ function whence(code: ErrorCode, table: Route[]): string {
   const isWhole = ofOperator.every((route) => from.includes(route));
   const listed = from.filter(({ who }) => !(isWhole && who === 'operator'));
   const names = listed.map((route) => `\`${route.method} ${documentedPath(route)}\``);
-  return `${[...names, ...(isWhole ? ["every call of the [operator's API](operating/api.md)"] : [])].join(', ')}.`;
+  return `${[...names, ...(isWhole ? ["every call of the [operator's API](api/operator.md)"] : [])].join(', ')}.`;
 }
