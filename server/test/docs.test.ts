@@ -11,7 +11,9 @@ import { optionalNames } from '../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../src/core/errors.ts';
 import { isFinal, statuses } from '../src/core/request/request.ts';
 import { falCalls } from '../src/http/fal/routes.ts';
-import { documentedPath } from '../src/http/openapi.ts';
+import { readProse } from '../src/http/docs/prose.ts';
+import { codesOf } from '../src/http/docs/failures.ts';
+import { callOf, documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
 import { laws } from '../src/ledger/laws.ts';
 import { apiPages } from './kit/api-pages.ts';
@@ -98,6 +100,8 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/api/', () => {
+  const { calls } = readProse();
+
   test('calls only addresses that exist', () => {
     const found = [...api.matchAll(/(?:\$BASE|http:\/\/localhost:8080)(\/[^\s"?\\]*)/g)];
     assert.ok(found.length > 15);
@@ -115,6 +119,21 @@ describe('docs/api/', () => {
     for (const field of [...Object.keys(passingFields), ...optionalNames])
       assert.ok(api.includes(`\`${field}\``), field);
   });
+
+  test('names no error that the call does not have', () => {
+    let seen = 0;
+    for (const route of routes) {
+      const { description } = calls.get(callOf(route))!;
+      const [, list = ''] = /Errors: ([^.]+)\./.exec(description) ?? [];
+      for (const [, code] of list.matchAll(/`(\w+_\w+)`/g)) {
+        // The text of a code may name reasons, too.
+        if (!Object.hasOwn(errors, code!)) continue;
+        seen++;
+        assert.ok(codesOf(route).includes(code as keyof typeof errors), `${callOf(route)} ${code}`);
+      }
+    }
+    assert.ok(seen > 20, `only ${seen} codes were found`);
+  });
 });
 
 test('docs/api/operator.md lists every call with its scope, and no other', () => {
@@ -123,7 +142,7 @@ test('docs/api/operator.md lists every call with its scope, and no other', () =>
     [...calls!.matchAll(/`(\w+ \S+)`/g)].map(([, call]) => `${scope} ${call}`),
   );
   const known = routes.flatMap((route) =>
-    route.who === 'operator' ? [`${route.scope} ${route.method} ${documentedPath(route)}`] : [],
+    route.who === 'operator' ? [`${route.scope} ${callOf(route)}`] : [],
   );
   assert.deepEqual(told.sort(), known.sort());
 });

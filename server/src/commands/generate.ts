@@ -4,6 +4,8 @@ import { manPage, referencePage } from '../../../client/src/cli/help/pages.ts';
 import { configurationPage } from '../config.ts';
 import { clientTypes } from '../http/docs/types/client-types.ts';
 import { webTypes } from '../http/docs/types/web-types.ts';
+import { apiPage } from '../http/docs/api-page.ts';
+import { readProse } from '../http/docs/prose.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
 import { namedSchemas, openapiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
@@ -15,13 +17,16 @@ const root = new URL('../../../', import.meta.url);
 export function generatedFiles(): Map<string, string> {
   // The client makes no calls for the operator.
   const ofApi = namedSchemas(routes.filter(({ who }) => who !== 'operator'));
+  const prose = readProse();
+  const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
   return new Map([
-    ['openapi.json', `${JSON.stringify(openapiDocument(routes), null, 2)}\n`],
+    ['openapi.json', `${JSON.stringify(openapiDocument(routes, prose), null, 2)}\n`],
     ['client/src/types.ts', clientTypes(ofApi)],
     ['web/src/api-types.ts', webTypes(webRoutes, ofApi)],
     ['client/man/fare.1', manPage()],
-    // The part above its mark is written by hand.
-    ['docs/fare.md', referencePage(readFileSync(new URL('docs/fare.md', root), 'utf8'))],
+    // The parts above their marks are written by hand.
+    ['docs/fare.md', referencePage(read('docs/fare.md'))],
+    ['docs/api.md', apiPage(read('docs/api.md'), routes, prose)],
     ['docs/errors.md', errorsPage(routes)],
     ['docs/configuration.md', configurationPage()],
   ]);

@@ -1,47 +1,50 @@
-import { errors, type ErrorCode } from '../core/errors.ts';
-import { about, keyed, securitySchemes, tags } from './docs/about.ts';
-import { advice } from './docs/advice.ts';
-import { errorExamples } from './docs/errors.ts';
-import { headers, rateHeaders, type HeaderName, type HeaderUse } from './docs/headers.ts';
-import { collectNamed, documented, withReferences } from './docs/named.ts';
-import { pathParameters } from './docs/path-parameters.ts';
-import type {
-  BodyDocs,
-  Content,
-  Examples,
-  Parameter,
-  ReplyDocs,
-  RouteDocs,
-} from './docs/route-docs.ts';
 import type { Json } from '../lib/json.ts';
+import { about, keyed, securitySchemes, tagOf, tagsOf } from './docs/about.ts';
+import { errorExamples } from './docs/errors.ts';
+import {
+  errorReply,
+  failures,
+  headerObject,
+  headerObjects,
+  rateOf,
+  type Used,
+} from './docs/failures.ts';
+import { collectNamed, documented, withReferences } from './docs/named.ts';
+import { pathParameters } from './docs/parameters.ts';
+import { readProse, type ApiProse, type Prose } from './docs/prose.ts';
+import type { Content, Examples, Parameter, RouteDocs } from './docs/route-docs.ts';
+import { borrowed, shownExamples, type Shown } from './docs/shown.ts';
 import { documentedOrigin } from './openapi-text.ts';
-import { ErrorBody } from './schemas/error-schema.ts';
 import type { Route } from './routes.ts';
+import { ErrorBody } from './schemas/error-schema.ts';
 import type { Schema, TSchema } from './schemas/schema.ts';
 
-/** Makes the OpenAPI document from the table of routes, their schemas and their texts. */
+/** Makes the OpenAPI document from the table of routes, their schemas and docs/api/. */
 
-/** Definitions that routes share, to be written once under `components`. */
-interface Used {
-  replies: Set<ErrorCode>;
-  headers: Set<HeaderName>;
+interface Making extends Used {
+  prose: ApiProse;
+  shown: Shown;
 }
 
 /** OpenAPI 3.0.3 of all routes, in their order. */
-export function openapiDocument(table: Route[]): Json {
+export function openapiDocument(table: Route[], prose = readProse()): Json {
   const paths: Record<string, Json> = {};
-  const used: Used = { replies: new Set(), headers: new Set() };
+  const shown = shownExamples(table, prose.calls, callOf);
+  const making: Making = { replies: new Set(), headers: new Set(), prose, shown };
   for (const route of table) {
     const path = documentedPath(route);
     paths[path] ??= route.prefixed ? {} : { servers: [{ url: documentedOrigin }] };
-    paths[path][route.method.toLowerCase()] = operation(route, used);
+    paths[path][route.method.toLowerCase()] = operation(route, making);
   }
-  const replies = [...used.replies].map((code) => [code, errorReply([code], [], used)] as const);
+  demandCalls(table, prose);
+  const replies = [...making.replies].map(
+    (code) => [code, errorReply([code], [], making)] as const,
+  );
   return {
     openapi: '3.0.3',
-    info: about,
+    info: { ...about, description: prose.overview },
     servers: [{ url: `${documentedOrigin}/v1` }],
-    tags,
+    tags: tagsOf(prose),
     security: keyed,
     paths,
     components: {
@@ -50,12 +53,24 @@ export function openapiDocument(table: Route[]): Json {
         [...namedSchemas(table)].map(([name, schema]) => [name, withReferences(schema)]),
       ),
       headers: Object.fromEntries(
-        [...used.headers].map((name) => [name, headerObject(name, true)]),
+        [...making.headers].map((name) => [name, headerObject(name, true)]),
       ),
       examples: errorExamples,
       responses: Object.fromEntries(replies),
     },
   };
+}
+
+/** Throws if docs/api/ describes a call that does not exist. */
+function demandCalls(table: Route[], { calls }: ApiProse): void {
+  const known = new Set(table.flatMap((route) => [callOf(route), route.docs.webhook?.call]));
+  for (const [call, { page }] of calls)
+    if (!known.has(call)) throw new Error(`docs/api/${page}.md: there is no call ${call}`);
+}
+
+/** As the headings of docs/api/ name it. */
+export function callOf(route: Pick<Route, 'method' | 'path'>): string {
+  return `${route.method} ${documentedPath(route)}`;
 }
 
 /** Every schema of the document that has a name. */
@@ -73,26 +88,35 @@ export function documentedPath({ path }: Pick<Route, 'path'>): string {
   return path.replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
 }
 
-function operation(route: Route, used: Used): Json {
-  const { docs, shapes } = route;
-  const { operationId, tag, summary, description, body, headers: inHeaders = [] } = docs;
+function operation(route: Route, making: Making): Json {
+  const { docs, shapes, who } = route;
+  const prose = proseFor(callOf(route), making);
+  const { summary, description, page } = prose;
   const security = docs.security ?? securityOf(route);
-  const parameters = [...inPath(documentedPath(route)), ...inQuery(route), ...inHeaders];
+  const parameters = [...inPath(documentedPath(route)), ...inQuery(route), ...(docs.headers ?? [])];
+  const isScoped = who === 'operator' || (who === 'key' && route.scope === 'keys');
+  const responses = { ...successes(route, prose, making), ...failures(route, making) };
+  for (const place of Object.keys(prose.examples))
+    if (!(place in responses) && !['request', 'event'].includes(place))
+      throw new Error(`docs/api/${page}.md: ${callOf(route)} has no reply ${place}`);
   return {
-    operationId,
-    tags: [tag],
+    operationId: docs.operationId,
+    tags: [tagOf(page)],
     summary,
-    description:
-      route.who === 'operator' || (route.who === 'key' && route.scope === 'keys')
-        ? `${description} Scope: \`${route.scope}\`.`
-        : description,
+    description: isScoped ? `${description}\n\nScope: \`${route.scope}\`.` : description,
     ...(security && { security }),
     ...(route.bySession && { 'x-by-session': true }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: requestBody(body, shapes.body ?? shapes.rawBody) }),
-    responses: { ...successes(route, used), ...failures(route, used) },
-    ...(docs.webhook && { callbacks: callbacksOf(docs, shapes.webhook) }),
+    ...requestBody(docs.body, shapes.body ?? shapes.rawBody, prose),
+    responses,
+    ...(docs.webhook && { callbacks: callbacksOf(docs.webhook, shapes.webhook, making, page) }),
   };
+}
+
+function proseFor(call: string, { prose }: Pick<Making, 'prose'>): Prose {
+  const found = prose.calls.get(call);
+  if (!found) throw new Error(`docs/api/ does not describe ${call}`);
+  return found;
 }
 
 function inPath(path: string): Parameter[] {
@@ -101,7 +125,7 @@ function inPath(path: string): Parameter[] {
   });
 }
 
-function inQuery({ docs, shapes }: Route): Parameter[] {
+function inQuery({ shapes }: Route): Parameter[] {
   const fields = { ...shapes.query?.properties, ...shapes.rawQuery?.properties };
   const required: readonly string[] = shapes.query?.required ?? [];
   return Object.entries(fields).map(([name, field]) => {
@@ -110,20 +134,19 @@ function inQuery({ docs, shapes }: Route): Parameter[] {
       name,
       in: 'query',
       ...(required.includes(name) && schema.default === undefined && { required: true }),
-      description: docs.query?.[name] ?? description ?? '',
+      description: description ?? '',
       schema: documented(schema),
       ...(example !== undefined && { example }),
     };
   });
 }
 
-function requestBody({ description, examples, content, form }: BodyDocs, schema?: TSchema): Json {
+function requestBody(docs: RouteDocs['body'], schema: TSchema | undefined, prose: Prose): Json {
+  const { content, form } = docs ?? {};
+  if (!schema && !content) return {};
   const asForm = form && { 'multipart/form-data': { schema: documented(form) } };
-  return {
-    description,
-    required: true,
-    content: { ...(content ?? json(schema!, examples)), ...asForm },
-  };
+  const plain = content ?? json(schema!, prose.examples.request);
+  return { requestBody: { required: true, content: { ...plain, ...asForm } } };
 }
 
 function json(schema: TSchema, examples?: Examples): Content {
@@ -133,17 +156,23 @@ function json(schema: TSchema, examples?: Examples): Content {
 }
 
 /** The call that a submit's `webhook_url` gets. */
-function callbacksOf({ tag, webhook }: RouteDocs, schema?: TSchema): Json {
-  const { operationId, summary, description, headers: parameters, body, replies } = webhook!;
+function callbacksOf(
+  { operationId, call, headers: parameters }: NonNullable<RouteDocs['webhook']>,
+  schema: TSchema | undefined,
+  making: Making,
+  page: string,
+): Json {
+  const prose = proseFor(call, making);
+  const { summary, description } = prose;
   const post = {
     operationId,
-    tags: [tag],
+    tags: [tagOf(page)],
     summary,
     description,
     security: [],
     parameters,
-    requestBody: requestBody(body, schema),
-    responses: replies,
+    ...requestBody(undefined, schema, prose),
+    responses: { '2XX': { description: 'Received.' }, '4XX': { description: 'Failed.' } },
   };
   return { final: { '{$request.query.webhook_url}': { post } } };
 }
@@ -156,15 +185,27 @@ function securityOf({ who }: Route): Json[] | null {
   return null;
 }
 
-function successes({ docs, who, shapes }: Route, used: Used): Json {
-  const entries = Object.entries(docs.replies).map(([status, reply]): [string, Json] => {
-    const { description, headers: own = [] } = reply;
-    const content = Number(status) < 300 ? contentOf(reply, shapes) : {};
+/** Descriptions of replies, whose details are in the description of the call. */
+const outcomes: Record<string, string> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted.',
+  206: 'The requested range.',
+  304: 'Not changed: your copy is current.',
+};
+
+function successes(route: Route, prose: Prose, making: Making): Json {
+  const replies = Object.entries(route.docs.replies ?? { 200: {} });
+  const entries = replies.map(([status, reply]): [string, Json] => {
+    const content = contentOf(route, status, prose, making.shown);
     return [
       status,
       {
-        description,
-        headers: headerObjects(['RequestId', ...rateOf(who), ...own], used),
+        description: outcomes[status]!,
+        headers: headerObjects(
+          ['RequestId', ...rateOf(route.who), ...(reply.headers ?? [])],
+          making,
+        ),
         ...(Object.keys(content).length > 0 && { content }),
       },
     ];
@@ -172,100 +213,20 @@ function successes({ docs, who, shapes }: Route, used: Used): Json {
   return Object.fromEntries(entries);
 }
 
-function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes']): Content {
-  const body = docs.schema ?? reply ?? written;
+function contentOf(route: Route, status: string, prose: Prose, shown: Shown): Content {
+  const { docs, shapes } = route;
+  if (Number(status) >= 300) return {};
+  const { content, schema } = docs.replies?.[Number(status)] ?? {};
+  const body = schema ?? shapes.reply ?? shapes.written;
+  const { event } = prose.examples;
   return {
-    ...docs.content,
-    ...(body && json(body, docs.examples)),
-    ...(events && {
+    ...content,
+    ...(body && json(body, prose.examples[status] ?? borrowed(body, shown))),
+    ...(shapes.events && {
       'text/event-stream': {
-        schema: documented(events),
-        ...(docs.events && { examples: docs.events }),
+        schema: documented(shapes.events),
+        ...(event && { examples: event }),
       },
     }),
   };
-}
-
-/**
- * Rate headers of a route. A call that needs no key but comes with one counts against that key's
- * rate.
- */
-function rateOf(who: Route['who']): HeaderUse[] {
-  if (who === 'key' || who === 'operator') return rateHeaders;
-  return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
-}
-
-/** Error codes of a route: its own codes, and the codes of its kind. */
-export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
-  const codes: ErrorCode[] = [...docs.errors];
-  if (who === 'key' || who === 'key_or_signature' || who === 'operator')
-    codes.push('unauthorized', 'forbidden', 'rate_limited');
-  if (prefixed) codes.push('capacity_unavailable');
-  codes.push('method_not_allowed', 'internal_error');
-  return [...new Set(codes)];
-}
-
-function failures(route: Route, used: Used): Json {
-  const { errorsAt = {}, errorHeaders = {} } = route.docs;
-  const byStatus = Map.groupBy(codesOf(route), (code) => errors[code].status);
-  const replies: Json = {};
-  for (const [status, codes] of byStatus) {
-    const [code] = codes;
-    const own: HeaderUse[] = errorHeaders[status] ?? [];
-    const { failure } = route.shapes;
-    if (failure) {
-      replies[status] = errorReply(codes, own, used, failure);
-    } else if (codes.length === 1 && own.length === 0) {
-      used.replies.add(code!);
-      replies[status] = { $ref: `#/components/responses/${code}` };
-    } else {
-      replies[status] = errorReply(codes, own, used);
-    }
-  }
-  for (const [status, { codes, description, headers: own }] of Object.entries(errorsAt)) {
-    replies[status] = { ...errorReply(codes, own, used, route.shapes.failure), description };
-  }
-  return replies;
-}
-
-/** Headers that follow from the status of an error. */
-const usual: Record<number, HeaderUse[]> = {
-  401: ['Challenge?'],
-  402: ['ShouldRetry'],
-  405: ['Allow'],
-  409: ['ShouldRetry'],
-  429: ['RetryAfter', ...rateHeaders],
-  503: ['RetryAfter'],
-};
-
-/** `failure`: the schema of the body, if it is not the usual one. */
-function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used, failure?: TSchema): Json {
-  const { status } = errors[codes[0]!];
-  const said = codes.map((code) => `- \`${code}\`: ${advice[code].when}`);
-  const description = codes.length === 1 ? advice[codes[0]!].when : said.join('\n');
-  const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
-  const content = {
-    'application/json': failure
-      ? { schema: documented(failure) }
-      : { schema: documented(ErrorBody), examples: Object.fromEntries(examples) },
-  };
-  const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
-  return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };
-}
-
-function headerObjects(uses: HeaderUse[], used: Used): Json {
-  const entries = uses.map((use): [string, Json] => {
-    const optional = use.endsWith('?');
-    // The type of `use` ensures that this is the name of a header.
-    const name = (optional ? use.slice(0, -1) : use) as HeaderName;
-    if (optional) return [headers[name].name, headerObject(name, false)];
-    used.headers.add(name);
-    return [headers[name].name, { $ref: `#/components/headers/${name}` }];
-  });
-  return Object.fromEntries(entries);
-}
-
-function headerObject(header: HeaderName, required: boolean): Json {
-  const { description, schema, example } = headers[header];
-  return { description, ...(required && { required }), schema, example };
 }

@@ -1,11 +1,14 @@
 /** The OpenAPI document against the table of routes, the catalogue of errors and itself. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { passingFields } from '../../src/core/chat/chat.ts';
 import { optionalFields } from '../../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../../src/core/errors.ts';
-import { codesOf, documentedPath, openapiDocument } from '../../src/http/openapi.ts';
+import { proseOf } from '../../src/http/docs/prose.ts';
+import { codesOf } from '../../src/http/docs/failures.ts';
+import { documentedPath, openapiDocument } from '../../src/http/openapi.ts';
 import { openapiText } from '../../src/http/openapi-text.ts';
 import { routes } from '../../src/http/routes.ts';
 import { webRoutes } from '../../src/http/session/routes.ts';
@@ -269,6 +272,12 @@ describe('the document and the catalogue of errors', () => {
   });
 });
 
+/** Bodies that may hold any JSON. */
+const withoutExample = [
+  '//openapi.json/get/responses/200',
+  '//callbacks/{upstream}/{request_id}/{attempt}/{sig}/post/requestBody',
+];
+
 /** Amounts of replies that may be below zero. */
 const signedFields = new Set([
   'AnyRequest.margin_usd_micro',
@@ -285,14 +294,19 @@ describe('the schemas', () => {
   });
 
   test('fit every example of a body, a parameter and a header', () => {
-    let seen = 0;
-    visit(document, '', (node, at) => {
-      for (const [value, schema] of examplesOf(node)) {
-        seen++;
-        assert.equal(schemaFault(schema, value, true), null, at);
-      }
-    });
+    const { seen, faults } = exampleFaults(document);
+    assert.deepEqual(faults, []);
     assert.ok(seen > 100, `only ${seen} examples were found`);
+  });
+
+  test('have an example for every body and reply in JSON', () => {
+    const bare: string[] = [];
+    visit(document.paths, '', (node, at) => {
+      const isSuccess = /requestBody$|responses\/2\w\w$/.test(at);
+      const json = isSuccess && (node.content as Json)?.['application/json'];
+      if (json && !json.examples) bare.push(at.replace(/.*paths/, ''));
+    });
+    assert.deepEqual(bare, withoutExample);
   });
 
   test('refuse what is not on the wire', () => {
@@ -348,6 +362,68 @@ describe('the schemas', () => {
   });
 });
 
+describe('docs/api/', () => {
+  const folder = new URL('../../../docs/api/', import.meta.url);
+  const pages = readdirSync(folder).map(
+    (file) => [file.replace('.md', ''), readFileSync(new URL(file, folder), 'utf8')] as const,
+  );
+  const cancelPath = '/requests/{request_id}/cancel';
+  const head = `## \`POST ${cancelPath}\`\n\n`;
+  /** The document that the pages make with this section about the cancel. */
+  const madeFrom = (section: string): Json => {
+    const changed = new Map(pages);
+    const requests = changed.get('requests')!;
+    const [before, own] = requests.split(head);
+    assert.ok(own);
+    changed.set('requests', `${before}${section}\n\n${own.slice(own.indexOf('## '))}`);
+    return openapiDocument(table, proseOf('# API', changed));
+  };
+  const id = '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10';
+  const reply = (example: object, place = '200') =>
+    `${head}**Cancel.** Why.\n\n\`\`\`json ${place}\n${JSON.stringify(example)}\n\`\`\`\n`;
+  const good = { request_id: id, status: 'CANCELLED' };
+
+  test('gives a call its summary, its description and its examples', () => {
+    const page = reply(good).replace('Why.', 'See [why](a.md#b), [W](https://w.org).\n\n- one:');
+    const { post } = madeFrom(page).paths[cancelPath];
+    assert.equal(post.summary, 'Cancel');
+    assert.equal(post.description, 'See why, [W](https://w.org).');
+    const { examples } = post.responses[200].content['application/json'];
+    assert.deepEqual(examples, { example: { value: good } });
+    assert.deepEqual(exampleFaults(post).faults, []);
+  });
+
+  const refused: [string, string, RegExp][] = [
+    ['a call without prose', '', /does not describe POST \/requests\/\{request_id\}\/cancel/],
+    ['a call that is only mentioned', '**Cancel.** `POST`', /does not describe POST/],
+    ['a heading without a call', `${reply(good)}## \`GET /nothing\`\n\n**No.**`, /no call GET/],
+    ['a method that an address lacks', `${reply(good)}## \`PUT /files\`\n\n**No.**`, /no call PUT/],
+    ['a section without a summary', `${head}Cancel a request.`, /its summary in bold/],
+    ['a section that begins with code', `${head}\`\`\`sh\nx\n\`\`\``, /its summary in bold/],
+    ['an example that is not JSON', reply(good).replace('{"', '{,"'), /is not JSON: \{,/],
+    ['an example of another status', reply(good, '202'), /has no reply 202/],
+    ['a call twice', reply(good) + reply(good), /describes POST \S+ twice/],
+    ['a call of another page, too', `${reply(good)}## \`GET /balance\`\n\n**B.**`, /GET \S+ twice/],
+    ['an example of an unknown place', reply(good, 'answer'), /has no reply answer/],
+  ];
+  for (const [what, page, message] of refused)
+    test(`may not have ${what}`, () => assert.throws(() => madeFrom(page), message));
+
+  const unfit: [string, object, RegExp][] = [
+    ['an unknown field', { ...good, more: 1 }, /the field \/more is not in the document/],
+    ['a field of a wrong type', { ...good, request_id: 7 }, /request_id must be string/],
+    ['a text that is not allowed', { ...good, status: 'DONE' }, /status must be equal/],
+    ['no required field', { request_id: id }, /must have required property 'status'/],
+    ['a list instead of an object', [good], /must be object/],
+  ];
+  for (const [what, example, message] of unfit) {
+    test(`has examples that fit: not ${what}`, () => {
+      const { post } = madeFrom(reply(example)).paths[cancelPath];
+      assert.match(exampleFaults(post).faults.join(), message);
+    });
+  }
+});
+
 describe('the committed document', () => {
   test('is the one the table makes', () => {
     assert.deepEqual(document, JSON.parse(JSON.stringify(openapiDocument(table))));
@@ -355,7 +431,7 @@ describe('the committed document', () => {
 
   test('takes the address of the running service everywhere', () => {
     const text = openapiText('https://api.example.org/fare"$&box/v1');
-    assert.ok(!text.includes('localhost'));
+    assert.ok(!text.includes('localhost:8080'));
     const own = JSON.parse(text) as Json;
     assert.equal(own.servers[0].url, 'https://api.example.org/fare"$&box/v1');
     assert.equal(own.paths['/livez'].servers[0].url, 'https://api.example.org/fare"$&box');
@@ -435,6 +511,20 @@ function visit(node: unknown, at: string, see: (node: Json, at: string) => void)
       visit(child, `${at}/${name}`, see);
     }
   }
+}
+
+/** Where examples of a document do not fit their schemas, and how many examples it has. */
+function exampleFaults(node: unknown): { seen: number; faults: string[] } {
+  let seen = 0;
+  const faults: string[] = [];
+  visit(node, '', (each, at) => {
+    for (const [value, schema] of examplesOf(each)) {
+      seen++;
+      const fault = schemaFault(schema, value, true);
+      if (fault !== null) faults.push(`${at}: ${fault}`);
+    }
+  });
+  return { seen, faults };
 }
 
 /** The examples of a media type, a parameter, a header or a schema, with the schema they must fit. */

@@ -111,7 +111,7 @@ function OperationView({ operation }: { operation: Operation }) {
           </Code>
         </Group>
       </div>
-      {operation.description.split('\n\n').map((part) => (
+      {operation.description.split('\n\n', 1).map((part) => (
         <Text key={part}>{part.replaceAll('`', '')}</Text>
       ))}
       <Try operation={operation} />

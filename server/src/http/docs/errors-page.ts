@@ -2,7 +2,8 @@ import { errors, failures, type ErrorCode } from '../../core/errors.ts';
 import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { errorExamples } from './errors.ts';
-import { codesOf, documentedPath } from '../openapi.ts';
+import { codesOf } from './failures.ts';
+import { documentedPath } from '../openapi.ts';
 import type { Route } from '../routes.ts';
 
 /** `docs/errors.md`, made from the error codes and the table of routes. */

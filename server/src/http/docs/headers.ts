@@ -1,5 +1,5 @@
 import type { Schema } from '../schemas/schema.ts';
-import { exampleId, exampleUrls } from './request-examples.ts';
+import { exampleId } from './examples.ts';
 
 /** A reply header. In `headers`, the key of each is its name in the document. */
 interface Header {
@@ -53,7 +53,7 @@ export const headers = {
     'Location',
     'The `status_url` of the request.',
     { type: 'string', format: 'uri' },
-    exampleUrls.status_url,
+    `http://localhost:8080/v1/requests/${exampleId}/status`,
   ),
   FalRequestId: h('x-fal-request-id', 'The id of the request.', str(), exampleId),
   PreferenceApplied: h(

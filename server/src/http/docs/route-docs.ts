@@ -3,9 +3,25 @@ import type { Schema, TSchema } from '../schemas/schema.ts';
 import type { HeaderUse } from './headers.ts';
 
 /**
- * The parts of a route's OpenAPI documentation that neither its row in the table nor its schemas
- * have.
+ * The parts of a call's OpenAPI documentation that neither its row in the table nor its schemas nor
+ * docs/api/ have.
  */
+export interface RouteDocs {
+  operationId: string;
+  headers?: Parameter[];
+  body?: BodyDocs;
+  /** By status: replies that are not errors. Left out: 200. */
+  replies?: Record<number, ReplyDocs>;
+  /** Codes of this call besides those of its kind, which `codesOf` adds. */
+  errors?: ErrorCode[];
+  /** Codes that this call sends with another status than the catalogue says. */
+  errorsAt?: Record<number, { codes: ErrorCode[]; headers?: HeaderUse[] }>;
+  /** By status: headers of error replies besides the usual ones. */
+  errorHeaders?: Record<number, HeaderUse[]>;
+  webhook?: WebhookDocs;
+  /** Used instead of the security that follows from the route's `who`. */
+  security?: Record<string, string[]>[];
+}
 
 export interface Parameter {
   name: string;
@@ -19,55 +35,29 @@ export interface Parameter {
 /** By media type. */
 export type Content = Record<string, { schema: Schema; examples?: Examples }>;
 
-export type Examples = Record<string, { summary?: string; value: unknown }>;
+export type Examples = Record<string, { value: unknown }>;
 
-export interface BodyDocs {
-  description: string;
-  examples?: Examples;
+interface BodyDocs {
   /** Used instead of JSON with a schema. */
   content?: Content;
   /** The schema of a form that the call also takes. */
   form?: TSchema;
 }
 
-/** A reply that is not an error. */
-export interface ReplyDocs extends BodyDocs {
+interface ReplyDocs {
   /** Headers besides the headers that every reply has. */
   headers?: HeaderUse[];
+  /** Used instead of JSON with a schema. */
+  content?: Content;
   /** Used instead of the route's schema, if its replies differ. */
   schema?: TSchema;
-  /** Examples of the events of a stream. */
-  events?: Examples;
 }
 
-export interface WebhookDocs {
+interface WebhookDocs {
   operationId: string;
-  summary: string;
-  description: string;
+  /** Its heading in docs/api/. */
+  call: string;
   headers: Parameter[];
-  body: BodyDocs;
-  replies: Record<string, { description: string }>;
-}
-
-export interface RouteDocs {
-  operationId: string;
-  tag: string;
-  summary: string;
-  description: string;
-  headers?: Parameter[];
-  /** Descriptions of query parameters that differ from their schema's. */
-  query?: Record<string, string>;
-  body?: BodyDocs;
-  replies: Record<number, ReplyDocs>;
-  /** Codes of this route alone; codes of its kind, such as `unauthorized`, are added. */
-  errors: ErrorCode[];
-  /** Codes that this route sends with another status than the catalogue says. */
-  errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
-  /** By status: headers of error replies besides the usual ones. */
-  errorHeaders?: Record<number, HeaderUse[]>;
-  webhook?: WebhookDocs;
-  /** Used instead of the security that follows from the route's `who`. */
-  security?: Record<string, string[]>[];
 }
 
 export function header(
@@ -78,7 +68,9 @@ export function header(
   return { name, in: 'header', description, schema: { type: 'string', ...more } };
 }
 
-/** A single example, without a name. */
-export function one(value: unknown): Examples {
-  return { example: { value } };
+/** Bytes of any of these types. */
+export function bytesOf(...types: string[]): Content {
+  return Object.fromEntries(
+    types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+  );
 }

@@ -1,0 +1,42 @@
+import type { Route } from '../routes.ts';
+import type { Schema, TSchema } from '../schemas/schema.ts';
+import type { ProseByCall } from './prose.ts';
+import type { Examples } from './route-docs.ts';
+
+/** By name of a schema: an example that docs/api/ shows for some reply. */
+export type Shown = Map<string, unknown>;
+
+/** So an object that several calls reply needs one example only. */
+export function shownExamples(
+  table: Route[],
+  calls: ProseByCall,
+  callOf: (route: Route) => string,
+): Shown {
+  const shown: Shown = new Map();
+  for (const route of table) {
+    const { title, properties = {} }: Schema = replyOf(route) ?? {};
+    const { request: _, event: __, ...replies } = calls.get(callOf(route))?.examples ?? {};
+    for (const { value } of Object.values(replies).flatMap((each) => Object.values(each))) {
+      if (title !== undefined && !shown.has(title)) shown.set(title, value);
+      const entry = properties.data?.items?.title;
+      const [first] = (value as { data?: unknown[] }).data ?? [];
+      if (entry !== undefined && first !== undefined && !shown.has(entry)) shown.set(entry, first);
+    }
+  }
+  return shown;
+}
+
+/** The schema of a route's JSON reply. */
+export function replyOf({ docs, shapes }: Pick<Route, 'docs' | 'shapes'>): TSchema | undefined {
+  const own = Object.values(docs.replies ?? {}).find(({ schema }) => schema)?.schema;
+  return own ?? shapes.reply ?? shapes.written;
+}
+
+/** An example that some other call shows: of this object, or of a page of these objects. */
+export function borrowed(schema: TSchema, shown: Shown): Examples | undefined {
+  const { title, properties = {} }: Schema = schema;
+  if (title !== undefined && shown.has(title)) return { example: { value: shown.get(title) } };
+  const entry = properties.data?.items?.title;
+  if (entry === undefined || !shown.has(entry) || !properties.next_cursor) return undefined;
+  return { example: { value: { data: [shown.get(entry)], next_cursor: null } } };
+}
