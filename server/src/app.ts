@@ -92,8 +92,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { config, database, log } = options;
   const { db } = database;
   const times = options.times ?? usualTimes;
-  const { storageMs: probeMs, beatMs } = times;
-  const services = await openServices({ ...options, db, probeMs, beatMs });
+  const { storageMs: probeMs, beatMs, shareWaitMs } = times;
+  const services = await openServices({ ...options, db, probeMs, beatMs, shareWaitMs });
   const { catalog, metrics, links } = services;
   const [leaving, draining] = [new AbortController(), new AbortController()];
   const cutoff = new AbortController();
@@ -201,6 +201,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     operations,
     circuit: services.circuit,
     inputs: services.inputs,
+    decoding: services.decoding,
     unknownUpstream: warnOfUnknownUpstreams(services),
     mayWork: services.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>

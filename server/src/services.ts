@@ -8,6 +8,7 @@ import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { judgeUrl, loopbackHosts, signedIn } from './lib/outbound/address.ts';
 import { createBudget, type Budget } from './lib/budget.ts';
+import { FairQueue } from './lib/fair-queue.ts';
 import { freeBytesAt } from './lib/files/free-bytes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
@@ -30,6 +31,7 @@ import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';
+import { readAtOnce } from './storage/inspect.ts';
 import { Spool } from './storage/spool.ts';
 import type { Storage } from './storage/storage.ts';
 import { watchStorage, type WatchedStorage } from './storage/watched.ts';
@@ -90,6 +92,8 @@ export interface Services {
   blocked: BlockedUpstream;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
   inputs: Budget;
+  /** Files that are measured, decoded or converted, by account. */
+  decoding: FairQueue;
   close(): Promise<void>;
 }
 
@@ -115,6 +119,8 @@ export interface ServicesOptions {
   probeMs: number;
   /** Time between two signs of life, and checks whether the database was replaced or migrated. */
   beatMs: number;
+  /** How long a call waits for its account's turn to have a file decoded. */
+  shareWaitMs: number;
 }
 
 /**
@@ -186,8 +192,17 @@ export async function openServices({
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
   const inputs = createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null);
-  const rest = { links, fetches, receiver: receiverOf(config), blocked, inputs, close };
+  const decoding = placesForDecoding(options.shareWaitMs);
+  const rest = { links, fetches, receiver: receiverOf(config), blocked, inputs, decoding, close };
   return { ...shared, ...more, ...rest, ...watched };
+}
+
+/**
+ * Comes after every other queue, because work that has a place there may have a file to decode.
+ * Nobody rests: an account alone may use its place all the time.
+ */
+function placesForDecoding(waitMs: number): FairQueue {
+  return new FairQueue({ order: 5, places: readAtOnce, perOwner: 1, waitMs, waitingMax: 200 });
 }
 
 /** Loads the catalog. Throws `ConfigError` if a setting of one of its upstreams cannot work. */

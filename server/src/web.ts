@@ -37,7 +37,7 @@ export function openWeb(
     auth: openAuth(web, { db, log, secrets, oidc }),
     web,
     trusted: services.fetches.trusted,
-    thumbnails: createThumbnails(deps.storage),
+    thumbnails: createThumbnails(deps.storage, deps.decoding),
     files,
     connected,
     hints,

@@ -30,12 +30,16 @@ export function addShareGauges({
   db,
   metrics: { registry },
   ...deps
-}: Pick<HttpDeps, 'db' | 'metrics' | 'statements' | 'signIns' | 'sums' | 'parsing'>): void {
+}: Pick<
+  HttpDeps,
+  'db' | 'metrics' | 'statements' | 'signIns' | 'sums' | 'parsing' | 'decoding'
+>): void {
   const shares = {
     statements: deps.statements,
     sign_ins: deps.signIns,
     sums: deps.sums,
     parsing: deps.parsing,
+    decoding: deps.decoding,
   };
   addOwnBy(registry, {
     name: 'farebox_database_connections',

@@ -89,6 +89,8 @@ export interface HttpDeps {
   bodies: Budget;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
   inputs: Budget;
+  /** Files that are measured, decoded or converted, by account. */
+  decoding: FairQueue;
   /** The database itself: why it is on hold, and by how many seconds its clock is ahead. */
   installation: { held: () => string | null; skew: () => number | null };
   /** The database's newest migration if another version has migrated it, otherwise null. */

@@ -46,8 +46,17 @@ export async function inShare<T>(
   work: () => T | Promise<T>,
   { metrics, details, ...turn }: ShareBounds,
 ): Promise<T> {
+  return placed(queue.run(owner, work, turn), what, { metrics, ...(details && { details }) });
+}
+
+/** The result of work that has waited for a place, with the refusals of `inShare`. */
+export async function placed<T>(
+  work: Promise<T>,
+  what: string,
+  { metrics, details }: Pick<ShareBounds, 'metrics' | 'details'>,
+): Promise<T> {
   try {
-    return await queue.run(owner, work, turn);
+    return await work;
   } catch (error) {
     if (!(error instanceof NoPlace)) throw error;
     metrics.overload.inc({ reason: error.own ? 'share' : 'in_flight' });

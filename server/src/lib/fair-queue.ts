@@ -24,7 +24,7 @@ export interface Turn {
   /** Ends the wait; work that has begun goes on. */
   signal?: AbortSignal | undefined;
   /**
-   * The work continues other work that has had a place. It waits without a time limit, before new
+   * The work continues work that was accepted earlier. It waits without a time limit, before new
    * work of its owner.
    */
   continues?: boolean | undefined;

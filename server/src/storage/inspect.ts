@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { kindOf, usualType } from '../core/media/content-type.ts';
 import { Threads, ThreadTimeout } from '../lib/threads.ts';
+import { untilAborted } from '../lib/until-aborted.ts';
 import { isCutShort } from './cut-short.ts';
 import { hasCode } from './intake.ts';
 import { sniff, sniffBytes } from '../core/media/sniff.ts';
@@ -35,23 +36,23 @@ export type Tracks = Measures & { kind: 'video' | 'audio' };
 
 const headBytes = 256 * 1024;
 
+/** Files that are read at the same time, because a decoder may take half a gigabyte. */
+export const readAtOnce = 2;
 /**
  * Audio and video are parsed in these threads, because a hostile file can keep a parser busy for
  * ever or make it fill the memory.
  */
-const threads = parsers(2);
-/** Uploads have a thread of their own, so that hostile ones do not delay outputs. */
-const uploadThread = parsers(1);
+const threads = new Threads<Task, Answer>(new URL('./inspect-worker.ts', import.meta.url), {
+  size: readAtOnce,
+  memoryMb: 256,
+});
 const uploadLimitMs = 1000;
-
-function parsers(size: number): Threads<Task, Answer> {
-  return new Threads(new URL('./inspect-worker.ts', import.meta.url), { size, memoryMb: 256 });
-}
 
 /**
  * Tells what a file is: its type, its kind by its tracks, its size, and whether it is whole.
  * Containers are walked and pictures decoded to their end; films are not decoded. Plain text is
- * read to the end, because its head says nothing about the remaining bytes.
+ * read to the end, because its head says nothing about the remaining bytes. Needs a place among
+ * those for decoding.
  *
  * Throws `NotMedia` or `Damaged` if the file is at fault or takes longer than `limitMs`, not
  * counting the wait for a free thread; throws the system's error if the machine is at fault.
@@ -70,7 +71,7 @@ export async function inspect(
       seconds === null
         ? await measured(path, type, signal, limitMs)
         : { content_type: type, duration_seconds: seconds };
-    // Not within `limitMs`, because pictures take turns.
+    // Not within `limitMs`: a decoder has a time limit of its own, and a slow picture is sound.
     if (kindOf(type) === 'image') await assertDecodes(path, type, head);
     return inPixels(found);
   } catch (error) {
@@ -78,10 +79,15 @@ export async function inspect(
   }
 }
 
+/** Whether only the tracks of a file with these first bytes show if it has pictures. */
+export function isContainer(sniffed: string): boolean {
+  return soundOnly[sniffed] !== undefined || sniffed === 'audio/mp4';
+}
+
 /**
- * The type of an upload whose first bytes are of the type `sniffed`: only the tracks of a container
- * show whether it has pictures. If they cannot be read in a second, it is sound if `declared` calls
- * it so.
+ * The type of an upload, which is a container of the type `sniffed`, by its tracks. If they cannot
+ * be read in a second, it is sound if `declared` calls it so. Needs a place among those for
+ * decoding.
  */
 export async function typeByTracks(
   storage: Storage,
@@ -89,13 +95,12 @@ export async function typeByTracks(
   sniffed: string,
   declared: string | null,
 ): Promise<string> {
-  if (soundOnly[sniffed] === undefined && sniffed !== 'audio/mp4') return sniffed;
   const isCalledSound = declared !== null && kindOf(usualType(declared)) === 'audio';
   const otherwise = isCalledSound ? usualType(declared) : sniffed;
   const local = await storage.asPath(key).catch(() => null);
   if (local === null) return otherwise;
   const task = { path: local.path, content_type: sniffed };
-  const found = await inThread(task, uploadLimitMs, uploadThread).catch(() => null);
+  const found = await inThread(task, uploadLimitMs).catch(() => null);
   await local.done();
   return found === null ? otherwise : typeOfKind(found.kind, sniffed);
 }
@@ -195,23 +200,10 @@ async function readText(path: string, signal: AbortSignal): Promise<void> {
   if (!text.ends()) throw new Damaged('not plain text');
 }
 
-async function inThread(task: Task, limitMs: number, pool = threads): Promise<Tracks> {
-  const answer = await pool.run(task, limitMs);
+async function inThread(task: Task, limitMs: number): Promise<Tracks> {
+  const answer = await threads.run(task, limitMs);
   if ('tracks' in answer) return answer.tracks;
   throw answer.fault ? new Error(answer.error) : new Damaged(answer.error);
-}
-
-/** Abandons the work when time is up. Its late error, if any, is ignored. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 async function headOf(path: string, count: number): Promise<Buffer> {

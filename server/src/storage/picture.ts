@@ -56,9 +56,6 @@ function opened(source: string | Buffer, animated = false): Sharp {
   return sharp(source, { limitInputPixels, animated, failOn: 'error', sequentialRead: true });
 }
 
-/** Resolves when no picture is being decoded: the limit for memory is for one. */
-let turn = Promise.resolve();
-
 /**
  * Decodes a picture, whose first bytes are `head`, to its end and throws if that shows damage.
  * Pictures that cannot be decoded here, or that need too much memory or time, count as sound.
@@ -69,12 +66,7 @@ export async function assertDecodes(
   head: Buffer,
 ): Promise<void> {
   if (/^image\/(?:heic|bmp|svg)/.test(content_type)) return;
-  const decoding = turn.then(async () => decode(await sourceAt(path, head)));
-  turn = decoding.catch(() => {});
-  await decoding;
-}
-
-async function decode(source: string | Buffer): Promise<void> {
+  const source = await sourceAt(path, head);
   const {
     format,
     width,

@@ -1,11 +1,16 @@
 import sharp from 'sharp';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import { keysOf } from '../lib/records.ts';
 import type { Storage } from './storage.ts';
 
 /** Small versions of images, for lists: a page of originals would be tens of megabytes. */
 export interface Thumbnails {
-  /** Returns a WebP; null if the bytes are gone, or cannot be made into a thumbnail. */
-  of(picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
+  /**
+   * Returns a WebP; null if the bytes are gone, or cannot be made into a thumbnail.
+   *
+   * @throws NoPlace
+   */
+  of(account_id: string, picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
 }
 
 interface Picture {
@@ -28,39 +33,23 @@ const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** Limits the decoder's memory; pages show an icon for larger images. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/** Thumbnails made at the same time: few, because decoding and disk access share their threads. */
-const togetherMax = 2;
-const waitingMax = 200;
 /**
  * Maximum number of thumbnails kept in memory, so that showing a list again costs nothing. Each has
  * at most some tens of KB.
  */
 const keptMax = 500;
 
-export function createThumbnails(storage: Storage): Thumbnails {
+/** `decoding`: the places for files that are decoded, by account. */
+export function createThumbnails(storage: Storage, decoding: FairQueue): Thumbnails {
   const kept = new Map<string, Promise<Buffer | null>>();
-  const waiting: (() => void)[] = [];
-  let together = 0;
-
-  async function make(picture: Picture, size: ThumbnailSize): Promise<Buffer | null> {
-    if (together >= togetherMax) {
-      if (waiting.length >= waitingMax) return null;
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    }
-    together++;
-    try {
-      return await shrink(storage, picture, size);
-    } finally {
-      together--;
-      waiting.shift()?.();
-    }
-  }
 
   return {
-    of(picture, size) {
+    of(account_id, picture, size) {
       if (!types.has(picture.content_type)) return Promise.resolve(null);
-      const name = JSON.stringify([picture.sha256, size]);
-      const made = kept.get(name) ?? make(picture, size);
+      // By account, because one that shares the promise would wait for the other's turn.
+      const name = JSON.stringify([account_id, picture.sha256, size]);
+      const make = () => decoding.run(account_id, () => shrink(storage, picture, size));
+      const made = kept.get(name) ?? make();
       kept.delete(name);
       kept.set(name, made);
       if (kept.size > keptMax) kept.delete(kept.keys().next().value!);

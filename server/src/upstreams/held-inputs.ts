@@ -1,29 +1,68 @@
 import { ApiError } from '../core/errors.ts';
 import { openHolding, type Budget } from '../lib/budget.ts';
+import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
+import { untilAborted } from '../lib/until-aborted.ts';
 import { InputRefused } from './inputs.ts';
 import { HandOverFailed } from './replies.ts';
-import type { Hold } from './upstream.ts';
+import type { Hold, InputShares, InTurn } from './upstream.ts';
 
-/** Limits the memory for callers' files that have to be read before they are sent on. */
+/** Shares between accounts what callers' files need before they are sent on. */
+
+interface Shared {
+  /** Bytes of callers' files in memory, by account. */
+  inputs: Budget;
+  /** Files that are measured, decoded or converted, by account. */
+  decoding: FairQueue;
+}
+
+interface Owner {
+  account_id: string;
+  /** Whether someone still waits for the call. */
+  isAwaited?: () => boolean;
+}
 
 /**
  * Makes one call of an adapter. Bytes that its `hold` has counted are given back when the call is
  * over, whether or not somebody still waits for it.
  */
 export async function holdingInputs<T>(
-  inputs: Budget,
-  account_id: string,
-  call: (hold: Hold) => Promise<T>,
+  { inputs, decoding }: Shared,
+  { account_id, isAwaited = () => true }: Owner,
+  call: (shares: InputShares) => Promise<T>,
 ): Promise<T> {
   const held = openHolding(inputs, account_id);
   const hold: Hold = (bytes) => {
     if (!held.take(bytes)) throw noRoom(inputs, account_id, held.amount());
   };
+  const inTurn: InTurn = async (work, turn) => {
+    const begin = () => {
+      if (!isAwaited()) throw new HandOverFailed({ message: 'nobody waits', unasked: true });
+      return work();
+    };
+    try {
+      // Work whose call is over keeps its place, because it cannot be stopped.
+      return await untilAborted(decoding.run(account_id, begin, turn), turn.signal);
+    } catch (error) {
+      throw error instanceof NoPlace || turn.signal.aborted ? noTurn(error) : error;
+    }
+  };
   try {
-    return await call(hold);
+    return await call({ hold, inTurn });
   } finally {
     held.release();
   }
+}
+
+function noTurn(cause: unknown): HandOverFailed {
+  const message = 'the files of this request could not be converted now';
+  if (!(cause instanceof NoPlace) || !cause.own)
+    return new HandOverFailed({ message, unasked: true });
+  const refusal = new ApiError('rate_limited', {
+    message: `The pictures of this account's other calls have used its share of this server for converting pictures. Nothing was charged; send fewer pictures at once, or PNG and JPEG, and retry with backoff.`,
+    reason: 'account_share',
+    headers: { 'retry-after': '2' },
+  });
+  return new HandOverFailed({ message, unasked: true, refusal });
 }
 
 /** `own`: the bytes that this very call holds. */

@@ -14,6 +14,8 @@ import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
 
 const bytesMax = 100 * 1024 * 1024;
 
+type Fitting = Pick<StartJob, 'takes' | 'hold' | 'inTurn' | 'signal'>;
+
 /**
  * The job with its files in types that its row takes. Files at addresses are fitted when they are
  * fetched.
@@ -23,7 +25,7 @@ const bytesMax = 100 * 1024 * 1024;
 export async function fitInputs(job: StartJob): Promise<StartJob> {
   const files: Record<string, InputFile> = {};
   for (const [value, file] of Object.entries(job.files))
-    files[value] = await fitted(file, 'A file of the input', job);
+    files[value] = await fitted(file, 'A file of the input', job, true);
   return { ...job, files };
 }
 
@@ -62,11 +64,17 @@ async function typed(file: InputFile): Promise<InputFile> {
   };
 }
 
-/** The file in a type that the job's row takes. Throws `InputRefused` if that is not possible. */
+/**
+ * The file in a type that the job's row takes. With `waits`, its turn may take as long as the
+ * signal allows.
+ *
+ * @throws InputRefused if that is not possible, and what `hold` and `inTurn` throw
+ */
 async function fitted(
   file: InputFile,
   field: string,
-  { takes, hold }: Pick<StartJob, 'takes' | 'hold'>,
+  { takes, hold, inTurn, signal }: Fitting,
+  waits = false,
 ): Promise<InputFile> {
   const type = usualType(file.content_type);
   if (takes === undefined || takesType(takes, type)) return file;
@@ -77,10 +85,12 @@ async function fitted(
     hold(chunk.length);
     chunks.push(chunk);
   }
-  const bytes = await converted(Buffer.concat(chunks), target).catch((cause: unknown) => {
-    const message = `${field} is damaged, or has more than ${pixelsMax / 1e6} megapixels.`;
-    throw new InputRefused(message, { cause });
-  });
+  const convert = () =>
+    converted(Buffer.concat(chunks), target).catch((cause: unknown) => {
+      const message = `${field} is damaged, or has more than ${pixelsMax / 1e6} megapixels.`;
+      throw new InputRefused(message, { cause });
+    });
+  const bytes = await inTurn(convert, { signal, continues: waits });
   hold(bytes.length);
   return { content_type: target, size: bytes.length, link: null, open: async () => once(bytes) };
 }
@@ -92,7 +102,7 @@ async function fitted(
 export async function openMedia(
   value: string,
   field: string,
-  job: Pick<StartJob, 'files' | 'takes' | 'hold' | 'signal'>,
+  job: Fitting & Pick<StartJob, 'files'>,
   { download }: Pick<UpstreamTools, 'download'>,
 ): Promise<InputFile> {
   if (Object.hasOwn(job.files, value)) return fitted(job.files[value]!, field, job);

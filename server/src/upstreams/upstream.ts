@@ -5,6 +5,7 @@ import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { InputTypes } from '../core/media/input-types.ts';
 import type { LostHow } from '../core/request/routing.ts';
+import type { Turn } from '../lib/fair-queue.ts';
 import type { Json } from '../lib/json.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
@@ -31,6 +32,22 @@ export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
  * @throws HandOverFailed if there is no room for them now, InputRefused if there never is
  */
 export type Hold = (bytes: number) => void;
+
+/**
+ * Decodes or converts a caller's file in the account's turn.
+ *
+ * @throws HandOverFailed if its turn does not come in time, or if the signal fires
+ */
+export type InTurn = <T>(
+  work: () => Promise<T>,
+  turn: { signal: AbortSignal } & Pick<Turn, 'continues'>,
+) => Promise<T>;
+
+/** The call's shares of what accounts share in this process. */
+export interface InputShares {
+  hold: Hold;
+  inTurn: InTurn;
+}
 
 /** A caller's media input, ready to be read by the adapter. */
 export interface InputFile {
@@ -63,7 +80,7 @@ export interface UpstreamTools {
   now(): number;
 }
 
-export interface StartJob {
+export interface StartJob extends InputShares {
   request_id: string;
   /** The same for every attempt at this request; sent to upstreams that know idempotency keys. */
   idempotency_key: string;
@@ -87,7 +104,6 @@ export interface StartJob {
   callback_url: string | null;
   /** The types of files that the row takes. If absent, files are handed over as they are. */
   takes?: InputTypes;
-  hold: Hold;
   signal: AbortSignal;
 }
 
@@ -195,7 +211,7 @@ export type StartOutcome =
   | NotAccepted
   | LostAnswer;
 
-export interface ChatCall {
+export interface ChatCall extends InputShares {
   request_id: string;
   model: string;
   conversation: Conversation;
@@ -212,7 +228,6 @@ export interface ChatCall {
    * For streams: the time limit for the first chunk. The outcome is returned when the chunk comes.
    */
   first_byte_seconds?: number;
-  hold: Hold;
   signal: AbortSignal;
 }
 

@@ -308,7 +308,13 @@ async function keep(
   const local = await deps.storage.asPath(storage_key);
   if (local === null) throw new Error(`output ${storage_key} vanished`);
   try {
-    const { content_type, ...measured } = await inspect(local.path);
+    // Outputs wait as long as it takes: a late turn must not fail them.
+    const turn = { signal, continues: true };
+    const { content_type, ...measured } = await deps.decoding.run(
+      row.account_id,
+      () => inspect(local.path),
+      turn,
+    );
     const { width = null, height = null, duration_seconds = null } = measured;
     return {
       index,

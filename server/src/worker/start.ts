@@ -16,7 +16,13 @@ import { holdingInputs } from '../upstreams/held-inputs.ts';
 import { outcomeUnprepared } from '../upstreams/inputs.ts';
 import { byKey } from '../upstreams/keys.ts';
 import { filesOfData, fitInputs } from '../upstreams/open-media.ts';
-import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
+import type {
+  InputShares,
+  NotAccepted,
+  StartJob,
+  StartOutcome,
+  Upstream,
+} from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { lost } from './lost.ts';
@@ -93,7 +99,7 @@ export async function start(
   // guard: refused-intent-sends-nothing
   if (!begun) return null;
   const called = { model, route, key: upstream.key ?? null, began: performance.now() };
-  const outcome = await call(upstream, job, row.account_id, route, deps);
+  const outcome = await call(upstream, job, row, route, deps);
   const started = { ...row, upstream: upstream.name, upstream_model: route.model };
   return answer(started, outcome, called, deps, signal);
 }
@@ -189,7 +195,7 @@ async function prepare(
   { model, route }: Chosen,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Omit<StartJob, 'hold'> | null> {
+): Promise<Unshared | null> {
   const { db, storage, settings } = deps;
   const { links, secrets } = settings;
   const stores = { db, storage, links, secrets };
@@ -225,11 +231,32 @@ function hashOf(job: Pick<StartJob, 'model' | 'input'>): Buffer {
     .digest();
 }
 
-/** Calls the adapter. If it throws, the outcome is unknown: the upstream may have made the job. */
-async function call(
+/** A job before it has the shares of its account. */
+type Unshared = Omit<StartJob, keyof InputShares>;
+
+/** Makes the files fit and calls the adapter. */
+function call(
   upstream: Upstream,
-  job: Omit<StartJob, 'hold'>,
-  account_id: string,
+  job: Unshared,
+  row: ClaimedRequest,
+  route: ModelUpstream,
+  deps: StepDeps,
+): Promise<StartOutcome> {
+  // Files have a time limit of their own, or a slow one would leave the upstream too little.
+  const ms = 1000 * deps.settings.stepTimeoutSeconds;
+  return holdingInputs(deps, row, async (shares) => {
+    const fit = await bounded(job.signal, ms, (signal) =>
+      fitInputs({ ...job, ...shares, signal }),
+    ).catch(outcomeUnprepared);
+    if ('outcome' in fit) return fit;
+    return callAdapter(upstream, { ...fit, signal: job.signal }, route, deps);
+  });
+}
+
+/** If the adapter throws, the outcome is unknown: the upstream may have made the job. */
+async function callAdapter(
+  upstream: Upstream,
+  job: StartJob,
   { first_byte_seconds = Infinity }: ModelUpstream,
   deps: StepDeps,
 ): Promise<StartOutcome> {
@@ -240,10 +267,7 @@ async function call(
   const ms = 1000 * limit;
   const began = performance.now();
   const outcome = await bounded(job.signal, ms, (signal) =>
-    holdingInputs(deps.inputs, account_id, async (hold) => {
-      const fit = await fitInputs({ ...job, hold, signal }).catch(outcomeUnprepared);
-      return 'outcome' in fit ? fit : upstream.start(fit);
-    }),
+    upstream.start({ ...job, signal }),
   ).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
   const isSlow = performance.now() - began >= ms - timerSlackMs;
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;

@@ -3,6 +3,7 @@ import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Budget } from '../lib/budget.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Operations } from '../operations/requests/batched.ts';
@@ -31,6 +32,8 @@ export interface StepDeps extends WebhookFetches {
   circuit: Circuit;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
   inputs: Budget;
+  /** Files that are measured, decoded or converted, by account. */
+  decoding: FairQueue;
   /** Logs that a job runs at an upstream that is not set up here. */
   unknownUpstream: (upstream: string) => Promise<void>;
 }

@@ -111,6 +111,7 @@ function jobOf(change: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
+    inTurn: (work) => work(),
     signal: SIGNAL,
     ...change,
   };

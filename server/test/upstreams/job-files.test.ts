@@ -71,6 +71,7 @@ const jobOf = (change: Partial<StartJob>): StartJob => ({
   files: {},
   callback_url: null,
   hold: () => {},
+  inTurn: (work) => work(),
   signal: new AbortController().signal,
   ...change,
 });

@@ -80,6 +80,7 @@ export function jobOf(changed: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
+    inTurn: (work) => work(),
     signal: new AbortController().signal,
     ...changed,
     input,
@@ -103,6 +104,7 @@ export function callOf(
     context_tokens: 8192,
     stream,
     hold: () => {},
+    inTurn: (work) => work(),
     signal,
   };
 }

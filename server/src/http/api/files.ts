@@ -11,12 +11,14 @@ import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
 import * as files from '../../db/accounts/files.ts';
+import type { Turn } from '../../lib/fair-queue.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
-import { typeByTracks } from '../../storage/inspect.ts';
+import { isContainer, typeByTracks } from '../../storage/inspect.ts';
 import { boundaryOf, isForm } from '../body.ts';
+import { leftOf } from '../call.ts';
 import type { HttpDeps } from '../deps.ts';
 import {
   choice,
@@ -30,6 +32,7 @@ import {
 } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from '../endpoint.ts';
+import { inShare } from '../overload.ts';
 import { besideMaxBytes, fileInForm, type FormFile } from './form-file.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
@@ -134,7 +137,11 @@ async function take(
   const { head, stream } = await headAnd(form?.bytes ?? coming, sniffBytes);
   if (head.length === 0) throw emptyBody();
   const told = form === null ? declared : knownType(form);
-  const stored = await keep(file, await typeOf(head, told), stream, max_bytes, deps, told);
+  const sniffed = await typeOf(head, told);
+  const { storage, decoding, metrics } = deps;
+  const bounds = { storage, decoding, metrics, signal: leftOf(req, reply) };
+  const type = () => typeOfStored(file, sniffed, told, bounds);
+  const stored = await keep(file, type, stream, max_bytes, deps);
   reply.code(201);
   return form === null ? stored : { ...stored, ...askedIn(form, stored, reply) };
 }
@@ -176,36 +183,47 @@ async function typeOf(head: Uint8Array, declared: string | null): Promise<string
 }
 
 /**
- * Stores the bytes, if the account's files take no more than `max_bytes` together. `sniffed`: the
- * type of the first bytes. `declared`: what the caller calls it, if anything.
+ * The type of stored bytes that begin like the type `sniffed`. `declared`: what the caller calls
+ * them, if anything. Waits for the account's turn while the caller is there.
+ */
+function typeOfStored(
+  { account_id, storage_key }: NewFile,
+  sniffed: string,
+  declared: string | null,
+  { storage, decoding, ...bounds }: Pick<HttpDeps, 'storage' | 'decoding' | 'metrics'> & Turn,
+): Promise<string> {
+  if (!isContainer(sniffed)) return Promise.resolve(sniffed);
+  const byTracks = () => typeByTracks(storage, storage_key, sniffed, declared);
+  return inShare(decoding, account_id, 'reading video and audio', byTracks, bounds);
+}
+
+/**
+ * Stores the bytes, if the account's files take no more than `max_bytes` together. `type` is called
+ * once they are stored.
  */
 export async function keep(
   { id, account_id, storage_key }: NewFile,
-  sniffed: string,
+  type: () => Promise<string>,
   bytes: Bytes,
   max_bytes: number,
   deps: HttpDeps,
-  declared: string | null = null,
 ): Promise<StoredFile> {
-  const { uploadMaxBytes, fileTtlSeconds } = deps.settings;
+  const { uploadMaxBytes, fileTtlSeconds, filesMax: max_files } = deps.settings;
   const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), {
     maxBytes: uploadMaxBytes,
   });
   const { size, sha256 } = stored;
-  const content_type = await typeByTracks(deps.storage, storage_key, sniffed, declared);
-  const row = {
-    id,
-    account_id,
-    storage_key,
-    content_type,
-    size: BigInt(size),
-    sha256,
-    ttl_seconds: fileTtlSeconds,
-    max_bytes,
-    max_files: deps.settings.filesMax,
-  };
-  const { created_at, expires_at } = await record(row, deps);
-  return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
+  try {
+    const content_type = await type();
+    const kept = { id, account_id, storage_key, content_type, size: BigInt(size), sha256 };
+    const row = { ...kept, ttl_seconds: fileTtlSeconds, max_bytes, max_files };
+    const { created_at, expires_at } = await record(row, deps);
+    return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
+  } catch (error) {
+    // Without a row nobody would ever delete the bytes.
+    await deps.storage.remove(storage_key);
+    throw error;
+  }
 }
 
 /** Checks the headers before any byte of the body has come. Returns the Content-Type. */
@@ -223,16 +241,10 @@ function assertHeaders({ headers }: FastifyRequest): string {
 }
 
 async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
-  try {
-    const times = await files.insert(deps.db, row);
-    if (times) return times;
-    if (await files.findOne(deps.db, row.id)) throw usedUp();
-    throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
-  } catch (error) {
-    // Without a row nobody would ever delete the bytes.
-    await deps.storage.remove(row.storage_key);
-    throw error;
-  }
+  const times = await files.insert(deps.db, row);
+  if (times) return times;
+  if (await files.findOne(deps.db, row.id)) throw usedUp();
+  throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
 }
 
 export function assertSpace(deps: HttpDeps): void {

@@ -1,11 +1,13 @@
 import { ApiError } from '../../core/errors.ts';
 import { expiry } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
+import { NoPlace } from '../../lib/fair-queue.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';
 import { choice, object, optional, text } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
+import { placed } from '../overload.ts';
 
 /** Browsers ask each time, so that they show nothing after a sign-out. */
 const cacheControl = 'private, no-cache';
@@ -33,8 +35,13 @@ export const thumbnail = visitEndpoint(
     const headers = { etag, 'cache-control': cacheControl };
     if (output && matches(req.headers['if-none-match'], etag))
       return reply.code(304).headers(headers).send();
+    const made = output ? deps.thumbnails.of(row.account_id, output, size) : null;
     // An output that cannot be read as an image has no thumbnail.
-    const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
+    const unread = (error: unknown) => {
+      if (error instanceof NoPlace) throw error;
+      return null;
+    };
+    const bytes = made && (await placed(made.catch(unread), 'small pictures', deps));
     if (bytes === null) throw new ApiError('not_found');
     return reply.type('image/webp').headers(headers).send(bytes);
   },

@@ -7,6 +7,7 @@ import { redactInput } from '../../core/request/redact.ts';
 import { goesOn } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
 import type { Budget } from '../../lib/budget.ts';
+import type { FairQueue } from '../../lib/fair-queue.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
 import { holdingInputs } from '../../upstreams/held-inputs.ts';
@@ -45,6 +46,8 @@ export interface ChatCallDeps {
   circuit: Circuit;
   /** Bytes of callers' files in memory, by account. */
   inputs: Budget;
+  /** Files that are measured, decoded or converted, by account. */
+  decoding: FairQueue;
   log: { debug(fields: object, message: string): void };
 }
 
@@ -160,7 +163,7 @@ function leftOf({ request_id, body, route: { upstream, model }, key }: RoutedRun
 
 async function callAt(
   run: RoutedRun,
-  { upstreams, inputs }: ChatCallDeps,
+  { upstreams, ...shared }: ChatCallDeps,
   streamed: boolean,
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
@@ -189,8 +192,8 @@ async function callAt(
       ...(patience && { first_byte_seconds: patience.seconds }),
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     };
-    const outcome = await holdingInputs(inputs, run.account_id, (hold) =>
-      upstream.chat!({ ...asked, hold }),
+    const outcome = await holdingInputs(shared, run, (shares) =>
+      upstream.chat!({ ...asked, ...shares }),
     );
     const isOpen = outcome.outcome === 'reply' || outcome.outcome === 'unknown';
     if (!patience?.over.aborted || !isOpen) return outcome;

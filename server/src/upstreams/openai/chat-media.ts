@@ -26,11 +26,11 @@ export interface Place {
  * Throws `InputRefused`.
  */
 export async function withMedia(
-  call: Pick<ChatCall, 'conversation' | 'files' | 'hold' | 'signal'>,
+  call: Pick<ChatCall, 'conversation' | 'files' | 'hold' | 'inTurn' | 'signal'>,
   { inline, readsText, body }: Place,
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<Conversation> {
-  const { conversation, files = {}, hold, signal } = call;
+  const { conversation, files = {}, ...shares } = call;
   let left = filesMaxBytes;
   const isText = (type: string | null) => readsText && type?.startsWith('text/') === true;
 
@@ -46,7 +46,7 @@ export async function withMedia(
     const { value, at } = media;
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     if (stored !== null) demandType(stored, of, at);
-    const file = await openMedia(value, at, { files, takes: null, hold, signal }, tools);
+    const file = await openMedia(value, at, { ...shares, files, takes: null }, tools);
     const read = await sized(file, at, Math.min(left, fileMaxBytes));
     left -= base64Length(read.size);
     const type = file.content_type;

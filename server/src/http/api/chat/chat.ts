@@ -146,8 +146,9 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
 }
 
 function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
-  const { wholeDb: db, upstreams, circuit, inputs, operations, drains, cutoff, log } = deps;
-  const chatDeps = { db, upstreams, circuit, inputs, operations, drains, cutoff, log };
+  const { wholeDb: db, upstreams, circuit, inputs, decoding, operations } = deps;
+  const { drains, cutoff, log } = deps;
+  const chatDeps = { db, upstreams, circuit, inputs, decoding, operations, drains, cutoff, log };
   const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
   const { request_id, created, model } = run;
   const identity = { request_id, created, model: model.id };

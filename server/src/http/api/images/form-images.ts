@@ -105,7 +105,7 @@ export async function storeImages(
   try {
     for (const [i, { id, bytes }] of images.entries()) {
       const file = { id, account_id, storage_key: `files/${account_id}/${id}` };
-      const kept = await keep(file, types[i]!, once(bytes), max_bytes, deps);
+      const kept = await keep(file, async () => types[i]!, once(bytes), max_bytes, deps);
       stored.push(file);
       digests.set(fileId(id), String(kept.sha256));
     }

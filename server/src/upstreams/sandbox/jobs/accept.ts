@@ -1,4 +1,4 @@
-import { InputRefused } from '../../inputs.ts';
+import { outcomeUnreadable } from '../../inputs.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../../upstream.ts';
 import { faultsIn } from '../faults.ts';
 import type { Faults } from '../faults.ts';
@@ -45,8 +45,9 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
     job = await makeJob(parts, start, key, faults, folder);
   } catch (error) {
     if (folder !== undefined) await store.remove(folder);
-    if (error instanceof Refusal || error instanceof InputRefused)
-      return { outcome: 'rejected', message: error.message };
+    if (error instanceof Refusal) return { outcome: 'rejected', message: error.message };
+    const unreadable = outcomeUnreadable(error);
+    if (unreadable !== null) return unreadable;
     const message = 'The sandbox could not take the job.';
     return { outcome: 'not_accepted', message, retry_after_ms: busyRetryMs };
   }

@@ -17,8 +17,8 @@ const fileBytesMax = 256 * 1024 * 1024;
 const jobBytesMax = 512 * 1024 * 1024;
 
 /**
- * Copies every media file that an input names into `folder` and probes it. Throws `Refusal` or
- * `InputRefused` if that fails.
+ * Copies every media file that an input names into `folder` and probes it. Throws `Refusal`,
+ * `InputRefused` or `HandOverFailed` if that fails.
  */
 export async function gatherInputs(
   job: StartJob,
@@ -40,7 +40,8 @@ export async function gatherInputs(
       const source = await openMedia(value, field, job, { download });
       room -= await copy(source, path, field, Math.min(fileBytesMax, room), job.signal);
     }
-    media.push(await workshop.probe(path, field, String(i)));
+    const probe = () => workshop.probe(path, field, String(i));
+    media.push(await job.inTurn(probe, { signal: job.signal }));
   }
   return inOrder(media);
 }

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import sharp from 'sharp';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import { accept } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+import { openStand, type Stand } from '../upstreams/openai-kit.ts';
+import { moneyOf, rounds, submitted } from '../worker/floor.ts';
+
+/** Calls whose files get no turn in time, while an account's slow outputs are decoded. */
+
+const media = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/media', name));
+const catalog = `${fakeCatalog}
+  - id: open/edit
+    upstream: open
+    kind: image
+    task: edit
+    name: Edit
+    price: { unit: request, usd: "0.01" }
+    cost_usd: "0.004"
+    upstream_model: gpt-image-fake
+    input_types: [png]
+    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
+    example: { prompt: a }
+  - id: open/chat
+    upstream: open
+    kind: text
+    task: chat
+    name: Chat
+    price: { unit: 1M tokens, input_usd: "0.1", output_usd: "0.1" }
+    cost_input_usd: "0.1"
+    cost_output_usd: "0.1"
+    upstream_model: gpt-fake
+    context_tokens: 100000
+    max_output_tokens: 8192
+    input_modalities: [text, image]
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+`;
+const outputCount = 6;
+
+let stand: Stand;
+let service: Service;
+let slow: Buffer;
+before(async () => {
+  slow = await sharp(randomBytes(1600 ** 2 * 3), {
+    raw: { width: 1600, height: 1600, channels: 3 },
+  })
+    .jpeg({ progressive: true })
+    .toBuffer();
+  stand = await openStand();
+  const { url, key } = stand.fake;
+  const settings = { name: 'open', url, key, secret: null, concurrency: 100, options: {} };
+  service = await startService({
+    catalog,
+    upstreams: [createOpenai(settings, stand.tools)],
+    times: { shareWaitMs: 20 },
+    // For the files of a job; outputs have FAREBOX_OUTPUT_SECONDS besides.
+    env: { FAREBOX_STEP_TIMEOUT_SECONDS: '0.2' },
+  });
+  const result = { media: [{ field: null, source: { bytes: slow } }], fields: {} };
+  service.fake.behave.start = (job, fake) => accept(fake, job);
+  service.fake.behave.poll = () => ({ state: 'done', result });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  await stand.close();
+});
+
+async function inLine(state: 'running' | 'waiting'): Promise<number> {
+  const gauge = service.app.metrics.registry.getSingleMetric(`farebox_share_${state}`)!;
+  const { values } = await gauge.get();
+  return values.find(({ labels }) => labels.share === 'decoding')!.value;
+}
+
+/** Has slow outputs of these accounts in the line while `work` runs. All of them are kept. */
+async function besideOutputs(accounts: TestAccount[], work: () => Promise<void>): Promise<void> {
+  const ids: string[] = [];
+  for (const account of accounts)
+    for (let i = 0; i < outputCount; i++) ids.push(await submitted(service, account));
+  const handling: Promise<void>[] = [];
+  await until('the outputs are in the line', async () => {
+    handling.push(service.work());
+    return (await inLine('waiting')) >= accounts.length * (outputCount - 1);
+  });
+  await work();
+  await Promise.all(handling);
+  await service.work();
+  for (const id of ids) assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  assert.equal(await inLine('waiting'), 0);
+}
+
+const upload = (account: TestAccount, name: string, type: string, signal?: AbortSignal) =>
+  service.call('POST', '/v1/files', {
+    key: account.key,
+    raw: media(name),
+    headers: { 'content-type': type },
+    ...(signal && { signal }),
+  });
+
+async function chatter() {
+  const account = await service.account({ open_jobs: 100 });
+  const { body } = await upload(account, 'lzw.tif', 'image/tiff');
+  const content = [{ type: 'image_url', image_url: { url: body.file_id } }];
+  const chat = { model: 'open/chat', max_tokens: 5, messages: [{ role: 'user', content }] };
+  const call = () => service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+  return { account, call };
+}
+
+const stored = ({ account_id }: TestAccount) =>
+  readdirSync(service.dir, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    new RegExp(`files/${account_id}/.+`).test(path),
+  ).length;
+
+describe('a chat whose picture gets no turn is not sent and costs nothing:', () => {
+  const cases: [
+    whose: string,
+    owners: 'own' | 'others',
+    code: 'rate_limited' | 'capacity_unavailable',
+  ][] = [
+    ['because of its own account', 'own', 'rate_limited'],
+    ['because of two others', 'others', 'capacity_unavailable'],
+  ];
+  for (const [whose, owners, code] of cases)
+    test(whose, async () => {
+      const { account, call } = await chatter();
+      const others = [await service.account(), await service.account()];
+      await besideOutputs(owners === 'own' ? [account] : others, async () => {
+        const asked = stand.fake.chat.asked.length;
+        const earlier = await service.balance(account);
+        const error = assertRefused(await call(), code);
+        assert.equal(error.details?.reason, code === 'rate_limited' ? 'account_share' : undefined);
+        const { available, reserved } = await service.balance(account);
+        assert.equal(available + reserved, earlier.available + earlier.reserved);
+        assert.equal(stand.fake.chat.asked.length, asked);
+        if (owners === 'own') assert.equal((await (await chatter()).call()).status, 200);
+      });
+      assert.equal((await call()).status, 200);
+    });
+});
+
+describe('an upload whose tracks get no turn leaves nothing:', () => {
+  test('its own account has the place', async () => {
+    const [account, other] = [await service.account(), await service.account()];
+    await besideOutputs([account], async () => {
+      const earlier = await traces(service);
+      const error = assertRefused(await upload(account, 'sound.mp4', 'audio/mp4'), 'rate_limited');
+      assert.equal(error.details?.reason, 'account_share');
+      assert.equal((await traces(service)).files, earlier.files);
+      assert.equal(stored(account), 0);
+      const picture = await upload(account, 'photo.png', 'image/png');
+      assert.equal(picture.status, 201, 'a picture is not read at its upload');
+      assert.equal(stored(account), 1);
+      assert.equal((await upload(other, 'sound.mp4', 'audio/mp4')).status, 201);
+    });
+    assert.equal((await upload(account, 'sound.mp4', 'audio/mp4')).status, 201);
+  });
+});
+
+test('a job whose picture gets no turn is started later, once, and is charged once', async () => {
+  const account = await service.account({ open_jobs: 100 });
+  const { body } = await upload(account, 'lzw.tif', 'image/tiff');
+  const made = stand.fake.journal.length;
+  let id = '';
+  await besideOutputs([account], async () => {
+    const input = { prompt: 'a', image_url: body.file_id };
+    id = await submitted(service, account, input, 'open/edit');
+    const worked = service.app.worker!.runOnce();
+    await until('its time for files is up', async () => {
+      const [row] = await service.db.run<{ tried: boolean }>(
+        rawSql(
+          `select exists (select from attempts where request_id = $1 and outcome = 'not_accepted') as tried`,
+          [id],
+        ),
+      );
+      return row!.tried;
+    });
+    assert.equal(stand.fake.journal.length, made, 'nothing was sent');
+    await worked;
+  });
+  await rounds(service, 3);
+  assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  assert.equal(stand.fake.journal.length, made + 1);
+});

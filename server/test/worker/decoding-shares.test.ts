@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import sharp, { type Sharp } from 'sharp';
+import { rawSql } from '../../src/lib/sql/sql.ts';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import { accept } from '../kit/fake.ts';
+import { fakeCatalog, type Service, type TestAccount } from '../kit/service.ts';
+import { inShort, isLong } from '../kit/long.ts';
+import { until } from '../kit/until.ts';
+import { person, startWebService, type Person } from '../kit/web.ts';
+import { fileOf, openStand, type Stand } from '../upstreams/openai-kit.ts';
+import { submitted } from './floor.ts';
+
+/** Accounts take turns to have their files decoded: slow ones delay only their own account. */
+
+/** Slow files that are in the line before the other account's small one. */
+const slowCount = isLong ? 8 : 6;
+/** One may be under way, and others may end while the other account's own call is handled. */
+const turnsMax = 3;
+
+const noise = (side: number): Sharp =>
+  sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } });
+const frames = (side: number, count: number): Sharp =>
+  sharp(randomBytes(side * side * 3 * count), {
+    raw: { width: side, height: side * count, channels: 3, pageHeight: side },
+  });
+const slow = {
+  'interlaced PNG': () => noise(1500).png({ progressive: true, compressionLevel: 1 }),
+  'progressive JPEG': () => noise(1300).jpeg({ progressive: true }),
+  'large AVIF': () => noise(700).avif({ effort: 0 }),
+  'animated WebP': () => frames(300, 20).webp({ effort: 0, quality: 60 }),
+  // Two values make its PNG small, but not quick.
+  'large TIFF': () => noise(1200).threshold(128, { grayscale: false }).tiff({ compression: 'lzw' }),
+};
+type Slow = keyof typeof slow;
+const typeOf: Record<Slow, string> = {
+  'interlaced PNG': 'image/png',
+  'progressive JPEG': 'image/jpeg',
+  'large AVIF': 'image/avif',
+  'animated WebP': 'image/webp',
+  'large TIFF': 'image/tiff',
+};
+
+interface Picture {
+  bytes: Buffer;
+  type: string;
+}
+
+const catalog = `${fakeCatalog}
+  - id: open/edit
+    upstream: open
+    kind: image
+    task: edit
+    name: Edit
+    price: { unit: request, usd: "0.01" }
+    cost_usd: "0.004"
+    upstream_model: gpt-image-fake
+    input_types: [png]
+    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
+    example: { prompt: a }
+  - id: open/chat
+    upstream: open
+    kind: text
+    task: chat
+    name: Chat
+    price: { unit: 1M tokens, input_usd: "0.1", output_usd: "0.1" }
+    cost_input_usd: "0.1"
+    cost_output_usd: "0.1"
+    upstream_model: gpt-fake
+    context_tokens: 1000000
+    max_output_tokens: 8192
+    input_modalities: [text, image]
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+`;
+
+let stand: Stand;
+let service: Service;
+let greedy: TestAccount;
+let other: TestAccount;
+const people = new Map<TestAccount, Person>();
+/** The pictures at callers' addresses. */
+const served = new Map<string, Picture>();
+/** The outputs of the fake's jobs, by request. */
+const outputs = new Map<string, Buffer>();
+
+before(async () => {
+  stand = await openStand();
+  const { url, key } = stand.fake;
+  const download = async (address: string) => {
+    const { bytes, type } = served.get(address)!;
+    return fileOf(bytes, type);
+  };
+  const upstream = createOpenai(
+    { name: 'open', url, key, secret: null, concurrency: 100, options: {} },
+    { ...stand.tools, download },
+  );
+  service = await startWebService({
+    catalog,
+    upstreams: [upstream],
+    env: { FAREBOX_BODIES_MAX_BYTES: String(2 ** 30) },
+    // Only the order matters, however slow this machine is.
+    times: { shareWaitMs: 300_000 },
+  });
+  service.fake.behave.start = (job, fake) => accept(fake, job);
+  for (const who of ['greedy', 'other'] as const) {
+    const account = await service.account({ open_jobs: 100 });
+    people.set(account, await person(service, { [account.account_id]: 'owner' }));
+    if (who === 'greedy') greedy = account;
+    else other = account;
+  }
+});
+after(async () => {
+  await service.stop();
+  await stand.close();
+});
+
+let made = 0;
+/** The same picture with another digest. */
+const another = (bytes: Buffer) => Buffer.concat([bytes, Buffer.from(`\n${++made}`)]);
+
+async function uploaded(account: TestAccount, { bytes, type }: Picture): Promise<string> {
+  const headers = { 'content-type': type };
+  const reply = await service.call('POST', '/v1/files', { key: account.key, raw: bytes, headers });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body.file_id;
+}
+
+/**
+ * Brings an account's pictures into the line. Resolves when they are in it, with the time at which
+ * each will be through.
+ */
+type Way = (account: TestAccount, pictures: Picture[]) => Promise<{ ends: Promise<number[]> }>;
+
+/** Runs rounds of the worker until these jobs are in the line. */
+async function jobs(ids: string[], isInLine: () => Promise<boolean> | boolean) {
+  const rounds: Promise<number>[] = [];
+  await until('the jobs are in the line', () => {
+    rounds.push(service.app.worker!.runOnce());
+    return isInLine();
+  });
+  const ends = Promise.all(rounds).then(async () => {
+    const rows = await service.db.run<{ status: string; at: number }>(
+      rawSql(
+        'select status, extract(epoch from completed_at)::float8 as at from requests where id = any($1)',
+        [ids],
+      ),
+    );
+    for (const { status } of rows) assert.equal(status, 'COMPLETED');
+    return rows.map(({ at }) => at * 1000);
+  });
+  return { ends };
+}
+
+async function begun(ids: string[]): Promise<boolean> {
+  const [row] = await service.db.run<{ queued: bigint }>(
+    rawSql(`select count(*) as queued from requests where id = any($1) and status = 'IN_QUEUE'`, [
+      ids,
+    ]),
+  );
+  return row!.queued === 0n;
+}
+
+/** Sends all calls, and resolves when the service has them. */
+async function calls(all: (() => Promise<{ status: number }>)[]) {
+  const { counts } = service.app.metrics;
+  const wanted = counts.inFlight + all.length;
+  const ends = all.map(async (call) => {
+    assert.equal((await call()).status, 200);
+    return Date.now();
+  });
+  await Promise.race([ends.at(-1)!, until('all calls have come', () => counts.inFlight >= wanted)]);
+  return { ends: Promise.all(ends) };
+}
+
+const asOutputs: Way = async (account, pictures) => {
+  const ids: string[] = [];
+  for (const { bytes } of pictures) {
+    const id = await submitted(service, account);
+    outputs.set(id, bytes);
+    ids.push(id);
+  }
+  let polled = 0;
+  service.fake.behave.poll = ({ key }) => {
+    polled += 1;
+    const source = { bytes: outputs.get(String(key))! };
+    return { state: 'done', result: { media: [{ field: null, source }], fields: {} } };
+  };
+  return jobs(ids, () => polled === ids.length);
+};
+
+const asInputs =
+  (value: (account: TestAccount, picture: Picture) => Promise<string>): Way =>
+  async (account, pictures) => {
+    const ids: string[] = [];
+    for (const picture of pictures) {
+      const input = { prompt: 'a', image_url: await value(account, picture) };
+      ids.push(await submitted(service, account, input, 'open/edit'));
+    }
+    return jobs(ids, () => begun(ids));
+  };
+
+const inChats: Way = async (account, pictures) => {
+  const files: string[] = [];
+  for (const picture of pictures) files.push(await uploaded(account, picture));
+  return calls(
+    files.map((url) => () => {
+      const content = [{ type: 'image_url', image_url: { url } }];
+      const messages = [{ role: 'user', content }];
+      const body = { model: 'open/chat', max_tokens: 5, messages };
+      return service.call('POST', '/v1/chat/completions', { key: account.key, body });
+    }),
+  );
+};
+
+const asThumbnails: Way = async (account, pictures) => {
+  const { ends } = await asOutputs(account, pictures);
+  await ends;
+  const rows = await service.db.run<{ id: string }>(
+    rawSql(
+      `select id from requests where account_id = $1 and model_id = 'fake/image'
+       order by created_at desc limit $2`,
+      [account.account_id, pictures.length],
+    ),
+  );
+  const pages = people.get(account)!.of(account.account_id);
+  return calls(
+    rows.map(
+      ({ id }) =>
+        () =>
+          pages.call('GET', `/requests/${id}/thumbnail`),
+    ),
+  );
+};
+
+const asData = async (_: TestAccount, { bytes, type }: Picture) =>
+  `data:${type};base64,${bytes.toString('base64')}`;
+const atAddress = async (_: TestAccount, picture: Picture) => {
+  const address = `https://example.com/${++made}`;
+  served.set(address, picture);
+  return address;
+};
+
+const ways: [name: string, way: Way, kinds: Slow[]][] = [
+  [
+    'outputs of jobs',
+    asOutputs,
+    ['progressive JPEG', 'interlaced PNG', 'large AVIF', 'animated WebP'],
+  ],
+  ['uploads that are converted', asInputs(uploaded), ['animated WebP', 'progressive JPEG']],
+  ['data: addresses that are converted', asInputs(asData), ['large AVIF']],
+  [
+    "callers' addresses that are converted",
+    asInputs(atAddress),
+    ['large TIFF', 'progressive JPEG'],
+  ],
+  ['files of chats', inChats, ['large TIFF']],
+  ['small pictures for the pages', asThumbnails, ['interlaced PNG', 'progressive JPEG']],
+];
+
+describe("one account's slow pictures delay another account's small one by few turns:", () => {
+  const cases = ways.flatMap(([name, way, kinds]) =>
+    inShort(1, kinds).map((kind) => ({ name, way, kind })),
+  );
+  for (const { name, way, kind } of cases)
+    test(`${name}, ${kind}`, async () => {
+      const big = await slow[kind]().toBuffer();
+      const type = typeOf[kind];
+      const format = type.slice('image/'.length) as 'png';
+      const few = await noise(20).toFormat(format).toBuffer();
+      const many = Array.from({ length: slowCount }, () => ({ bytes: another(big), type }));
+      const theirs = await way(greedy, many);
+      const mine = await way(other, [{ bytes: another(few), type }]);
+      const [[end], ends] = await Promise.all([mine.ends, theirs.ends]);
+      const earlier = ends.filter((each) => each < end!).length;
+      assert.ok(earlier <= turnsMax, `${earlier} of ${slowCount} were through before`);
+    });
+});
