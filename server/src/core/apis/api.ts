@@ -49,11 +49,11 @@ export interface Manners {
 export interface ReplyReader {
   /**
    * Reads a piece of a streamed reply, or a whole reply. `name`: the name of its server-sent event.
-   * Pieces that the API does not have add nothing.
+   * `mayCount`: it may have a usage. Pieces that the API does not have add nothing.
    *
    * @throws ReplyBroken if the piece says that the reply failed; its other parts are said before
    */
-  read(piece: Json, name?: string): void;
+  read(piece: Json, name?: string, mayCount?: boolean): void;
   /** Nothing more will follow, so the rest need not be read. */
   isOver(): boolean;
   /**

@@ -16,6 +16,8 @@ const lifeSign =
   /^(?::|\W*(?:ping|keep[-_ ]?alive|heart[-_ ]?beat|processing)\W*$|null$|true$|""$)/i;
 /** The mark of the end, as servers write it. */
 const endMark = /^"?\[?done\]*"?$/i;
+/** Names of fields with counts. Nearly every piece has none, and is not searched for them. */
+const counts = /usage|timings|eval_count/i;
 /** Fields in which some gateways wrap each piece of a chat completion. */
 const wrappers = ['data', 'result', 'response'];
 
@@ -47,8 +49,10 @@ export async function* readReply(
   function readPiece(piece: unknown, text: string, name: string | undefined): void {
     const isDeep = text.length > 2 * depthMax && !isWithinDepth(piece, depthMax);
     if (!isObject(piece) || isDeep) throw name === 'error' ? failed(text) : unreadable(text);
-    const own = wrappers.map((each) => piece[each]).find(isCompletion) ?? piece;
-    reader.read(own, name);
+    const wrapper =
+      'choices' in piece ? undefined : wrappers.find((each) => isCompletion(piece[each]));
+    const own = wrapper === undefined ? piece : objectOf(piece[wrapper]);
+    reader.read(own, name, counts.test(text));
     const error = errorIn(own) ?? (name === 'error' ? own : null);
     if (error) throw failed(error);
   }

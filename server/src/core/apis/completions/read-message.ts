@@ -19,7 +19,8 @@ export function readContent(message: Json, form: TextForm, readers: Readers): vo
   const [thinking, shown] = partsIn(content, isThought);
   // A whole message repeats the thoughts that came in pieces.
   if (form !== 'whole' || !thoughts.hasAny()) readThoughts(message, thinking, thoughts);
-  thoughts.piece('proof', { form: 'hidden', text: googleProof(message), format: googleFormat });
+  if (extra_content !== undefined)
+    thoughts.piece('proof', { form: 'hidden', text: googleProof(message), format: googleFormat });
   const isFirst = form === 'piece' || texts.text.said() === '';
   if (Array.isArray(shown) && isFirst) readParts(shown, readers);
   else texts.text.add(wordsOf(shown), form, logprobs.content);
@@ -32,9 +33,9 @@ function partsIn(content: unknown, isThought: boolean): [unknown[], unknown] {
     const thinking = content.filter(isThinking);
     return [thinking, content.filter((part) => !thinking.includes(part))];
   }
-  const [before, ...behind] = wordsOf(content)
-    .replace(/^<thought>/, '')
-    .split('</thought>');
+  const said = wordsOf(content);
+  if (!isThought && !said.includes('</thought>')) return [[], said];
+  const [before, ...behind] = said.replace(/^<thought>/, '').split('</thought>');
   if (isThought) return [[{ thinking: before }], behind.join('</thought>')];
   return [[], before === '' && behind.length > 0 ? behind.join('</thought>') : content];
 }
@@ -72,8 +73,8 @@ function readThoughts(message: Json, parts: unknown[], thoughts: Thoughts): void
   const details = [...listOf(reasoning_details), ...blocks].flatMap(sentThought);
   // Servers that send details repeat their texts as plain reasoning.
   const isDetailed = details.some(({ form, text }) => form !== 'hidden' && text !== '');
-  const plain = plainNames.map((name) => thinkingOf(message[name])).find((text) => text !== '');
-  if (!isDetailed && plain !== undefined) thoughts.plain(plain);
+  const plain = plainNames.find((name) => name in message && thinkingOf(message[name]) !== '');
+  if (!isDetailed && plain !== undefined) thoughts.plain(thinkingOf(message[plain]));
   for (const { index, ...sent } of details) thoughts.piece(`${sent.form} ${index}`, sent);
   if (isDetailed || plain !== undefined) return;
   for (const { index, ...sent } of parts.flatMap(sentThought))

@@ -41,18 +41,20 @@ export const completionsReader: OpenReader = (asked, tell) => {
   }
 
   return {
-    read(piece) {
+    read(piece, _name, mayCount = true) {
       const choice = choiceIn(piece);
       const sent = messageIn(choice ?? {});
       const word = endOf(choice ?? {}, sent.message, piece);
-      const report = reportIn(piece);
+      const report = mayCount ? reportIn(piece) : null;
       const usage = report && (usageOfReport(report) ?? report);
       // A usage in the middle of a reply does not cover the text beside it.
       const isLast = !sent.isPiece || finishOf(word) !== null;
       if (usage && !isLast) say({ type: 'usage', usage });
       if (choice) message.read(sent, objectOf(choice.logprobs), isLast);
       if (usage && isLast) say({ type: 'usage', usage });
-      const error = errorIn({ error: choice?.error }) ?? errorIn(objectOf(piece.x_groq));
+      const error =
+        (choice?.error && errorIn({ error: choice.error })) ||
+        (piece.x_groq && errorIn(objectOf(piece.x_groq)));
       if (error) throw failed(error);
       isCounted = choice === undefined && (isCounted || (hasChoice && usage !== null));
       if (!choice) return;
