@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { generatedFiles } from '../src/commands/generate.ts';
 import { endpointVariable } from '../src/core/deposit/chain.ts';
 import { readConfig } from '../src/read-config.ts';
-import { passingFields } from '../src/core/chat/chat.ts';
+import { passingFields } from '../src/core/apis/completions/read-call.ts';
 import { optionalNames } from '../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../src/core/errors.ts';
 import { isFinal, statuses } from '../src/core/request/request.ts';

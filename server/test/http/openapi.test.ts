@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { passingFields } from '../../src/core/chat/chat.ts';
+import { passingFields } from '../../src/core/apis/completions/read-call.ts';
 import { optionalFields } from '../../src/core/chat/optional-fields.ts';
 import { errors, failures } from '../../src/core/errors.ts';
 import { proseOf } from '../../src/http/docs/prose.ts';

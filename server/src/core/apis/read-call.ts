@@ -1,7 +1,8 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { badField, badMessages } from '../bad-request.ts';
-import { isFilled, isGiven, type Check } from '../check.ts';
+import { givenFields, isFilled, isGiven, type Check } from '../check.ts';
 import { mediaInputsMax } from '../catalog/media-input.ts';
+import type { ReplyFormat, Settings } from '../chat/conversation.ts';
 import { tooManyMedia } from '../chat/chat-media.ts';
 
 /** Reads what calls of all APIs have in common. */
@@ -24,11 +25,6 @@ export function readTokenLimit(value: unknown, field: string): number | null {
   return value;
 }
 
-/**
- * Rebuilds objects from their known fields. An unchecked field does not reach an upstream, because
- * it may change the price there.
- */
-
 /** `isText`: the value may also be a plain string. */
 export interface KnownFields {
   isText?: true;
@@ -37,61 +33,45 @@ export interface KnownFields {
 
 export type Shape = Check | KnownFields | { list: Shape };
 
+/** The shape of a field that is read by itself. */
+export const anything: Check = { is: 'anything', test: () => true };
+
 /**
  * Makes the error for the value at path `at`, such as `tools[0].function.name`; `is`: what is
  * allowed.
  */
 type Refuse = (at: string, is: string) => Error;
 
+export const mustBe: Refuse = (at, is) => badMessages(at, `must be ${is}`);
+
 /** Names of fields that were left out, with `[]` in place of each index. */
 export class LeftOut {
   readonly names = new Set<string>();
 
   /** `at`: the path of the object; '' for the body. */
-  add(at: string, fields: Json, isKnown: (field: string) => boolean): void {
-    for (const field of Object.keys(fields)) {
-      if (this.names.size >= namesMax) return;
-      if (isKnown(field) || !isGiven(fields[field]) || !nameForm.test(field)) continue;
-      const path = at.replaceAll(/\[\d+\]/g, '[]');
-      this.names.add(path === '' ? field : `${path}.${field}`);
-    }
+  add(at: string, field: string): void {
+    if (this.names.size < namesMax && nameForm.test(field))
+      this.names.add(pathOf(at.replaceAll(/\[\d+\]/g, '[]'), field));
   }
-}
-
-/**
- * The fields of a call's body that have a shape, checked. Adds to `left` all others, except those
- * in `read`, which are read elsewhere.
- *
- * @throws ApiError `bad_request`, which names the field
- */
-export function knownFields(
-  body: Json,
-  shapes: Readonly<Record<string, Shape>>,
-  read: ReadonlySet<string>,
-  left: LeftOut,
-): Json {
-  left.add('', body, (field) => read.has(field) || Object.hasOwn(shapes, field));
-  const kept: Json = {};
-  for (const [field, shape] of Object.entries(shapes)) {
-    const value = Object.hasOwn(body, field) ? body[field] : undefined;
-    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField, left);
-  }
-  return kept;
 }
 
 /** The names are listed in a header of the reply. */
 const namesMax = 20;
 const nameForm = /^[\w-]{1,64}$/;
 
+const pathOf = (at: string, field: string) => (at === '' ? field : `${at}.${field}`);
+
 /**
- * The value reduced to its known fields; null counts as omitted. Adds the unknown ones to `left`.
+ * The value reduced to its known fields, because an unchecked field may change the price at an
+ * upstream. Null counts as omitted. `at`: the path of the value; '' for the body. `left` gets the
+ * names of the unknown fields.
  */
-export function rebuilt(
+export function known(
   value: unknown,
   shape: Shape,
   at: string,
   refuse: Refuse,
-  left?: LeftOut,
+  left: LeftOut,
 ): unknown {
   if ('test' in shape) {
     if (!shape.test(value)) throw refuse(at, shape.is);
@@ -99,17 +79,62 @@ export function rebuilt(
   }
   if ('list' in shape) {
     if (!Array.isArray(value)) throw refuse(at, 'a list');
-    return value.map((item, i) => rebuilt(item, shape.list, `${at}[${i}]`, refuse, left));
+    return value.map((item, i) => known(item, shape.list, `${at}[${i}]`, refuse, left));
   }
   if (shape.isText && typeof value === 'string') return value;
   if (!isObject(value)) throw refuse(at, shape.isText ? 'a string or an object' : 'an object');
-  left?.add(at, value, (field) => Object.hasOwn(shape.fields, field));
-  const kept: Record<string, unknown> = {};
-  for (const [field, inner] of Object.entries(shape.fields)) {
-    const given = Object.hasOwn(value, field) ? value[field] : undefined;
-    if (isGiven(given)) kept[field] = rebuilt(given, inner, `${at}.${field}`, refuse, left);
+  return knownFields(value, shape, at, refuse, left);
+}
+
+/** As `known`, of an object. */
+export function knownFields(
+  value: Json,
+  { fields }: KnownFields,
+  at: string,
+  refuse: Refuse,
+  left: LeftOut,
+): Json {
+  const kept: Json = {};
+  for (const [field, given] of Object.entries(value)) {
+    if (!isGiven(given)) continue;
+    if (!Object.hasOwn(fields, field)) left.add(at, field);
+    else kept[field] = known(given, fields[field]!, pathOf(at, field), refuse, left);
   }
   return kept;
+}
+
+/**
+ * The settings that are given. The shapes of the call's fields have checked their types, and null
+ * means not given.
+ */
+export function settingsOf(given: Partial<Record<keyof Settings, unknown>>): Settings {
+  return { ...unsaid, ...givenFields(given) };
+}
+
+const unsaid: Settings = {
+  temperature: null,
+  top_p: null,
+  top_k: null,
+  stop: [],
+  effort: null,
+  thinking: null,
+  summary: null,
+  proofs: false,
+  verbosity: null,
+  logprobs: null,
+  top_logprobs: null,
+  user: null,
+};
+
+/** The format of a reply that follows a schema. `own`: its checked fields. */
+export function schemaFormat({ name, description, strict }: Json, schema: Json): ReplyFormat {
+  return {
+    type: 'schema',
+    name: isFilled(name) ? name : 'reply',
+    description: isFilled(description) ? description : null,
+    schema,
+    strict: typeof strict === 'boolean' ? strict : null,
+  };
 }
 
 /** Maximum number of messages, and of the parts of all their contents together. */

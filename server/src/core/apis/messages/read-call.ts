@@ -2,13 +2,16 @@ import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
 import {
+  anything,
   demandFew,
   knownFields,
   LeftOut,
   readFlag,
   readModel,
   readTokenLimit,
-  type Shape,
+  schemaFormat,
+  settingsOf,
+  type KnownFields,
 } from '../read-call.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
@@ -22,46 +25,49 @@ import { readTurns } from './read-turns.ts';
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 const modes = { auto: 'auto', any: 'any', none: 'none' } as const;
 const thinkingType = oneOf('enabled', 'disabled', 'adaptive', 'between_tools');
-const format: Shape = { fields: { type: text, schema: object } };
+const format: KnownFields = { fields: { type: text, schema: object } };
 
-/** The fields that are checked here. Null counts as omitted. */
-const shapes: Readonly<Record<string, Shape>> = {
-  tools: {
-    list: {
+const shape: KnownFields = {
+  fields: {
+    model: anything,
+    max_tokens: anything,
+    stream: anything,
+    system: anything,
+    messages: anything,
+    tools: {
+      list: {
+        fields: {
+          type: text,
+          name: text,
+          description: text,
+          input_schema: object,
+          strict: boolean,
+          [cacheMark]: cacheMarkShape,
+        },
+      },
+    },
+    tool_choice: {
       fields: {
         type: text,
         name: text,
-        description: text,
-        input_schema: object,
-        strict: boolean,
-        [cacheMark]: cacheMarkShape,
+        disable_parallel_tool_use: boolean,
       },
     },
-  },
-  tool_choice: {
-    fields: {
-      type: text,
-      name: text,
-      disable_parallel_tool_use: boolean,
+    temperature: number,
+    top_p: number,
+    top_k: integer,
+    stop_sequences: { list: text },
+    metadata: { fields: { user_id: text } },
+    thinking: {
+      fields: {
+        type: thinkingType,
+        budget_tokens: integer,
+      },
     },
+    output_config: { fields: { effort: oneOf(...efforts), format } },
+    output_format: format,
   },
-  temperature: number,
-  top_p: number,
-  top_k: integer,
-  stop_sequences: { list: text },
-  metadata: { fields: { user_id: text } },
-  thinking: {
-    fields: {
-      type: thinkingType,
-      budget_tokens: integer,
-    },
-  },
-  output_config: { fields: { effort: oneOf(...efforts), format } },
-  output_format: format,
 };
-
-/** Fields that are read by themselves. */
-const read = new Set(['model', 'max_tokens', 'stream', 'system', 'messages']);
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readMessagesCall(body: Json): ReadCall {
@@ -75,7 +81,7 @@ export function readPrompt(body: Json): ReadCall {
   refuseHosted(body);
   const model = readModel(body.model);
   const left = new LeftOut();
-  const call = knownFields(body, shapes, read, left);
+  const call = knownFields(body, shape, '', badField, left);
   const tools = itemsOf(call.tools).map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'messages',
@@ -84,7 +90,7 @@ export function readPrompt(body: Json): ReadCall {
     choice: readToolChoice(call.tool_choice, tools, modes),
     parallel: objectOf(call.tool_choice).disable_parallel_tool_use === true ? false : null,
     format: formatOf(call),
-    settings: settingsOf(call),
+    settings: readSettings(call),
     extras: {},
   };
   return {
@@ -97,27 +103,22 @@ export function readPrompt(body: Json): ReadCall {
   };
 }
 
-function settingsOf(call: Json): Conversation['settings'] {
-  const of = <T>(value: unknown): T | null => (value as T | undefined) ?? null;
+function readSettings(call: Json): Conversation['settings'] {
   const { type, budget_tokens: budget } = objectOf(call.thinking);
   if (isObject(call.thinking) && type === undefined)
     throw badField('thinking.type', thinkingType.is);
   if (type === 'enabled' && budget === undefined)
     throw badField('thinking.budget_tokens', 'an integer');
-  return {
-    temperature: of(call.temperature),
-    top_p: of(call.top_p),
-    top_k: of(call.top_k),
-    stop: itemsOf(call.stop_sequences).map(String),
-    effort: of(objectOf(call.output_config).effort),
-    thinking: isFilled(type) ? { type, budget_tokens: of(budget) } : null,
-    summary: null,
-    proofs: false,
-    verbosity: null,
-    logprobs: null,
-    top_logprobs: null,
-    user: of(objectOf(call.metadata).user_id),
-  };
+  const { temperature, top_p, top_k } = call;
+  return settingsOf({
+    temperature,
+    top_p,
+    top_k,
+    stop: itemsOf(call.stop_sequences),
+    effort: objectOf(call.output_config).effort,
+    thinking: isFilled(type) ? { type, budget_tokens: budget ?? null } : null,
+    user: objectOf(call.metadata).user_id,
+  });
 }
 
 function refuseHosted({ mcp_servers, container, thread }: Json): void {
@@ -161,7 +162,7 @@ function formatOf({ output_config, output_format: older }: Json): ReplyFormat | 
   const { type, schema } = given;
   if (type !== 'json_schema') throw badField(`${at}.type`, 'json_schema');
   if (!isObject(schema)) throw badField(`${at}.schema`, 'a JSON schema');
-  return { type: 'schema', name: 'reply', description: null, schema, strict: isClosed(schema) };
+  return schemaFormat({ strict: isClosed(schema) }, schema);
 }
 
 /** OpenAI follows a schema strictly only if its objects have neither optional nor other fields. */

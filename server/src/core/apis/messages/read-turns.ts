@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../../lib/json.ts';
+import { hasKey } from '../../../lib/records.ts';
 import { boolean, filled, isFilled, isGiven, object, text } from '../../check.ts';
 import { badMessages } from '../../bad-request.ts';
 import type {
@@ -9,19 +10,19 @@ import type {
   ThoughtBlock,
   Turn,
 } from '../../chat/conversation.ts';
-import { rebuilt, type LeftOut, type Shape } from '../read-call.ts';
+import { anything, knownFields, mustBe, type KnownFields, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
 import { unpacked } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 
-const source: Shape = {
+const source: KnownFields = {
   fields: { type: text, media_type: text, data: text, url: text, file_id: text },
 };
 const mark = { type: text, [cacheMark]: cacheMarkShape };
-/** Read later, as a list of blocks. */
-const content: Shape = { is: 'anything', test: () => true };
+
+const messageShape: KnownFields = { fields: { role: anything, content: anything } };
 
 /** The blocks that can be translated, with the fields that are read. */
 const blockShapes = {
@@ -31,8 +32,8 @@ const blockShapes = {
   thinking: { fields: { type: text, thinking: text, signature: text } },
   redacted_thinking: { fields: { type: text, data: text } },
   tool_use: { fields: { id: filled, name: filled, input: object, caller: object, ...mark } },
-  tool_result: { fields: { tool_use_id: filled, is_error: boolean, content, ...mark } },
-} satisfies Record<string, Shape>;
+  tool_result: { fields: { tool_use_id: filled, is_error: boolean, content: anything, ...mark } },
+} satisfies Record<string, KnownFields>;
 
 type BlockType = keyof typeof blockShapes;
 
@@ -70,10 +71,9 @@ export function readTurns({ system, messages }: Json, left: LeftOut): Turn[] {
 function readMessage(message: unknown, at: string, left: LeftOut): Turn[] {
   if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
   const { role, content } = message;
-  if (typeof role !== 'string' || !Object.hasOwn(ofRole, role))
-    throw badMessages(`${at}.role`, 'must be user, assistant or system');
-  left.add(at, message, (field) => field === 'role' || field === 'content');
-  return turnOf(role as Role, content, `${at}.content`, at, left);
+  if (!hasKey(ofRole, role)) throw badMessages(`${at}.role`, 'must be user, assistant or system');
+  knownFields(message, messageShape, at, mustBe, left);
+  return turnOf(role, content, `${at}.content`, at, left);
 }
 
 function turnOf(by: Role, content: unknown, path: string, at: string, left: LeftOut): Turn[] {
@@ -102,7 +102,7 @@ function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftO
     const said = typeof block.type === 'string' ? `is ${block.type.slice(0, 60)}; it ` : '';
     throw badMessages(`${at}.type`, `${said}must be one of ${allowed.join(', ')}`);
   }
-  const own = rebuilt(block, blockShapes[type], at, mustBe, left) as Json;
+  const own = knownFields(block, blockShapes[type], at, mustBe, left);
   const missing = needed[type]?.find((field) => own[field] === undefined);
   if (missing !== undefined) throw badMessages(`${at}.${missing}`, 'is missing');
   const blocks = blocksOf(type, own, at, left);
@@ -111,8 +111,6 @@ function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftO
   if (cacheMark in own && last) last.mark = true;
   return blocks;
 }
-
-const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
 /** `own`: the checked fields of the block. */
 function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): Block[] {

@@ -1,6 +1,8 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
+  boolean,
+  givenFields,
   integer,
   isFilled,
   isGiven,
@@ -12,13 +14,16 @@ import {
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import {
+  anything,
   demandFew,
   knownFields,
   LeftOut,
   readFlag,
   readModel,
   readTokenLimit,
-  type Shape,
+  schemaFormat,
+  settingsOf,
+  type KnownFields,
 } from '../read-call.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
@@ -44,51 +49,48 @@ const shortText: Check = {
   test: (value) => typeof value === 'string' && value.length <= 512,
 };
 
-/** The fields that are checked here. Null counts as omitted. */
-const shapes: Readonly<Record<string, Shape>> = {
-  temperature: number,
-  top_p: number,
-  top_logprobs: integer,
-  user: text,
-  instructions: text,
-  reasoning: { fields: { effort: text, summary: text } },
-  text: {
-    fields: {
-      verbosity: text,
-      format: {
-        fields: {
-          type: oneOf('text', 'json_object', 'json_schema'),
-          name: text,
-          description: text,
-          schema: object,
-          strict: { is: 'true or false', test: (value) => typeof value === 'boolean' },
+const shape: KnownFields = {
+  fields: {
+    ...Object.fromEntries(stored.map((field) => [field, anything])),
+    model: anything,
+    stream: anything,
+    input: anything,
+    max_output_tokens: anything,
+    tools: anything,
+    tool_choice: anything,
+    background: anything,
+    store: anything,
+    stream_options: anything,
+    temperature: number,
+    top_p: number,
+    top_logprobs: integer,
+    user: text,
+    instructions: text,
+    reasoning: { fields: { effort: text, summary: text } },
+    text: {
+      fields: {
+        verbosity: text,
+        format: {
+          fields: {
+            type: oneOf('text', 'json_object', 'json_schema'),
+            name: text,
+            description: text,
+            schema: object,
+            strict: boolean,
+          },
         },
       },
     },
+    include: { list: text },
+    parallel_tool_calls: boolean,
+    // The reply repeats these, so they are short.
+    max_tool_calls: integer,
+    metadata: metadataCheck,
+    prompt_cache_key: shortText,
+    safety_identifier: shortText,
+    truncation: oneOf('auto', 'disabled'),
   },
-  include: { list: text },
-  parallel_tool_calls: { is: 'true or false', test: (value) => typeof value === 'boolean' },
-  // The reply repeats these, so they are short.
-  max_tool_calls: integer,
-  metadata: metadataCheck,
-  prompt_cache_key: shortText,
-  safety_identifier: shortText,
-  truncation: oneOf('auto', 'disabled'),
 };
-
-/** Fields that are read by themselves, or refused. */
-const read = new Set([
-  ...stored,
-  'model',
-  'stream',
-  'input',
-  'max_output_tokens',
-  'tools',
-  'tool_choice',
-  'background',
-  'store',
-  'stream_options',
-]);
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readResponsesCall(body: Json): ReadCall {
@@ -96,7 +98,8 @@ export function readResponsesCall(body: Json): ReadCall {
   refuseStored(body);
   const model = readModel(body.model);
   const left = new LeftOut();
-  const call = knownFields(body, shapes, read, left);
+  const call = knownFields(body, shape, '', badField, left);
+  const { prompt_cache_key, safety_identifier } = call;
   const tools = readTools(body.tools, left);
   const conversation: Conversation = {
     api: 'responses',
@@ -105,8 +108,8 @@ export function readResponsesCall(body: Json): ReadCall {
     choice: readToolChoice(body.tool_choice, tools, modes),
     parallel: (call.parallel_tool_calls as boolean | undefined) ?? null,
     format: formatOf(objectOf(objectOf(call.text).format)),
-    settings: settingsOf(call),
-    extras: extrasOf(call),
+    settings: readSettings(call),
+    extras: givenFields({ prompt_cache_key, safety_identifier }),
   };
   return {
     model,
@@ -123,27 +126,20 @@ function vainIn({ store, truncation }: Json): string[] {
   return [...(store === true ? ['store'] : []), ...(truncation === 'auto' ? ['truncation'] : [])];
 }
 
-function extrasOf({ prompt_cache_key, safety_identifier }: Json): Json {
-  const given = Object.entries({ prompt_cache_key, safety_identifier });
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
-}
-
-function settingsOf(call: Json): Conversation['settings'] {
-  const of = <T>(value: unknown): T | null => (value as T | undefined) ?? null;
-  return {
-    temperature: of(call.temperature),
-    top_p: of(call.top_p),
-    top_k: null,
-    stop: [],
-    effort: of(objectOf(call.reasoning).effort),
-    thinking: null,
-    summary: of(objectOf(call.reasoning).summary),
-    proofs: itemsOf(call.include).includes('reasoning.encrypted_content'),
-    verbosity: of(objectOf(call.text).verbosity),
-    logprobs: wantsLogprobs(call.include, call.top_logprobs),
-    top_logprobs: of(call.top_logprobs),
-    user: of(call.user),
-  };
+function readSettings(call: Json): Conversation['settings'] {
+  const { temperature, top_p, top_logprobs, user, include } = call;
+  const { effort, summary } = objectOf(call.reasoning);
+  return settingsOf({
+    temperature,
+    top_p,
+    effort,
+    summary,
+    proofs: itemsOf(include).includes('reasoning.encrypted_content'),
+    verbosity: objectOf(call.text).verbosity,
+    logprobs: wantsLogprobs(include, top_logprobs),
+    top_logprobs,
+    user,
+  });
 }
 
 function refuseStored(body: Json): void {
@@ -165,13 +161,7 @@ function formatOf({ type, name, description, schema, strict }: Json): ReplyForma
   if (type !== 'json_schema') return null;
   if (!isFilled(name)) throw badField('text.format.name', 'the name of the schema');
   if (!isObject(schema)) throw badField('text.format.schema', 'a JSON schema');
-  return {
-    type: 'schema',
-    name,
-    description: isFilled(description) ? description : null,
-    schema,
-    strict: typeof strict === 'boolean' ? strict : null,
-  };
+  return schemaFormat({ name, description, strict }, schema);
 }
 
 /** Chat completions give log probabilities only if they are switched on. */

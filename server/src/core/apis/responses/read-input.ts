@@ -1,9 +1,9 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import type { LeftOut } from '../read-call.ts';
+import { anything, knownFields, mustBe, type KnownFields, type LeftOut } from '../read-call.ts';
 import { flatName, givenInput } from '../tools.ts';
-import { filled, isFilled, isGiven, text as anyText, type Check } from '../../check.ts';
+import { filled, isFilled, isGiven, text, type Check } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
 import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
@@ -23,33 +23,34 @@ interface Reading {
 
 type ReadItem = (item: Json, at: string, reading: Reading) => void;
 
-/** `fields`: those that are read, or that only a stored item needs. */
 interface ItemKind {
   read: ReadItem;
-  fields: readonly string[];
+  shape: KnownFields;
 }
 
-const output: ItemKind = { read: addOutput, fields: ['call_id', 'output'] };
+/** The kind with these fields, beside those that only a stored item needs. */
+function kindOf(read: ReadItem, ...fields: string[]): ItemKind {
+  return { read, shape: shapeOf('type', 'id', 'status', ...fields) };
+}
+
+function shapeOf(...fields: string[]): KnownFields {
+  return { fields: Object.fromEntries(fields.map((field) => [field, anything])) };
+}
+
+const output = kindOf(addOutput, 'call_id', 'output');
+const ofCalls = ['call_id', 'name', 'namespace'];
 
 const kinds: Readonly<Record<string, ItemKind>> = {
-  message: { read: addMessage, fields: ['role', 'content', 'phase'] },
-  reasoning: { read: addReasoning, fields: ['summary', 'content', 'encrypted_content'] },
-  function_call: {
-    read: (item, at, reading) => addCall(item, at, reading, 'arguments'),
-    fields: ['call_id', 'name', 'namespace', 'arguments'],
-  },
-  custom_tool_call: {
-    read: (item, at, reading) => addCall(item, at, reading, 'input'),
-    fields: ['call_id', 'name', 'namespace', 'input'],
-  },
+  message: kindOf(addMessage, 'role', 'content', 'phase'),
+  reasoning: kindOf(addReasoning, 'summary', 'content', 'encrypted_content'),
+  function_call: kindOf(addCallOf('arguments'), 'arguments', ...ofCalls),
+  custom_tool_call: kindOf(addCallOf('input'), 'input', ...ofCalls),
   function_call_output: output,
   custom_tool_call_output: output,
 };
 
 /** Codex tells of a new goal or of a message of another task by an output that has no call. */
-const uncalled: ItemKind = { read: addUncalled, fields: ['name', 'namespace', 'output'] };
-
-const ofEveryItem = new Set(['type', 'id', 'status']);
+const uncalled = kindOf(addUncalled, 'name', 'namespace', 'output');
 
 /**
  * Consecutive items of the assistant become one turn, and so do consecutive system messages,
@@ -96,9 +97,8 @@ function addItem(item: unknown, at: string, reading: Reading): void {
     );
   if (kind === undefined)
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
-  const { read, fields } = kind === output && !isGiven(item.call_id) ? uncalled : kind;
-  reading.left.add(at, item, (name) => fields.includes(name) || ofEveryItem.has(name));
-  read(item, at, reading);
+  const { read, shape } = kind === output && !isGiven(item.call_id) ? uncalled : kind;
+  read(knownFields(item, shape, at, mustBe, reading.left), at, reading);
 }
 
 const joining: ReadonlySet<string> = new Set(['system', 'developer', 'assistant']);
@@ -133,9 +133,9 @@ function addMessage(item: Json, at: string, reading: Reading): void {
 /** A part of one message of the assistant. */
 function answerPart(part: Json, at: string): Block {
   const { type } = part;
-  if (type === 'refusal') return { type, text: text(part, 'refusal', at), at };
+  if (type === 'refusal') return { type, text: checked(part, 'refusal', at), at };
   if (type === 'output_text' || type === 'input_text')
-    return { type: 'text', text: text(part, 'text', at), at };
+    return { type: 'text', text: checked(part, 'text', at), at };
   throw badMessages(`${at}.type`, 'must be one of output_text, refusal');
 }
 
@@ -177,18 +177,21 @@ function textsIn(list: unknown, at: string): string[] {
   });
 }
 
-function addCall(item: Json, at: string, reading: Reading, field: 'arguments' | 'input'): void {
-  const name = flatName(item.namespace, named(item, 'name', at));
-  const given = text(item, field, at);
-  const input = field === 'input' ? given : givenInput(given);
-  const id = named(item, 'call_id', at);
-  const call: Block = { type: 'call', id, name, input, custom: field === 'input', at };
-  addBlocks(reading, 'assistant', [call], at);
+/** `field`: the one with the input. */
+function addCallOf(field: 'arguments' | 'input'): ReadItem {
+  const custom = field === 'input';
+  return (item, at, reading) => {
+    const name = flatName(item.namespace, checked(item, 'name', at, filled));
+    const given = checked(item, field, at);
+    const id = checked(item, 'call_id', at, filled);
+    const input = custom ? given : givenInput(given);
+    addBlocks(reading, 'assistant', [{ type: 'call', id, name, input, custom, at }], at);
+  };
 }
 
 /** Other APIs want results directly behind the calls, so messages in between come after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
-  const call = named(item, 'call_id', at);
+  const call = checked(item, 'call_id', at, filled);
   const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
   if (blocks.length === 0) throw badMessages(`${at}.output`, 'must hold at least one part');
   const result: Block = { type: 'result', call, blocks, failed: false, at };
@@ -200,7 +203,7 @@ function addOutput(item: Json, at: string, reading: Reading): void {
 /** Other APIs have no such output: it becomes a message of the user that says where it is from. */
 function addUncalled(item: Json, at: string, reading: Reading): void {
   const names = ['namespace', 'name'].filter((field) => isGiven(item[field]));
-  const from = names.map((field) => text(item, field, at)).join('.') || 'a tool';
+  const from = names.map((field) => checked(item, field, at)).join('.') || 'a tool';
   const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
   const label = `Output of ${from}:`;
   const [first] = blocks;
@@ -210,8 +213,8 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 }
 
 const ofParts =
-  'type text refusal annotations logprobs image_url detail file_id file_data file_url';
-const ofEveryPart = new Set([...ofParts.split(' '), 'filename']);
+  'type text refusal annotations logprobs image_url detail file_id file_data file_url filename';
+const partShape = shapeOf(...ofParts.split(' '));
 
 function partsIn<B extends Block>(
   content: unknown,
@@ -222,16 +225,15 @@ function partsIn<B extends Block>(
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   return content.map((each: unknown, k) => {
-    const part = objectOf(each);
-    left.add(`${at}[${k}]`, part, (name) => ofEveryPart.has(name));
-    return read(part, `${at}[${k}]`);
+    const place = `${at}[${k}]`;
+    return read(knownFields(objectOf(each), partShape, place, mustBe, left), place);
   });
 }
 
 function partOf(part: Json, at: string): TextBlock | MediaBlock {
   const { type } = part;
   if (type === 'input_text' || type === 'output_text')
-    return { type: 'text', text: text(part, 'text', at), at };
+    return { type: 'text', text: checked(part, 'text', at), at };
   if (type === 'input_image') return imageOf(part, at);
   if (type === 'input_file') return fileOf(part, at);
   throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
@@ -257,15 +259,7 @@ function fileOf(file: Json, at: string): MediaBlock {
   return { type: 'file', media: read(String(file[field]), `${at}.${field}`, name), at };
 }
 
-function named(item: Json, field: string, at: string): string {
-  return checked(item, field, at, filled);
-}
-
-function text(item: Json, field: string, at: string): string {
-  return checked(item, field, at, anyText);
-}
-
-function checked(item: Json, field: string, at: string, { is, test }: Check): string {
-  if (!test(item[field])) throw badMessages(`${at}.${field}`, `must be ${is}`);
+function checked(item: Json, field: string, at: string, { is, test }: Check = text): string {
+  if (!test(item[field])) throw mustBe(`${at}.${field}`, is);
   return String(item[field]);
 }

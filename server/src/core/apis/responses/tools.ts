@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { rebuilt, type KnownFields, type LeftOut } from '../read-call.ts';
+import { anything, knownFields, type KnownFields, type LeftOut } from '../read-call.ts';
 import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
 import { flatName, toolOf } from '../tools.ts';
@@ -25,6 +25,8 @@ const customShape: KnownFields = {
   },
 };
 
+const namespaceShape: KnownFields = { fields: { type: anything, name: anything, tools: anything } };
+
 /**
  * `left` gets the names of fields that are not read.
  *
@@ -33,10 +35,10 @@ const customShape: KnownFields = {
 export function readTools(tools: unknown, left: LeftOut): Tool[] {
   const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
     const at = `tools[${i}]`;
-    const { type, name, tools: inner, ...more } = objectOf(tool);
+    const { type, name, tools: inner } = objectOf(tool);
     if (type !== 'namespace') return [readTool(tool, at, null, left)];
     if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the namespace');
-    left.add(at, more, () => false);
+    knownFields(objectOf(tool), namespaceShape, at, badField, left);
     return inList(inner, `${at}.tools`).map((each, k) =>
       readTool(each, `${at}.tools[${k}]`, name, left),
     );
@@ -72,7 +74,7 @@ function readTool(tool: unknown, at: string, namespace: string | null, left: Lef
   const { type } = tool;
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
   const shape = type === 'function' ? functionShape : customShape;
-  const own = objectOf(rebuilt(tool, shape, at, badField, left));
+  const own = knownFields(tool, shape, at, badField, left);
   if (!isFilled(own.name)) throw badField(`${at}.name`, 'the name of the tool');
   const name = flatName(namespace, own.name);
   const { syntax = '', definition } = objectOf(own.format);

@@ -1,5 +1,5 @@
 import * as checks from '../../../core/check.ts';
-import { passingFields } from '../../../core/chat/chat.ts';
+import { passingFields } from '../../../core/apis/completions/read-call.ts';
 import type { Shape } from '../../../core/apis/read-call.ts';
 import { optionalFields } from '../../../core/chat/optional-fields.ts';
 import {
@@ -23,7 +23,7 @@ import {
 
 /**
  * Request and reply of the chat call: OpenAI's shapes, and the fields that Farebox adds. For
- * documentation only: `parseChat` checks a call, and `completionsWriter` writes its reply.
+ * documentation only: `readCompletionsCall` checks a call, `completionsWriter` writes its reply.
  */
 
 /** How the document shows a checked field. */

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseChat, passingFields } from './chat.ts';
-import { demandModalities } from './chat-media.ts';
-import { optionalNames } from './optional-fields.ts';
-import { ApiError } from '../errors.ts';
-import { readCompletionsCall } from '../apis/completions/read-call.ts';
-import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
+import fileSchema from '../../../../../catalog/schema.json' with { type: 'json' };
+import { chatBodyOf } from '../../../../test/kit/chat-apis.ts';
+import { demandModalities } from '../../chat/chat-media.ts';
+import { optionalNames } from '../../chat/optional-fields.ts';
+import { ApiError } from '../../errors.ts';
+import type { ReadCall } from '../api.ts';
+import { passingFields, readCompletionsCall } from './read-call.ts';
 
 const hi = { role: 'user', content: 'hi' };
 const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });
@@ -14,36 +15,73 @@ const saying = (...messages: unknown[]) => chat({ messages });
 const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } };
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
 
+/** The call as a server gets it that knows all fields. */
+function sentOn(body: unknown) {
+  const {
+    max_tokens: _max,
+    model: _model,
+    ...sent
+  } = chatBodyOf({
+    ...readCompletionsCall(body),
+    max_tokens: 1,
+  });
+  return sent;
+}
+
 const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
   fc.oneof({ weight: 15, arbitrary: usual }, { weight: 1, arbitrary: odd });
 
-describe('parseChat accepts', () => {
+describe('a call is accepted with', () => {
   test('the least there is', () => {
-    assert.deepEqual(parseChat(chat()), {
+    const { conversation, ...call } = readCompletionsCall(chat());
+    assert.deepEqual(call, {
       model: 'acme/small/chat',
       stream: false,
       max_tokens: null,
       metadata: null,
       ignored: [],
-      body: { messages: [hi] },
     });
+    assert.deepEqual([conversation.tools, conversation.extras], [[], {}]);
+    assert.deepEqual(sentOn(chat()), { messages: [hi] });
   });
 
-  const conversations: [name: string, ...messages: unknown[]][] = [
+  const empty = { role: 'assistant', content: '' };
+  const called = { role: 'assistant', content: null, tool_calls: [call] };
+  const conversations: [name: string, message: object, sent?: object][] = [
+    ...['system', 'user', 'assistant'].map((role): [string, object] => [
+      `the role ${role}`,
+      { role, content: 'x' },
+    ]),
     [
-      'every role',
-      ...['system', 'developer', 'user', 'assistant', 'tool', 'function'].map((role) => ({
-        role,
-        content: 'x',
-      })),
+      'the role developer, which many servers do not know',
+      { role: 'developer', content: 'x' },
+      { role: 'system', content: 'x' },
+    ],
+    ['the role tool', { role: 'tool', tool_call_id: 'c1', content: 'x' }],
+    [
+      'the older role function',
+      { role: 'function', name: 'f', content: 'x' },
+      { role: 'tool', tool_call_id: 'f', content: 'x' },
     ],
     ['an empty text', { role: 'user', content: '' }],
-    ['an assistant that called a tool', { role: 'assistant', content: null, tool_calls: [call] }],
-    ['the same without content', { role: 'assistant', tool_calls: [call] }],
-    ['an old function call', { role: 'assistant', content: null, function_call: { name: 'f' } }],
+    ['an assistant that called a tool', called],
+    ['the same without content', { role: 'assistant', tool_calls: [call] }, called],
+    [
+      'an old function call',
+      { role: 'assistant', content: null, function_call: { name: 'f' } },
+      { ...called, tool_calls: [{ ...call, id: 'call_0_' }] },
+    ],
     ['an assistant that refused', { role: 'assistant', content: null, refusal: 'no' }],
-    ['a tool with nothing to say', { role: 'tool', tool_call_id: 'c1', content: null }],
-    ['null for no tool calls', { role: 'assistant', content: 'x', tool_calls: null }],
+    [
+      'a tool with nothing to say',
+      { role: 'tool', tool_call_id: 'c1', content: null },
+      { role: 'tool', tool_call_id: 'c1', content: '' },
+    ],
+    [
+      'null for no tool calls',
+      { role: 'assistant', content: 'x', tool_calls: null },
+      { role: 'assistant', content: 'x' },
+    ],
     [
       'all kinds of parts',
       {
@@ -55,7 +93,7 @@ describe('parseChat accepts', () => {
           { type: 'file', file: { file_id: 'f' } },
           {
             type: 'file',
-            file: { file_data: 'data:application/pdf;base64,AA', filename: 'a.pdf' },
+            file: { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' },
           },
           { type: 'refusal', refusal: 'no' },
         ],
@@ -70,46 +108,56 @@ describe('parseChat accepts', () => {
         reasoning_content: 'b',
         reasoning_details: [{ type: 'reasoning.text', text: 'c' }],
       },
+      { role: 'assistant', content: 'x', reasoning_content: 'c' },
     ],
-    ['an empty reply', { role: 'assistant', content: null }],
-    ['an empty reply with no calls', { role: 'assistant', content: null, tool_calls: [] }],
-    ['sound alone, by its id', { role: 'assistant', audio: { id: 'a' } }],
+    ['an empty reply', { role: 'assistant', content: null }, empty],
+    ['an empty reply with no calls', { role: 'assistant', content: null, tool_calls: [] }, empty],
+    [
+      'sound alone, by its id',
+      { role: 'assistant', audio: { id: 'a' } },
+      { ...empty, audio: { id: 'a' } },
+    ],
     [
       'a name, and sound by its id',
       { role: 'assistant', content: 'x', name: 'ann', audio: { id: 'a' } },
     ],
   ];
-  for (const [name, ...messages] of conversations) {
-    test(name, () => {
-      const parsed = parseChat(saying(...messages));
-      assert.deepEqual(parsed.body.messages, messages);
-    });
-  }
+  for (const [name, message, sent = message] of conversations)
+    test(name, () => assert.deepEqual(sentOn(saying(message)).messages, [sent]));
 
-  const settings: [body: object, expected: object][] = [
+  const settings: [body: object, expected: Partial<ReadCall>][] = [
     [{ stream: true }, { stream: true }],
     [
       { stream: null, n: null, max_tokens: null, stream_options: null, temperature: null },
-      { stream: false, max_tokens: null, body: { messages: [hi] } },
+      { stream: false, max_tokens: null },
     ],
-    [{ n: 1 }, { body: { messages: [hi] } }],
+    [{ n: 1 }, { ignored: [] }],
     [{ max_tokens: 1 }, { max_tokens: 1 }],
     [{ max_completion_tokens: 7 }, { max_tokens: 7 }],
     [{ max_tokens: 7, max_completion_tokens: 7 }, { max_tokens: 7 }],
     [{ max_tokens: null, max_completion_tokens: 7 }, { max_tokens: 7 }],
-    [{ stream: true, stream_options: { include_usage: true } }, { body: { messages: [hi] } }],
+    [
+      { stream: true, stream_options: { include_usage: true } },
+      { stream: true, ignored: [] },
+    ],
     [{ stream: true, stream_options: { include_obfuscation: false } }, { stream: true }],
     [{ tools: [tool, { type: 'custom', custom: { name: 'f' } }] }, {}],
   ];
   for (const [body, expected] of settings) {
     test(`${JSON.stringify(body).slice(0, 70)}`, () => {
-      const parsed = parseChat(chat(body));
+      const parsed = readCompletionsCall(chat(body));
       assert.deepEqual(parsed, { ...parsed, ...expected });
+      const { tools: _tools, stream: _stream, ...sent } = sentOn(chat(body));
+      assert.deepEqual(sent, { messages: [hi] });
     });
   }
 });
 
 describe('of a call is kept', () => {
+  const emptyTool = {
+    type: 'function',
+    function: { name: 'f', parameters: { type: 'object', properties: {} } },
+  };
   const known = {
     temperature: 99,
     top_p: 1,
@@ -132,7 +180,9 @@ describe('of a call is kept', () => {
   };
 
   test('every known field as it came', () => {
-    assert.deepEqual(parseChat(chat(known)).body, { messages: [hi], ...known });
+    const { functions, function_call: _older, ...newer } = known;
+    const tools = [emptyTool, { type: 'function', function: functions[0] }];
+    assert.deepEqual(sentOn(chat(known)), { messages: [hi], ...newer, tools });
     assert.deepEqual(Object.keys(known).sort(), Object.keys(passingFields).sort());
   });
 
@@ -149,14 +199,13 @@ describe('of a call is kept', () => {
       provider: {},
       models: ['dear/model'],
       max_tokens: 5,
-      stream: true,
       n: 1,
       background: true,
       stream_options: { include_usage: true },
       cost: 0,
       account_id: 'x',
     };
-    assert.deepEqual(parseChat(chat(dropped)).body, { messages: [hi] });
+    assert.deepEqual(sentOn(chat(dropped)), { messages: [hi] });
   });
 
   test('of an object what is known, at any depth, and a JSON schema whole', () => {
@@ -169,12 +218,14 @@ describe('of a call is kept', () => {
       },
       {
         type: 'custom',
-        custom: { name: 'g', format: { type: 'grammar', grammar: { syntax: 'lark' } } },
+        custom: {
+          name: 'g',
+          format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } },
+        },
       },
     ];
     const known = {
       tools,
-      functions: [{ name: 'f', parameters: schema }],
       response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
       tool_choice: { type: 'function', function: { name: 'f' } },
     };
@@ -183,7 +234,6 @@ describe('of a call is kept', () => {
         { ...tools[0], ...hidden, function: { ...tools[0]!.function, ...hidden } },
         { ...tools[1], ...hidden, custom: { ...tools[1]!.custom, ...hidden } },
       ],
-      functions: [{ ...known.functions[0], ...hidden }],
       response_format: {
         ...hidden,
         type: 'json_schema',
@@ -193,7 +243,7 @@ describe('of a call is kept', () => {
     };
     const mark = { cache_control: { type: 'ephemeral' } };
     const kept = { ...known, tools: tools.map((tool) => ({ ...tool, ...mark })) };
-    assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...kept });
+    assert.deepEqual(sentOn(chat(sent)), { messages: [hi], ...kept });
   });
 });
 
@@ -213,7 +263,6 @@ describe('optional fields', () => {
   };
 
   test('are kept with their known fields only', () => {
-    const { body } = parseChat(sent);
     const mark = { cache_control: { type: 'ephemeral' } };
     const all = {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }],
@@ -222,7 +271,7 @@ describe('optional fields', () => {
       reasoning: { effort: 'low' },
       chat_template_kwargs: { enable_thinking: false },
     };
-    assert.deepEqual(body, all);
+    assert.deepEqual(sentOn(sent), all);
   });
 
   test('are those that a catalog file may name', () => {
@@ -233,7 +282,7 @@ describe('optional fields', () => {
   });
 
   test('that are unknown are named once each, whatever their place in a list', () => {
-    assert.deepEqual([...parseChat(sent).ignored].sort(), [
+    assert.deepEqual([...readCompletionsCall(sent).ignored].sort(), [
       'chat_template_kwargs.system',
       'messages[].content[].cache_control.ttl',
       'messages[].content[].hidden',
@@ -243,14 +292,14 @@ describe('optional fields', () => {
       'tools[].cache_control.ttl',
       'tools[].function.extra',
     ]);
-    assert.deepEqual(parseChat(chat({ store: null, n: 1, stream: false })).ignored, []);
+    assert.deepEqual(readCompletionsCall(chat({ store: null, n: 1, stream: false })).ignored, []);
   });
 
   test('that are unknown are named so far as a header can hold them', () => {
     const many = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`x${i}`, 1]));
-    assert.equal(parseChat(chat(many)).ignored.length, 20);
+    assert.equal(readCompletionsCall(chat(many)).ignored.length, 20);
     const odd = { 'a\r\nset-cookie: b': 1, ['y'.repeat(65)]: 1, ä: 1, '': 1 };
-    assert.deepEqual(parseChat(chat(odd)).ignored, []);
+    assert.deepEqual(readCompletionsCall(chat(odd)).ignored, []);
   });
 
   test('of a wrong type are refused by name', () => {
@@ -259,7 +308,7 @@ describe('optional fields', () => {
       ['reasoning', 'low'],
       ['thinking', { budget_tokens: '1' }],
     ] as const)
-      assert.throws(() => parseChat(chat({ [field]: value })), new RegExp(field));
+      assert.throws(() => readCompletionsCall(chat({ [field]: value })), new RegExp(field));
   });
 });
 
@@ -292,13 +341,13 @@ describe('of a message is kept what is known, and nothing that is not', () => {
       {
         role: 'assistant',
         content: 'x',
-        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's' }],
+        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's', index: 0 }],
       },
     ],
     [
       'of a text, and its mark',
       said({ type: 'text', text: 'a', ...hidden }),
-      said({ type: 'text', text: 'a', cache_control: {} }),
+      said({ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }),
     ],
     [
       "of a part, its own type's",
@@ -323,8 +372,7 @@ describe('of a message is kept what is known, and nothing that is not', () => {
   ];
   for (const [name, sent, got] of cases) {
     test(name, () => {
-      const parsed = parseChat(saying(sent));
-      assert.deepEqual(parsed.body.messages, [got]);
+      assert.deepEqual(sentOn(saying(sent)).messages, [got]);
     });
   }
 });
@@ -364,7 +412,7 @@ describe('a model takes', () => {
   });
 });
 
-describe('parseChat refuses', () => {
+describe('a call is refused', () => {
   const users = (content: unknown) => saying(hi, { role: 'user', content });
   const badMessages: [body: object, param: string][] = [
     [{ model: 'm' }, 'messages'],
@@ -468,7 +516,7 @@ describe('parseChat refuses', () => {
   for (const { body, param, code } of cases) {
     test(`${code}, ${param}: ${JSON.stringify(body).slice(0, 90)}`, () => {
       assert.throws(
-        () => parseChat(body),
+        () => readCompletionsCall(body),
         (error) => {
           assert.ok(error instanceof ApiError);
           assert.deepEqual([error.code, error.param], [code, param]);
@@ -519,12 +567,10 @@ describe('parseChat refuses', () => {
     fc.assert(
       fc.property(body, (value) => {
         try {
-          const parsed = parseChat(value);
+          const { stream, conversation } = readCompletionsCall(value);
           seen.accepted++;
-          assert.equal(typeof parsed.stream, 'boolean');
-          assert.ok(
-            Object.keys(parsed.body).every((key) => key === 'messages' || key in passingFields),
-          );
+          assert.equal(typeof stream, 'boolean');
+          assert.ok(Object.keys(conversation.extras).every((key) => key in passingFields));
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
           assert.ok(error.code === 'bad_messages' || error.code === 'bad_request');
