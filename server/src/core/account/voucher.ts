@@ -23,6 +23,9 @@ for (let exponent = 0, value = 1; exponent < 31; exponent++) {
   if (value >= 32) value ^= 0b100101;
 }
 
+/** Maximum number of vouchers in one call. Each code is shown on a line of its own. */
+export const vouchersMax = 1000;
+
 /** A new code. `random` must be a cryptographic source, such as `randomBytes`. */
 export function newVoucherCode(random: (bytes: number) => Buffer): string {
   const digits = Array.from(random(randomLength), (byte) => byte & 31);

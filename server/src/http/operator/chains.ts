@@ -9,6 +9,7 @@ import { differingKeys } from '../../operations/deposits/deposit-address.ts';
 import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { inSum } from '../database-share.ts';
+import { height } from '../schemas/operator.ts';
 import {
   boolean,
   choice,
@@ -185,9 +186,6 @@ export const sums = visitEndpoint(
     return { data };
   },
 );
-
-const height = (description: string) =>
-  integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** POST /chains/:chain/resume: reads on where the reading stopped, or from a lower block. */
 export const resume = visitAction(

@@ -9,8 +9,8 @@ import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { needAccount } from '../../operations/accounts/account.ts';
 import { idOf, pageFrom } from '../form.ts';
+import { DepositReason, depositStates, DepositWhy, NewDepositCredit } from '../schemas/operator.ts';
 import {
-  boolean,
   choice,
   form,
   id,
@@ -28,9 +28,6 @@ import {
 import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Deposits from blockchains, of all accounts: held, credited and ignored. */
-
-const states = ['held', 'credited', 'ignored'] as const;
-const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
 
 const OperatorDeposit = named(
   'OperatorDeposit',
@@ -50,8 +47,8 @@ const OperatorDeposit = named(
     amount_usd_micro: microUsd(),
     account_id: nullable(id('Null: no account has the address.')),
     account_email: nullable(text()),
-    state: choice(states),
-    why: nullable(choice(whys, 'Why it is not credited.')),
+    state: choice(depositStates),
+    why: nullable({ ...DepositWhy, description: 'Why it is not credited.' }),
     transfer_id: nullable(id()),
     created_at: time('When it was found.'),
     credited_at: nullable(time()),
@@ -62,8 +59,8 @@ const OperatorDeposit = named(
 export const list = visitEndpoint(
   {
     query: object({
-      state: optional(choice(states)),
-      why: optional(choice(whys)),
+      state: optional(choice(depositStates)),
+      why: optional(DepositWhy),
       chain: optional(text(undefined, { maxLength: 30 })),
       account_id: optional(text()),
       tx_hash: optional(text('With or without 0x.', { maxLength: 100 })),
@@ -110,23 +107,11 @@ const DecidedDeposit = named(
   }),
 );
 
-const reason = () => text("For the operator's log.", { maxLength: 1000 });
-
 /** POST /chain-deposits/:deposit_id/credit: credits a held or ignored deposit; cannot be undone. */
 export const credit = visitAction(
   {
     params: ['deposit_id'],
-    body: form({
-      account: optional(
-        text(
-          'The e-mail address or id of the account; needed unless the deposit has an `account_id` ' +
-            'and its `why` is `review` or `dust`.',
-          { maxLength: 254 },
-        ),
-      ),
-      allows_booked: optional(boolean('Credits it even if another booking names its hash.')),
-      reason: optional(reason()),
-    }),
+    body: form(NewDepositCredit),
     reply: DecidedDeposit,
   },
   async ({ params, body: { account, ...how } }, { chains: { live } }) => {
@@ -140,7 +125,7 @@ export const credit = visitAction(
 
 /** POST /chain-deposits/:deposit_id/ignore: a held deposit is ignored; it can be credited later. */
 export const ignore = visitAction(
-  { params: ['deposit_id'], body: form({ reason: reason() }), reply: DecidedDeposit },
+  { params: ['deposit_id'], body: form({ reason: DepositReason }), reply: DecidedDeposit },
   async ({ params, body }) => {
     const deposit_id = idOf(params.deposit_id);
     return (db) => ignoreDeposit(db, { deposit_id, reason: body.reason });

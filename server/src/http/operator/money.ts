@@ -1,20 +1,15 @@
 import { ApiError } from '../../core/errors.ts';
-import { bookedSources } from '../../core/account/source.ts';
+import { referenceMax } from '../../core/account/booking.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
-import {
-  noteMax,
-  reasonMax,
-  referenceMax,
-  type Booked,
-} from '../../operations/accounts/booking.ts';
+import type { Booked } from '../../operations/accounts/booking.ts';
 import { adjust, deposit } from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { idOf } from '../form.ts';
+import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
 import {
-  amount,
   boolean,
   choice,
   form,
@@ -64,11 +59,6 @@ export const reference = visitEndpoint(
   },
 );
 
-export const NewReference = text('The name of the payment or correction outside Farebox.', {
-  minLength: 1,
-  maxLength: referenceMax,
-});
-export const NewReason = text('Shown in the statement.', { minLength: 1, maxLength: reasonMax });
 export const Booking = named(
   'Booking',
   object({
@@ -79,14 +69,6 @@ export const Booking = named(
     debt_usd_micro: microUsd('The debt that is left.'),
   }),
 );
-
-export const NewCredit = {
-  amount_usd_micro: amount(),
-  reference: NewReference,
-  source: choice(bookedSources, 'Where the money came from.'),
-  expires_at: optional(nullable(time('For a bonus: when its unspent rest is taken back.'))),
-  note: optional(text("For the operator's log.", { minLength: 1, maxLength: noteMax })),
-};
 
 /** POST /accounts/:account_id/credit: the source is `paid` if it is left out. */
 export const credit = visitAction(
@@ -111,17 +93,6 @@ export function creditOf<Body extends { amount_usd_micro: string; expires_at?: s
   return { account_id, ...body, amount: BigInt(amount_usd_micro), expires_at: end };
 }
 
-export const NewCorrection = {
-  amount_usd_micro: signedMicroUsd('The correction; a negative amount takes money.'),
-  reference: NewReference,
-  reason: NewReason,
-  allows_debt: optional(
-    boolean(
-      'True: what the available balance does not cover becomes a debt. False: the call is refused.',
-    ),
-  ),
-};
-
 /** POST /accounts/:account_id/adjust: a negative amount takes money, such as for a chargeback. */
 export const correct = visitAction(
   {
@@ -136,11 +107,6 @@ export const correct = visitAction(
   },
 );
 
-export const NewRefund = {
-  amount_usd_micro: optional(nullable(amount('If left out: all that is left of the charge.'))),
-  reference: NewReference,
-  reason: NewReason,
-};
 export const RefundBooking = named(
   'RefundBooking',
   object({

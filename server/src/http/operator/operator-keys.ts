@@ -1,10 +1,9 @@
-import { scopes } from '../../core/account/scope.ts';
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
 import { idOf, pageFrom } from '../form.ts';
+import { NewOperatorKey, Scope } from '../schemas/operator.ts';
 import {
   boolean,
-  choice,
   form,
   id,
   list as listOf,
@@ -19,8 +18,6 @@ import {
 import { visitAction, visitEndpoint } from '../endpoint.ts';
 
 /** Keys for the operator's API. */
-
-const Scope = named('Scope', choice(scopes));
 
 const OperatorKey = named(
   'OperatorKey',
@@ -52,10 +49,7 @@ export const list = visitEndpoint(
 /** POST /operator-keys: the secret is shown only here. */
 export const create = visitAction(
   {
-    body: form({
-      name: text(undefined, { minLength: 1, maxLength: 100 }),
-      scopes: listOf(Scope, undefined, { minItems: 1, maxItems: scopes.length }),
-    }),
+    body: form(NewOperatorKey),
     reply: object({ key: text('The secret.'), operator_key_id: id() }),
   },
   async ({ body, req }) => {

@@ -1,18 +1,16 @@
 import * as vouchers from '../../db/accounts/vouchers.ts';
-import { createVouchers, voidVoucher, vouchersMax } from '../../operations/accounts/voucher.ts';
+import { createVouchers, voidVoucher } from '../../operations/accounts/voucher.ts';
 import { timeToCome, idOf, pageFrom } from '../form.ts';
+import { NewVouchers } from '../schemas/operator.ts';
 import {
-  amount,
   choice,
   form,
   id,
-  integer,
   list as listOf,
   microUsd,
   named,
   nullable,
   object,
-  optional,
   pageOf,
   pageQuery,
   text,
@@ -51,12 +49,7 @@ export const list = visitEndpoint(
 /** POST /vouchers: the codes are shown only here. */
 export const create = visitAction(
   {
-    body: form({
-      amount_usd_micro: amount(),
-      count: integer(undefined, { minimum: 1, maximum: vouchersMax }),
-      note: optional(nullable(text(undefined, { maxLength: 200 }))),
-      expires_at: optional(nullable(time())),
-    }),
+    body: form(NewVouchers),
     reply: object({ data: listOf(object({ id: id(), code: text() })) }),
   },
   async ({ body, req }) => {

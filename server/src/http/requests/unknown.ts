@@ -10,8 +10,8 @@ import {
   type Finding,
 } from '../../operations/upstreams/unknown-outcome.ts';
 import { idOf, pageFrom } from '../form.ts';
+import { LeftAttempt, NewFinding, outcomes } from '../schemas/operator.ts';
 import {
-  amountFromZero,
   boolean,
   choice,
   cursorRule,
@@ -35,8 +35,6 @@ import { facts } from './views.ts';
 import { badField } from '../schemas/validate.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
-
-const outcomes = ['ran', 'did_not_run'] as const;
 
 const UnknownOutcome = named(
   'UnknownOutcome',
@@ -142,12 +140,6 @@ function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRo
   };
 }
 
-const finding = {
-  outcome: choice(outcomes),
-  cost_usd_micro: optional(nullable(amountFromZero('Cost of each request, if it ran.'))),
-  note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
-};
-
 /**
  * POST /unknown/:request_id/resolve: resolves the outcome of the request; with `attempt`, the
  * outcome of a left start.
@@ -156,8 +148,8 @@ export const resolve = visitAction(
   {
     params: ['request_id'],
     body: form({
-      attempt: optional(nullable(integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1 }))),
-      ...finding,
+      attempt: optional(nullable(LeftAttempt)),
+      ...NewFinding,
     }),
     reply: object({
       request_id: id(),
@@ -186,7 +178,7 @@ export const resolveMany = visitAction(
     body: form({
       upstream: text(undefined, { minLength: 1, maxLength: 100 }),
       since: time(),
-      ...finding,
+      ...NewFinding,
     }),
     reply: object({ resolved: integer(), is_all: boolean() }),
   },
@@ -200,7 +192,7 @@ export const resolveMany = visitAction(
   },
 );
 
-const Findings = object(finding);
+const Findings = object(NewFinding);
 
 function findingOf({ outcome, cost_usd_micro, note = null }: Static<typeof Findings>): Finding {
   if (outcome === 'did_not_run') return { outcome, cost: 0n, note };

@@ -1,3 +1,4 @@
+import { noteMax, reasonMax, referenceMax } from '../../core/account/booking.ts';
 import { unseen } from '../../core/account/name.ts';
 import { findReference, type Referenced } from '../../ledger/bookings.ts';
 import { openBooks, writeBooks, type Books, type Funds } from '../../ledger/ledger.ts';
@@ -8,9 +9,6 @@ import { Refused } from '../refused.ts';
 
 /** Bookings of money under a reference, which is the booking's name outside of Farebox. */
 
-export const referenceMax = 255;
-export const reasonMax = 1000;
-export const noteMax = 1000;
 /** References of deposits that other operations book: a voucher, a transfer on a chain. */
 const reservedReference = /^(voucher|chain):/;
 

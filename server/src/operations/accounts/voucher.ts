@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { hashVoucherCode, newVoucherCode, voucherReference } from '../../core/account/voucher.ts';
+import {
+  hashVoucherCode,
+  newVoucherCode,
+  voucherReference,
+  vouchersMax,
+} from '../../core/account/voucher.ts';
 import { unseen } from '../../core/account/name.ts';
 import * as vouchers from '../../db/accounts/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
@@ -9,8 +14,6 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { Refused } from '../refused.ts';
 import { commandLine, logAction, type Author } from '../operator-action.ts';
 
-/** Maximum number of vouchers in one call. Each code is shown on a line of its own. */
-export const vouchersMax = 1000;
 const noteMax = 200;
 
 export interface NewVouchers {

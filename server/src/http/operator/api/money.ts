@@ -6,15 +6,8 @@ import type { ActionResult } from '../../../operations/operator-action.ts';
 import { Refused } from '../../../operations/refused.ts';
 import { form } from '../../schemas/schema.ts';
 import { need } from '../account.ts';
-import {
-  Booking,
-  creditOf,
-  NewCorrection,
-  NewCredit,
-  NewRefund,
-  RefundBooking,
-  refundOf,
-} from '../money.ts';
+import { NewCorrection, NewCredit, NewRefund } from '../../schemas/operator.ts';
+import { Booking, creditOf, RefundBooking, refundOf } from '../money.ts';
 import { operatorAction } from '../../endpoint.ts';
 
 /** Booking money below /v1/operator: a reference is booked once, however often it is sent. */

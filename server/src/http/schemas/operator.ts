@@ -1,0 +1,92 @@
+import { noteMax, reasonMax, referenceMax } from '../../core/account/booking.ts';
+import { scopes } from '../../core/account/scope.ts';
+import { bookedSources } from '../../core/account/source.ts';
+import { vouchersMax } from '../../core/account/voucher.ts';
+import {
+  amount,
+  amountFromZero,
+  boolean,
+  choice,
+  integer,
+  list,
+  named,
+  nullable,
+  optional,
+  signedMicroUsd,
+  text,
+  time,
+} from './schema.ts';
+
+/** Bodies of the operator's calls, which are also the options of the operator's commands. */
+
+export const NewReference = text('The name of the payment or correction outside Farebox.', {
+  minLength: 1,
+  maxLength: referenceMax,
+});
+export const NewReason = text('Shown in the statement.', { minLength: 1, maxLength: reasonMax });
+
+export const NewCredit = {
+  amount_usd_micro: amount(),
+  reference: NewReference,
+  source: choice(bookedSources, 'Where the money came from.'),
+  expires_at: optional(nullable(time('For a bonus: when its unspent rest is taken back.'))),
+  note: optional(text("For the operator's log.", { minLength: 1, maxLength: noteMax })),
+};
+
+export const NewCorrection = {
+  amount_usd_micro: signedMicroUsd('The correction; a negative amount takes money.'),
+  reference: NewReference,
+  reason: NewReason,
+  allows_debt: optional(
+    boolean(
+      'True: what the available balance does not cover becomes a debt. False: the call is refused.',
+    ),
+  ),
+};
+
+export const NewRefund = {
+  amount_usd_micro: optional(nullable(amount('If left out: all that is left of the charge.'))),
+  reference: NewReference,
+  reason: NewReason,
+};
+
+export const NewVouchers = {
+  amount_usd_micro: amount(),
+  count: integer(undefined, { minimum: 1, maximum: vouchersMax }),
+  note: optional(nullable(text(undefined, { maxLength: 200 }))),
+  expires_at: optional(nullable(time())),
+};
+
+export const Scope = named('Scope', choice(scopes));
+export const NewOperatorKey = {
+  name: text(undefined, { minLength: 1, maxLength: 100 }),
+  scopes: list(Scope, undefined, { minItems: 1, maxItems: scopes.length }),
+};
+
+export const outcomes = ['ran', 'did_not_run'] as const;
+export const NewFinding = {
+  outcome: choice(outcomes),
+  cost_usd_micro: optional(nullable(amountFromZero('Cost of each request, if it ran.'))),
+  note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
+};
+export const LeftAttempt = integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1 });
+
+export const depositStates = ['held', 'credited', 'ignored'] as const;
+const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
+export const DepositWhy = choice(whys);
+export const DepositReason = text("For the operator's log.", { maxLength: 1000 });
+export const NewDepositCredit = {
+  account: optional(
+    text(
+      'The e-mail address or id of the account; needed unless the deposit has an `account_id` ' +
+        'and its `why` is `review` or `dust`.',
+      { maxLength: 254 },
+    ),
+  ),
+  allows_booked: optional(boolean('Credits it even if another booking names its hash.')),
+  reason: optional(DepositReason),
+};
+
+export function height(description: string) {
+  return integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+}
