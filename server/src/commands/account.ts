@@ -1,6 +1,8 @@
-import { formatUsd, parseUsd, USD } from '../core/price/money.ts';
+import { formatUsd } from '../core/price/money.ts';
 import * as accounts from '../db/accounts/accounts.ts';
+import { amount, choice, optional, text } from '../http/schemas/schema.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import {
   changeKeysByApi,
   changePrice,
@@ -11,70 +13,106 @@ import {
   retireWebhookSecret,
   rotateWebhookSecret,
 } from '../operations/accounts/account.ts';
+import type { ActionResult, OperatorAction } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { runAction, commandLine } from '../operations/operator-action.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import { flag, limitOf, operand, row } from './command.ts';
+import { act, withDatabase } from './database.ts';
+import { table, type Columns, type Context, type Result } from './output.ts';
 
-/** Far above any real amount, and far below the maximum of the balance's column. */
-const usdMax = 1_000_000_000n * USD;
+const email = operand(text());
 
-/** The micro-USD of a typed amount in USD. Throws `CommandFailed` if it is not an amount. */
-export function usd(text: string): bigint {
-  let amount: bigint;
-  try {
-    amount = parseUsd(text);
-  } catch {
-    throw new CommandFailed(
-      `"${text}" is not an amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
+export const verbs = {
+  create: row(
+    'create an account',
+    {
+      email,
+      credit_usd: optional(amount('book a first deposit')),
+      operator: flag('may use the operator pages'),
+    },
+    async ({ email, credit_usd = '0', operator: is_operator = false }, context) => {
+      const first_deposit = BigInt(credit_usd);
+      const json = await act(context, 'account.create', async (db) => {
+        const made = await createAccount(db, { email, is_operator, first_deposit });
+        const { id: account_id, email: target } = made;
+        const details = is_operator && { details: { is_operator } };
+        return { answer: view(made), account_id, target, ...details };
+      });
+      const kind = json.operator ? 'Operator account' : 'Account';
+      const available = formatUsd(BigInt(json.available_usd_micro));
+      return { json, text: `${kind} ${json.email} made. Available: ${available} USD.` };
+    },
+  ),
+  list: row('list accounts, newest first', { limit: limitOf(100) }, async (given, context) => {
+    const [rows, total] = await withDatabase(context, (db) =>
+      Promise.all([accounts.list(db, given), accounts.count(db)]),
     );
-  }
-  if (amount > usdMax) throw new CommandFailed(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
-  return amount;
-}
+    const part = `\n${rows.length} of ${total} accounts. --limit N shows more.`;
+    const text = table(rows, columns) + (rows.length < total ? part : '');
+    return { json: { data: rows.map(view), total }, text };
+  }),
+  show: row('show one account', { email }, async ({ email }, context) => {
+    const found = await withDatabase(context, (db) => needAccount(db, email));
+    return { json: view(found), text: inWords(found) };
+  }),
+  suspend: row("refuse the account's keys from the next call on", { email }, ({ email }, context) =>
+    setStatus(context, email, 'suspended'),
+  ),
+  resume: row('undo a suspension', { email }, ({ email }, context) =>
+    setStatus(context, email, 'active'),
+  ),
+  price: row(
+    'multiply every price for one account, from the next call on',
+    { email, factor: operand(text('1 is the list price, 0.8 a fifth less, 0 free')) },
+    ({ email, factor }, context) => {
+      const price_ppm = ppmOf(factor);
+      return change(context, email, {
+        action: 'account.price',
+        work: (db, account) => changePrice(db, account, price_ppm),
+        text: (row) => `${row.email} pays every list price times ${row.price_ppm / 1e6}.`,
+      });
+    },
+  ),
+  'keys-by-api': row(
+    'set whether the account may manage its keys by API, from the next call on',
+    { email, on_off: operand(choice(['on', 'off'], 'new accounts have on')) },
+    ({ email, on_off }, context) =>
+      change(context, email, {
+        action: 'account.keys_by_api',
+        work: (db, account) => changeKeysByApi(db, account, on_off === 'on'),
+        text: (row) => `${row.email} ${row.keys_by_api ? 'may' : 'may not'} manage keys by API.`,
+      }),
+  ),
+  statement: row(
+    "list the movements of an account's money, newest first",
+    { email, limit: limitOf(100) },
+    async ({ email, limit }, context) => {
+      const data = await withDatabase(context, async (db) =>
+        statement(db, (await needAccount(db, email)).id, { limit }),
+      );
+      return { json: { data }, text: table(data, movements) };
+    },
+  ),
+  'webhook-secret': row(
+    "print the secret that signs the account's notifications",
+    {
+      email,
+      rotate: flag('make a new secret; the former one also signs until it is retired'),
+      retire: flag('drop the older of two secrets'),
+    },
+    webhookSecret,
+  ),
+};
 
-export async function create(
-  context: Context,
-  email: string,
-  options: { creditUsd?: string; operator?: boolean },
-): Promise<void> {
-  const first_deposit = options.creditUsd === undefined ? 0n : usd(options.creditUsd);
-  const shown = await withDatabase(context, async (db) => {
-    const is_operator = options.operator ?? false;
-    const made = await runAction(db, commandLine, 'account.create', async (inside) => {
-      const answer = await createAccount(inside, { email, is_operator, first_deposit });
-      const { id: account_id, email: target } = answer;
-      return { answer, account_id, target, ...(is_operator && { details: { is_operator } }) };
-    });
-    return view(made);
-  });
-  print(
-    context,
-    shown,
-    `${shown.operator ? 'Operator account' : 'Account'} ${shown.email} made. Available: ${formatUsd(BigInt(shown.available_usd_micro))} USD.`,
-  );
-}
+const columns: Columns<accounts.AccountRow> = {
+  EMAIL: 'email',
+  STATUS: 'status',
+  'AVAILABLE USD': 'available_usd_micro',
+  'RESERVED USD': 'reserved_usd_micro',
+  CREATED: 'created_at',
+};
 
-export async function list(context: Context, options: { limit: number }): Promise<void> {
-  const { rows, total } = await withDatabase(context, async (db) => {
-    const [rows, total] = await Promise.all([accounts.list(db, options), accounts.count(db)]);
-    return { rows, total };
-  });
-  const shown = rows.map(view);
-  const cells = rows.map((row) => [
-    row.email,
-    row.status,
-    formatUsd(row.available_usd_micro),
-    formatUsd(row.reserved_usd_micro),
-    row.created_at.toISOString(),
-  ]);
-  const lines = table(['EMAIL', 'STATUS', 'AVAILABLE USD', 'RESERVED USD', 'CREATED'], cells);
-  const part = `\n${rows.length} of ${total} accounts. --limit N shows more.`;
-  print(context, { data: shown, total }, rows.length < total ? lines + part : lines);
-}
-
-export async function show(context: Context, email: string): Promise<void> {
-  const row = await withDatabase(context, (db) => needAccount(db, email));
-  const lines = [
+function inWords(row: accounts.AccountRow): string {
+  return [
     `${row.email}  ${row.status}${row.is_operator ? '  operator' : ''}`,
     `available  ${formatUsd(row.available_usd_micro)} USD`,
     `reserved   ${formatUsd(row.reserved_usd_micro)} USD`,
@@ -82,91 +120,44 @@ export async function show(context: Context, email: string): Promise<void> {
     ...(row.price_ppm === 1e6 ? [] : [`prices     times ${row.price_ppm / 1e6}`]),
     ...(row.keys_by_api ? [] : ['keys by API  off']),
     `account    ${row.id}`,
-  ];
-  print(context, view(row), lines.join('\n'));
+  ].join('\n');
 }
 
-export function suspend(context: Context, email: string): Promise<void> {
-  return setStatus(context, email, 'suspended');
+function setStatus(context: Context, email: string, status: 'active' | 'suspended') {
+  return change(context, email, {
+    action: status === 'active' ? 'account.resume' : 'account.suspend',
+    work: (db, account) => changeStatus(db, account, status),
+    text: (row) => `${row.email} is ${row.status}.`,
+  });
 }
 
-export function resume(context: Context, email: string): Promise<void> {
-  return setStatus(context, email, 'active');
-}
-
-async function setStatus(
+/** Changes an account and shows it. */
+async function change(
   context: Context,
   email: string,
-  status: 'active' | 'suspended',
-): Promise<void> {
-  const row = await withDatabase(context, async (db) => {
+  how: {
+    action: OperatorAction;
+    work: (db: Database, account: accounts.AccountRow) => Promise<ActionResult>;
+    text: (row: accounts.AccountRow) => string;
+  },
+): Promise<Result> {
+  const changed = await act(context, how.action, async (db) => {
     const account = await needAccount(db, email);
-    const action = status === 'active' ? 'account.resume' : 'account.suspend';
-    await runAction(db, commandLine, action, (inside) => changeStatus(inside, account, status));
-    return needAccount(db, account.id);
+    const done = await how.work(db, account);
+    return { ...done, answer: await needAccount(db, account.id) };
   });
-  print(context, view(row), `${row.email} is ${row.status}.`);
+  return { json: view(changed), text: how.text(changed) };
 }
 
-/** Sets the account's price as a factor of every list price, from the next call on. */
-export async function price(context: Context, email: string, factor: string): Promise<void> {
-  const price_ppm = ppmOf(factor);
-  const row = await withDatabase(context, async (db) => {
-    const account = await needAccount(db, email);
-    await runAction(db, commandLine, 'account.price', (inside) =>
-      changePrice(inside, account, price_ppm),
-    );
-    return needAccount(db, account.id);
-  });
-  print(context, view(row), `${row.email} pays every list price times ${row.price_ppm / 1e6}.`);
-}
-
-/** Sets whether keys of scope `keys` may manage the account's keys, from the next call on. */
-export async function keysByApi(
-  context: Context,
-  email: string,
-  given: 'on' | 'off',
-): Promise<void> {
-  const keys_by_api = given === 'on';
-  const row = await withDatabase(context, async (db) => {
-    const account = await needAccount(db, email);
-    await runAction(db, commandLine, 'account.keys_by_api', (inside) =>
-      changeKeysByApi(inside, account, keys_by_api),
-    );
-    return needAccount(db, account.id);
-  });
-  print(context, view(row), `${row.email} ${keys_by_api ? 'may' : 'may not'} manage keys by API.`);
-}
-
-export async function statementOf(
-  context: Context,
-  email: string,
-  options: { limit: number },
-): Promise<void> {
-  const rows = await withDatabase(context, async (db) => {
-    const { id } = await needAccount(db, email);
-    return statement(db, id, { limit: options.limit });
-  });
-  const cells = rows.map((row) => [
-    row.created_at.toISOString(),
-    row.kind,
-    row.source ?? '',
-    amountOf(row),
-    formatUsd(row.available_after_usd_micro),
-    row.request_id ?? row.reference ?? '',
-    row.reason ?? '',
-  ]);
-  const head = [
-    'TIME',
-    'KIND',
-    'SOURCE',
-    'AMOUNT USD',
-    'AVAILABLE AFTER',
-    'REQUEST OR REFERENCE',
-    'REASON',
-  ];
-  print(context, { data: rows }, table(head, cells));
-}
+const movements: Columns<StatementRow> = {
+  TIME: 'created_at',
+  KIND: 'kind',
+  SOURCE: ({ source }) => source ?? '',
+  'AMOUNT USD': amountOf,
+  'AVAILABLE AFTER': 'available_after_usd_micro',
+  'REQUEST OR REFERENCE': ({ request_id, reference }) => request_id ?? reference ?? '',
+  REASON: ({ reason }) => reason ?? '',
+};
 
 /** Only kinds that can go either way get a sign; the others imply their direction. */
 function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
@@ -174,28 +165,22 @@ function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
   return sign + formatUsd(amount_usd_micro);
 }
 
-/**
- * Prints the secrets that sign the account's notifications. Only the newest is on stdout, so that
- * `$(…)` gets it alone.
- */
-export async function webhookSecret(
+/** Only the newest secret is on stdout, so that `$(…)` gets it alone. */
+async function webhookSecret(
+  { email, rotate, retire }: { email: string; rotate?: boolean; retire?: boolean },
   context: Context,
-  email: string,
-  { rotate, retire }: { rotate?: boolean; retire?: boolean },
-): Promise<void> {
+): Promise<Result> {
   if (rotate && retire) throw new CommandFailed('Give either --rotate or --retire, not both.');
-  const shown = await withDatabase(context, async (db) => {
-    const found = await needAccount(db, email);
-    const { id: account_id } = found;
+  const json = await withDatabase(context, async (db) => {
+    const { id: account_id, ...found } = await needAccount(db, email);
     let { webhook_secrets } = found;
     if (rotate) webhook_secrets = await rotateWebhookSecret(db, account_id);
     if (retire) webhook_secrets = await retireWebhookSecret(db, account_id);
     return { account_id, email: found.email, webhook_secrets };
   });
-  const [newest, older] = shown.webhook_secrets;
-  print(context, shown, newest!);
-  if (older !== undefined && !context.json)
-    context.err(`The older secret also signs until you drop it with --retire: ${older}`);
+  const [newest, older] = json.webhook_secrets;
+  const note = `The older secret also signs until you drop it with --retire: ${older}`;
+  return { json, text: newest!, ...(older !== undefined && { note }) };
 }
 
 function view(row: accounts.AccountRow) {

@@ -1,17 +1,15 @@
 import { audit, type AuditReport } from '../ledger/audit.ts';
 import { mend, type Mended } from '../operations/mend.ts';
-import { counted, print, withDatabase, type Context } from './output.ts';
+import { withDatabase } from './database.ts';
+import { counted, type Context, type Result } from './output.ts';
 
-export async function auditBooks(
-  context: Context,
-  options: { mend?: boolean } = {},
-): Promise<number> {
+export async function auditBooks(given: { mend?: boolean }, context: Context): Promise<Result> {
   const { report, mended } = await withDatabase(context, async (db) =>
-    options.mend ? mend(db) : { report: await audit(db), mended: [] },
+    given.mend ? mend(db) : { report: await audit(db), mended: [] },
   );
-  const shown = { ...report, ...(options.mend && { mended }) };
-  print(context, shown, [...mended.map(changed), ...verdict(report)].join('\n'));
-  return report.ok ? 0 : 1;
+  const json = { ...report, ...(given.mend && { mended }) };
+  const text = [...mended.map(changed), ...verdict(report)].join('\n');
+  return { json, text, exit: report.ok ? 0 : 1 };
 }
 
 function verdict(report: AuditReport): string[] {

@@ -1,129 +1,91 @@
 import { catalogDir } from '../config.ts';
-import type { Problem } from '../core/catalog/catalog-file.ts';
-import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
-import type { CheckedFolder } from '../storage/check-folder.ts';
-import { compareTerms } from '../upstreams/check-upstream.ts';
-import {
-  checkFromFolder,
-  readFolder,
-  withUpstreams,
-  type OpenedUpstreams,
-} from './offline-check.ts';
-import { counted, print, type Context } from './output.ts';
+import * as stopped from '../db/stopped-models.ts';
+import { optional, text } from '../http/schemas/schema.ts';
+import { commandLine } from '../operations/operator-action.ts';
+import { CommandFailed } from '../operations/refused.ts';
+import { stopOrResume } from '../operations/upstreams/stop-model.ts';
+import { check } from './catalog-check.ts';
+import { flag, operand, row } from './command.ts';
+import { withDatabase } from './database.ts';
+import { readFolder, withUpstreams } from './offline-check.ts';
+import { table, type Columns, type Context } from './output.ts';
 
-/** Maximum number of ids in a line about hidden rows. */
-const idsNamed = 3;
+const model_id = operand(text());
 
-/** Results that only a call to the upstreams gives. */
-interface Live {
-  asked: string[];
-  problems: Problem[];
-  warnings: Problem[];
-  prices_compared: number;
+export const verbs = {
+  check: row(
+    'check catalog files and explain each problem; exit 1 if there is one',
+    {
+      folder: optional(operand(text())),
+      live: flag('also ask the upstreams, to find models they lack and prices below their cost'),
+    },
+    check,
+    ['catalog check --live', 'exit 0 if there are only warnings'],
+  ),
+  list: row(
+    'list the rows of the catalog files: live, hidden, or stopped and by whom',
+    {},
+    async (_, context) => {
+      const data = await states(context);
+      return { json: { data }, text: table(data, columns) };
+    },
+    ['catalog list', 'one line for each row'],
+  ),
+  stop: row(
+    'stop selling a model: none of its requests start until it is resumed',
+    { model_id, reason: optional(text('for the operator\u2019s log')) },
+    async ({ model_id: id, reason = null }, context) => {
+      const json = await change(context, id, { stop: true, reason });
+      return { json, text: `${id} is stopped. Resume it with: farebox catalog resume ${id}` };
+    },
+  ),
+  resume: row('sell a stopped model again', { model_id }, async (given, context) => {
+    const { model_id: id } = given;
+    const json = await change(context, id, { stop: false, reason: null });
+    return { json, text: `${id} is on sale again.` };
+  }),
+};
+
+/** Every row of the catalog files with its state. */
+async function states(context: Context) {
+  const folder = await folderOf(context);
+  const stops = await withDatabase(context, stopped.list);
+  return folder.rows.map(({ id, kind, upstreams }) => {
+    const reason = folder.hidden.find((row) => row.id === id)?.reason ?? null;
+    const stop = stops.find((row) => row.model_id === id);
+    return {
+      id,
+      kind,
+      upstreams: upstreams.map(({ upstream }) => upstream),
+      state: reason !== null ? 'hidden' : stop ? 'stopped' : 'live',
+      reason,
+      stopped: stop ? { since: stop.stopped_at.toISOString(), by: stop.stopped_by } : null,
+    };
+  });
 }
 
-export async function check(
+const columns: Columns<Awaited<ReturnType<typeof states>>[number]> = {
+  MODEL: 'id',
+  KIND: 'kind',
+  UPSTREAMS: ({ upstreams }) => upstreams.join(', '),
+  STATE: 'state',
+  'STOPPED AT': (row) => row.stopped?.since ?? '',
+  BY: (row) => row.stopped?.by ?? '',
+  'WHY HIDDEN': ({ reason }) => reason ?? '',
+};
+
+/** Stops or resumes a row of the catalog files, even if its upstreams are not set up. */
+async function change(
   context: Context,
-  given: string | undefined,
-  options: { live?: boolean },
-): Promise<number> {
-  const dir = given ?? catalogDir(context.config);
-  const today = dayOf(new Date());
-  const { folder, live } = await withUpstreams(context.config, async (opened) => {
-    const folder = await readFolder(dir, opened);
-    return { folder, live: options.live ? await askAll(folder, opened, today) : null };
-  });
-  const { files, rows, hidden } = folder;
-  const problems = [...folder.problems, ...(live?.problems ?? [])];
-  const ok = problems.length === 0;
-  const warnings = [...folder.warnings, ...oldPrices(folder, today), ...(live?.warnings ?? [])];
-  const warned = warnings.length === 0 ? '' : `, ${counted(warnings.length, 'warning')}`;
-  const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}${warned}.`;
-  const lines = [
-    ...problems.map(line),
-    ...warnings.map((warning) => `warning: ${line(warning)}`),
-    ...hiddenWords(hidden),
-    summary,
-    ...(live === null ? [] : [askedWords(live)]),
-  ];
-  const shown = { ok, files, models: rows.length, problems, warnings, hidden };
-  const more = live && { asked: live.asked, prices_compared: live.prices_compared };
-  print(context, { ...shown, ...more }, lines.join('\n'));
-  return ok ? 0 : 1;
+  id: string,
+  wanted: { stop: boolean; reason: string | null },
+): Promise<object> {
+  const folder = await folderOf(context);
+  if (!folder.rows.some((row) => row.id === id))
+    throw new CommandFailed(`No catalog file has a row "${id}".`);
+  return withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
 }
 
-/** One warning per file, so that warnings about prices do not hide others. */
-function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Problem[] {
-  return files.flatMap((file) => {
-    const own = rows.filter(({ id }) => owners.get(id) === file);
-    const words = oldPricesIn(own, today);
-    return words === null ? [] : [{ file, path: '/models', message: `${words}.` }];
-  });
-}
-
-/** One line per reason, so that the many rows of an upstream do not hide other lines. */
-function hiddenWords(hidden: CheckedFolder['hidden']): string[] {
-  return [...Map.groupBy(hidden, ({ reason }) => reason)].map(([reason, rows]) => {
-    const named = rows.slice(0, idsNamed).map(({ id }) => id);
-    const others = rows.length > idsNamed ? ', …' : '';
-    return `hidden: ${counted(rows.length, 'row')} (${named.join(', ')}${others}): ${reason}`;
-  });
-}
-
-function line({ file, path, message, ...where }: Problem): string {
-  const at = where.line ? `${file}:${where.line}` : file;
-  return `${at} ${path}: ${message}`;
-}
-
-function askedWords({ asked, prices_compared }: Live): string {
-  if (asked.length === 0)
-    return 'None of the upstreams that the files define is set up, so none was asked.';
-  return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
-}
-
-/** Checks each upstream that a catalog file defines and that is set up. */
-async function askAll(
-  folder: CheckedFolder,
-  opened: OpenedUpstreams,
-  today: string,
-): Promise<Live> {
-  const names = folder.upstreams
-    .map(({ definition }) => definition.name)
-    .filter((name) => opened.live.has(name));
-  const found = await Promise.all(names.map((name) => askOne(name, folder, opened, today)));
-  return {
-    asked: names,
-    problems: found.flatMap(({ problems }) => problems),
-    warnings: found.flatMap(({ warnings }) => warnings),
-    prices_compared: found.reduce((sum, { compared }) => sum + compared, 0),
-  };
-}
-
-async function askOne(name: string, folder: CheckedFolder, opened: OpenedUpstreams, today: string) {
-  const look = await checkFromFolder(name, folder, opened);
-  const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
-  const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);
-  const problems = look.problems.map(ofUpstream);
-  for (const { id, model, at } of look.missing) {
-    const message = `${id}: the upstream ${name} has no model ${model}.`;
-    problems.push(folder.problemOf(id, placeOf(id, at, folder), message));
-  }
-  if (look.problems.length > 0) return { problems, warnings: [], compared: 0 };
-  const upstream = opened.live.get(name)!;
-  const terms = await compareTerms(name, folder.rows, upstream, today);
-  const warnings = terms.losses.map(({ id, message }) => folder.problemOf(id, '/price', message));
-  for (const { id, model, at, day } of terms.shutdowns) {
-    const when = day < today ? `shut ${model} down` : `shuts ${model} down`;
-    const message = `${id}: the upstream ${name} ${when} on ${day}.`;
-    warnings.push(folder.problemOf(id, placeOf(id, at, folder), message));
-  }
-  if (terms.trouble) warnings.push(ofUpstream(terms.trouble));
-  return { problems, warnings, compared: terms.compared };
-}
-
-/** The path to the upstream's model name, in the row's list of upstreams or in the row itself. */
-function placeOf(id: string, at: number, { rows }: CheckedFolder): string {
-  const { upstreams } = rows.find((row) => row.id === id)!;
-  if (upstreams.length === 1) return '/upstream_model';
-  return `/upstreams/${at}`;
+function folderOf({ config }: Context) {
+  return withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
 }

@@ -1,46 +1,38 @@
-import { bookedSources, type BookedSource } from '../core/account/source.ts';
+import type { BookedSource } from '../core/account/source.ts';
 import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import type { Booked } from '../operations/accounts/booking.ts';
 import { adjust as correct, deposit } from '../operations/accounts/deposit.ts';
-import { CommandFailed } from '../operations/refused.ts';
-import { usd } from './account.ts';
-import { timeIn } from './moment.ts';
-import { print, withDatabase, type Context } from './output.ts';
+import { withDatabase } from './database.ts';
+import type { Context, Result } from './output.ts';
 
-export async function credit(
+interface Booking {
+  email: string;
+  usd: string;
+  reference: string;
+}
+
+export function credit(
+  given: Booking & { source: BookedSource; expires?: string | null; note?: string },
   context: Context,
-  email: string,
-  amountUsd: string,
-  options: { reference: string; source: string; expires?: string; note?: string },
-): Promise<void> {
-  const amount = usd(amountUsd);
-  const { expires, ...about } = options;
-  const expires_at = timeIn(expires, 'end');
-  const wanted = { ...about, amount, source: sourceOf(options.source), expires_at };
-  await book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
+): Promise<Result> {
+  const { email, usd, expires, ...about } = given;
+  const amount = BigInt(usd);
+  const wanted = { ...about, amount, expires_at: expires ? new Date(expires) : null };
+  return book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
     deposit(db, { ...wanted, account_id }),
   );
 }
 
-function sourceOf(text: string): BookedSource {
-  const source = bookedSources.find((each) => each === text);
-  if (source === undefined)
-    throw new CommandFailed(`"${text}" is not a source: use one of ${bookedSources.join(', ')}.`);
-  return source;
-}
-
-export async function adjust(
+export function adjust(
+  given: Booking & { reason: string; allow_debt?: boolean },
   context: Context,
-  email: string,
-  amountUsd: string,
-  { allowDebt = false, ...options }: { reference: string; reason: string; allowDebt?: boolean },
-): Promise<void> {
-  const less = amountUsd.startsWith('-');
-  const amount = less ? -usd(amountUsd.slice(1)) : usd(amountUsd);
-  await book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
-    correct(db, { account_id, amount, allows_debt: allowDebt, ...options }),
+): Promise<Result> {
+  const { email, usd, allow_debt: allows_debt = false, ...about } = given;
+  const amount = BigInt(usd);
+  return book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
+    correct(db, { ...about, account_id, amount, allows_debt }),
   );
 }
 
@@ -49,14 +41,14 @@ async function book(
   email: string,
   what: string,
   booking: (db: Database, accountId: string) => Promise<Booked>,
-): Promise<void> {
-  const shown = await withDatabase(context, async (db) => {
+): Promise<Result> {
+  const json = await withDatabase(context, async (db) => {
     const { id: account_id } = await needAccount(db, email);
     const { reserved_usd_micro: _reserved, ...booked } = await booking(db, account_id);
     return { account_id, ...booked };
   });
-  const done = shown.replayed ? 'was already booked; nothing was changed' : 'booked';
-  const available = formatUsd(shown.available_usd_micro);
-  const debt = shown.debt_usd_micro === 0n ? '' : ` Debt: ${formatUsd(shown.debt_usd_micro)} USD.`;
-  print(context, shown, `${what} ${done}. Available: ${available} USD.${debt}`);
+  const done = json.replayed ? 'was already booked; nothing was changed' : 'booked';
+  const available = formatUsd(json.available_usd_micro);
+  const debt = json.debt_usd_micro === 0n ? '' : ` Debt: ${formatUsd(json.debt_usd_micro)} USD.`;
+  return { json, text: `${what} ${done}. Available: ${available} USD.${debt}` };
 }

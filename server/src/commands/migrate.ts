@@ -1,14 +1,15 @@
-import { print, withDatabase, type Context } from './output.ts';
+import { withDatabase } from './database.ts';
+import type { Context, Result } from './output.ts';
 
 export async function migrateDatabase(
+  { ignore_others: ignoresOthers = false }: { ignore_others?: boolean },
   context: Context,
-  { ignoreOthers = false }: { ignoreOthers?: boolean } = {},
-): Promise<void> {
+): Promise<Result> {
   // Opening the database migrates it.
   const applied = await withDatabase(context, async (_db, applied) => applied, {
     migrates: true,
-    ignoresOthers: ignoreOthers,
+    ignoresOthers,
   });
-  const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'There was nothing to do.';
-  print(context, { ok: true, applied }, `${text} The schema is up to date.`);
+  const done = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'There was nothing to do.';
+  return { json: { ok: true, applied }, text: `${done} The schema is up to date.` };
 }

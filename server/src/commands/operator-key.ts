@@ -1,60 +1,61 @@
-import { scopes, type Scope } from '../core/account/scope.ts';
 import * as operatorKeys from '../db/operator-keys.ts';
+import { NewOperatorKey } from '../http/schemas/operator.ts';
+import { text } from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { createOperatorKey, revokeOperatorKey } from '../operations/accounts/operator-key.ts';
-import { commandLine, runAction } from '../operations/operator-action.ts';
+import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import { limitOf, operand, row, says } from './command.ts';
+import { act, withDatabase } from './database.ts';
+import { listOf, type Columns } from './output.ts';
 
-export async function create(
-  context: Context,
-  options: { name: string; scope: string[] },
-): Promise<void> {
-  const wanted = { name: options.name, scopes: options.scope.map(scopeOf) };
-  const made = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'operator_key.create', (inside) =>
-      createOperatorKey(inside, wanted, commandLine),
-    ),
-  );
-  print(
-    context,
-    made,
-    `${made.key}\n\nThis is the operator key "${made.name}" for ${made.scopes.join(', ')}, shown once. Its id is ${made.operator_key_id}.`,
-  );
-}
+export const verbs = {
+  create: row(
+    'make an operator key and print it, once',
+    {
+      scope: says(NewOperatorKey.scopes, 'its rights'),
+      name: text('a label, shown in the log', { word: 'name', default: 'default' }),
+    },
+    async ({ name, scope: scopes }, context) => {
+      const json = await act(context, 'operator_key.create', (db) =>
+        createOperatorKey(db, { name, scopes }, commandLine),
+      );
+      const shown = `This is the operator key "${name}" for ${json.scopes.join(', ')}, shown once.`;
+      return { json, text: `${json.key}\n\n${shown} Its id is ${json.operator_key_id}.` };
+    },
+    ['operator-key create --name billing --scope read money', 'for a payment system'],
+  ),
+  list: row(
+    'list operator keys, newest first',
+    { limit: limitOf(100) },
+    async ({ limit }, context) => {
+      const rows = await withDatabase(context, (db) =>
+        operatorKeys.list(db, { below_id: null, limit }),
+      );
+      return listOf('operator_key_id', rows, columns);
+    },
+  ),
+  revoke: row(
+    'refuse an operator key from the next call on',
+    { operator_key_id: operand(text()) },
+    async ({ operator_key_id: id }, context) => {
+      if (!isUuid(id))
+        throw new CommandFailed(
+          `There is no operator key with the id ${id}. "farebox operator-key list" shows them.`,
+        );
+      await act(context, 'operator_key.revoke', (db) => revokeOperatorKey(db, id));
+      const text = `${id} is revoked from the next call on.`;
+      return { json: { operator_key_id: id, revoked: true }, text };
+    },
+  ),
+};
 
-const head = ['OPERATOR KEY ID', 'NAME', 'KEY', 'SCOPES', 'MADE BY', 'LAST USED', 'REVOKED'];
-
-export async function list(context: Context, { limit }: { limit: number }): Promise<void> {
-  const rows = await withDatabase(context, (db) =>
-    operatorKeys.list(db, { below_id: null, limit }),
-  );
-  const data = rows.map(({ id: operator_key_id, ...row }) => ({ operator_key_id, ...row }));
-  const cells = rows.map((row) => [
-    row.id,
-    row.name,
-    `${row.prefix}…${row.last4}`,
-    row.scopes.join(' '),
-    row.maker_left ? `${row.created_by} (not an operator now)` : row.created_by,
-    row.last_used_at?.toISOString() ?? '-',
-    row.revoked_at?.toISOString() ?? '-',
-  ]);
-  print(context, { data }, table(head, cells));
-}
-
-export async function revoke(context: Context, id: string): Promise<void> {
-  if (!isUuid(id))
-    throw new CommandFailed(
-      `There is no operator key with the id ${id}. "farebox operator-key list" shows them.`,
-    );
-  await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'operator_key.revoke', (inside) => revokeOperatorKey(inside, id)),
-  );
-  print(context, { operator_key_id: id, revoked: true }, `${id} is revoked from the next call on.`);
-}
-
-function scopeOf(text: string): Scope {
-  const found = scopes.find((scope) => scope === text);
-  if (found) return found;
-  throw new CommandFailed(`"${text}" is not a scope. The scopes are ${scopes.join(', ')}.`);
-}
+const columns: Columns<operatorKeys.OperatorKeyRow> = {
+  'OPERATOR KEY ID': 'id',
+  NAME: 'name',
+  KEY: ({ prefix, last4 }) => `${prefix}…${last4}`,
+  SCOPES: ({ scopes }) => scopes.join(' '),
+  'MADE BY': (row) => (row.maker_left ? `${row.created_by} (not an operator now)` : row.created_by),
+  'LAST USED': 'last_used_at',
+  REVOKED: 'revoked_at',
+};

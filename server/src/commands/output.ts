@@ -1,8 +1,6 @@
-import { dataDir, type Config } from '../config.ts';
-import { createLog } from '../lib/log.ts';
+import type { Config } from '../config.ts';
+import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { watchVersion } from '../worker/jobs/version.ts';
-import { inWords, openServiceDatabase, type DatabaseOptions } from '../database.ts';
 
 /** A command's environment and output. */
 export interface Terminal {
@@ -15,57 +13,27 @@ export interface Terminal {
   db?: Database | undefined;
 }
 
+/** The output of a command: one JSON object with --json, otherwise the text. */
+export interface Result {
+  json: object;
+  text: string;
+  /** For a person, on stderr, so that `$(…)` gets the text alone. */
+  note?: string | undefined;
+  /** 1: the command found something wrong. */
+  exit?: 0 | 1;
+}
+
 /** Context of every command. */
 export interface Context extends Terminal {
   config: Config;
   json: boolean;
 }
 
-/**
- * Runs a short command on the database, also beside a running service. An embedded database is
- * started if it does not run yet.
- */
-export async function withDatabase<T>(
-  context: Context,
-  work: (db: Database, applied: string[]) => Promise<T>,
-  options: DatabaseOptions = { migrates: false },
-): Promise<T> {
-  if (context.db) return work(context.db, []);
-  // An outage ends the command, and its error says so.
-  const log = createLog('error');
-  const database = await openServiceDatabase(
-    { ...context.config, FAREBOX_DATABASE_POOL: 2 },
-    'farebox command',
-    log,
-    options,
-  );
-  const { db } = database;
-  const version = await watchVersion({ db, log, kind: 'command' });
-  try {
-    tellOfNew(context, database.applied);
-    return await work(db, database.applied);
-  } catch (error) {
-    throw inWords(error);
-  } finally {
-    await version.stop();
-    // guard: verb-stops-postgres
-    await database.close();
-  }
-}
-
-/**
- * Warns of a new database. The default data folder depends on the working folder, so in another
- * folder all accounts seem to be gone.
- */
-function tellOfNew({ config, err }: Context, applied: string[]): void {
-  if (config.DATABASE_URL !== null || !applied.some((name) => name.startsWith('0001_'))) return;
-  err(`There was no database in ${dataDir(config)}; a new one was made.`);
-}
-
-/** One JSON object with --json, otherwise the text. Amounts are printed as decimal strings. */
-export function print(context: Context, value: object, text: string): void {
+/** Amounts are printed as decimal strings. */
+export function print(context: Context, { json, text, note }: Result): void {
   const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
-  context.out(context.json ? JSON.stringify(value, plain) : text);
+  context.out(context.json ? JSON.stringify(json, plain) : text);
+  if (note !== undefined && !context.json) context.err(note);
 }
 
 /** `1 account`, `2 accounts`. For nouns whose plural ends in s. */
@@ -79,15 +47,47 @@ export function seconds(value: number): string {
   return value < 7200 ? `${Math.round(value / 60)} min` : `${Math.round(value / 3600)} h`;
 }
 
-/** Columns padded to their widest cell. */
-export function table(head: string[], rows: string[][]): string {
-  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
-  return [head, ...rows]
-    .map((row) =>
-      row
+type Cell = string | number | bigint | Date | null;
+
+/** Heads of columns, each with the field of a row or the cell. A `bigint` is an amount. */
+export type Columns<Row> = Record<string, keyof Row | ((row: Row) => Cell)>;
+
+/** A table of the rows, with columns padded to their widest cell. */
+export function table<Row extends object>(rows: readonly Row[], columns: Columns<Row>): string {
+  const cellOf = (row: Row, column: Columns<Row>[string]) =>
+    wordOf(typeof column === 'function' ? column(row) : row[column]);
+  const all = Object.values(columns);
+  return aligned([
+    Object.keys(columns),
+    ...rows.map((row) => all.map((each) => cellOf(row, each))),
+  ]);
+}
+
+/** A list: its JSON, in which `id` has the name of its noun, and its table. */
+export function listOf<Row extends { id: string }, const Name extends string>(
+  name: Name,
+  rows: readonly Row[],
+  columns: Columns<Row>,
+): Result {
+  const data = rows.map(({ id, ...row }) => ({ [name]: id, ...row }));
+  return { json: { data }, text: table(rows, columns) };
+}
+
+/** Lines of cells, in columns as wide as their widest cell. */
+export function aligned(lines: readonly string[][]): string {
+  const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  return lines
+    .map((line) =>
+      line
         .map((cell, i) => cell.padEnd(widths[i]!))
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
+}
+
+function wordOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'bigint') return formatUsd(value);
+  return value instanceof Date ? value.toISOString() : String(value);
 }

@@ -1,90 +1,103 @@
-import { isRole, roles } from '../core/account/role.ts';
-import * as people from '../db/accounts/people.ts';
 import type { Config } from '../config.ts';
-import { needAccount } from '../operations/accounts/account.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { roles } from '../core/account/role.ts';
+import * as people from '../db/accounts/people.ts';
+import { choice, optional, text } from '../http/schemas/schema.ts';
 import { changeEmail } from '../operations/accounts/email.ts';
-import {
-  dropTwoFactor,
-  invite as makeInvitation,
-  resetLink as makeLink,
-} from '../operations/accounts/person.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import { dropTwoFactor, invite, resetLink } from '../operations/accounts/person.ts';
+import { CommandFailed } from '../operations/refused.ts';
+import { limitOf, operand, row } from './command.ts';
+import { accountId, withDatabase } from './database.ts';
+import { listOf, type Columns } from './output.ts';
 
 /** The people who sign in to the web pages. */
 
-export async function list(context: Context, options: { limit: number }): Promise<void> {
-  const { rows, total } = await withDatabase(context, async (db) => {
-    const [rows, total] = await Promise.all([people.list(db, options), people.count(db)]);
-    const accounts = await people.accountsOf(
-      db,
-      rows.map(({ id }) => id),
-    );
-    return { rows: rows.map((row) => ({ ...row, accounts: accounts.get(row.id) ?? [] })), total };
-  });
-  const cells = rows.map((row) => [
-    row.email,
-    row.name,
-    row.email_verified ? 'yes' : 'no',
-    row.two_factor_enabled ? 'yes' : 'no',
-    row.accounts.map(({ email, role }) => `${email} (${role})`).join(', '),
-    row.created_at.toISOString(),
-  ]);
-  const lines = table(['EMAIL', 'NAME', 'PROVEN', '2FA', 'ACCOUNTS', 'CREATED'], cells);
-  const part = `\n${rows.length} of ${total} people. --limit N shows more.`;
-  const data = rows.map(({ id: person_id, ...row }) => ({ person_id, ...row }));
-  print(context, { data, total }, rows.length < total ? lines + part : lines);
+const email = operand(text());
+
+export const verbs = {
+  list: row(
+    'list people with their accounts and roles, newest first',
+    { limit: limitOf(100) },
+    async (given, context) => {
+      const { rows, total } = await withDatabase(context, async (db) => {
+        const [rows, total] = await Promise.all([people.list(db, given), people.count(db)]);
+        const ids = rows.map(({ id }) => id);
+        const accounts = await people.accountsOf(db, ids);
+        return {
+          rows: rows.map((row) => ({ ...row, accounts: accounts.get(row.id) ?? [] })),
+          total,
+        };
+      });
+      const { json, text } = listOf('person_id', rows, columns);
+      const part = `\n${rows.length} of ${total} people. --limit N shows more.`;
+      return { json: { ...json, total }, text: rows.length < total ? text + part : text };
+    },
+  ),
+  invite: row(
+    'print a link that invites an address to a new account, or to an existing one',
+    {
+      email,
+      account: optional(text('join this existing account; default: a new one', { word: 'email' })),
+      role: optional(choice(roles, 'default: owner')),
+    },
+    async ({ email, account, role }, context) => {
+      if (role !== undefined && account === undefined)
+        throw new CommandFailed(
+          '--role needs --account: in a new account of their own, people are always the owner.',
+        );
+      const wanted = { email, role: role ?? 'owner', invited_by: null };
+      const made = await withDatabase(context, async (db) =>
+        invite(db, { ...wanted, account_id: await accountId(db, account) }),
+      );
+      const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
+      const json = { invitation_id: made.id, email: made.email, role: wanted.role, url };
+      const note = `The link works once, within seven days, and only for ${made.email}.`;
+      return { json, text: url, note };
+    },
+  ),
+  'reset-link': row(
+    'print a link that sets a new password, good for an hour',
+    { email },
+    async ({ email }, context) => {
+      const token = await withDatabase(context, (db) => resetLink(db, email));
+      const url = `${pagesOf(context.config)}/reset?token=${token}`;
+      const note = `The person who opens it within an hour sets the password of ${email} and signs in.`;
+      return { json: { email: email.trim().toLowerCase(), url }, text: url, note };
+    },
+  ),
+  email: row(
+    'change the address that somebody signs in with, and sign their browsers out',
+    { email, new_email: operand(text()) },
+    async ({ email, new_email }, context) => {
+      const json = await withDatabase(context, (db) => changeEmail(db, email, new_email));
+      const text = `This person now signs in with ${json.email}, no longer with ${json.before}.`;
+      return { json, text };
+    },
+  ),
+  'disable-2fa': row(
+    'remove the authenticator app of somebody who has lost it',
+    { email },
+    async (given, context) => {
+      await withDatabase(context, (db) => dropTwoFactor(db, given.email));
+      const json = { email: given.email.trim().toLowerCase(), two_factor_enabled: false };
+      return { json, text: `${json.email} now signs in without an authenticator app.` };
+    },
+  ),
+};
+
+interface ListedPerson extends Pick<people.PersonRow, 'email' | 'name' | 'created_at'> {
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  accounts: { email: string; role: string }[];
 }
 
-/** Only the link is on stdout, so that `$(…)` gets it alone. */
-export async function resetLink(context: Context, email: string): Promise<void> {
-  const token = await withDatabase(context, (db) => makeLink(db, email));
-  const url = `${pagesOf(context.config)}/reset?token=${token}`;
-  print(context, { email: email.trim().toLowerCase(), url }, url);
-  tell(
-    context,
-    `The person who opens it within an hour sets the password of ${email} and signs in.`,
-  );
-}
-
-export async function invite(
-  context: Context,
-  email: string,
-  { account, role }: { account?: string; role?: string },
-): Promise<void> {
-  if (role !== undefined && account === undefined)
-    throw new CommandFailed(
-      '--role needs --account: in a new account of their own, people are always the owner.',
-    );
-  const wanted = role ?? 'owner';
-  if (!isRole(wanted)) throw new CommandFailed(`--role must be one of ${roles.join(', ')}.`);
-  const made = await withDatabase(context, async (db) => {
-    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
-    return makeInvitation(db, { account_id, email, role: wanted, invited_by: null });
-  });
-  const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
-  print(context, { invitation_id: made.id, email: made.email, role: wanted, url }, url);
-  tell(context, `The link works once, within seven days, and only for ${made.email}.`);
-}
-
-export async function disable2fa(context: Context, email: string): Promise<void> {
-  await withDatabase(context, (db) => dropTwoFactor(db, email));
-  const shown = { email: email.trim().toLowerCase(), two_factor_enabled: false };
-  print(context, shown, `${shown.email} now signs in without an authenticator app.`);
-}
-
-export async function setEmail(context: Context, before: string, email: string): Promise<void> {
-  const changed = await withDatabase(context, (db) => changeEmail(db, before, email));
-  print(
-    context,
-    changed,
-    `This person now signs in with ${changed.email}, no longer with ${changed.before}.`,
-  );
-}
-
-function tell(context: Context, note: string): void {
-  if (!context.json) context.err(note);
-}
+const columns: Columns<ListedPerson> = {
+  EMAIL: 'email',
+  NAME: 'name',
+  PROVEN: ({ email_verified }) => (email_verified ? 'yes' : 'no'),
+  '2FA': ({ two_factor_enabled }) => (two_factor_enabled ? 'yes' : 'no'),
+  ACCOUNTS: ({ accounts }) => accounts.map(({ email, role }) => `${email} (${role})`).join(', '),
+  CREATED: 'created_at',
+};
 
 function pagesOf(config: Config): string {
   const { FAREBOX_WEB_URL: web, FAREBOX_BASE_URL: base, PORT: port } = config;

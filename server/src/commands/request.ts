@@ -8,129 +8,137 @@ import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';
 import { anyRequest } from '../db/requests/request-pages.ts';
 import { movementsOf } from '../ledger/statement.ts';
+import { LeftAttempt, NewReason, NewReference, NewRefund } from '../http/schemas/operator.ts';
+import { choice, optional, text } from '../http/schemas/schema.ts';
 import { redact } from '../lib/log.ts';
-import { isOneOf } from '../lib/records.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { runAction, commandLine } from '../operations/operator-action.ts';
+import { commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
 import { refund as refundCharge } from '../operations/accounts/refund.ts';
 import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
-import { usd } from './account.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
-import { findingOf, type FindingOptions } from './unknown.ts';
+import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
+import { accountId, act, withDatabase } from './database.ts';
+import { table, type Columns, type Result } from './output.ts';
+import { finding, findingOf } from './unknown.ts';
 
-interface ListOptions {
-  status?: string;
-  account?: string;
-  model?: string;
-  callId?: string;
-  limit: number;
-}
+const request_id = operand(text());
 
-export async function list(context: Context, options: ListOptions): Promise<void> {
-  const { status = null, model: model_id = null, limit } = options;
-  if (status !== null && !isOneOf(statuses, status)) {
-    throw new CommandFailed(
-      `"${status}" is not a status of a request; statuses are ${statuses.join(', ')}.`,
-    );
-  }
-  const rows = await withDatabase(context, async (db) => {
-    const named = options.account;
-    const account_id = named === undefined ? null : (await needAccount(db, named)).id;
-    const call_id = options.callId?.trim() ?? null;
-    const filter = { ...anyRequest, account_id, status, model_id, call_id };
-    return requestLists.newest(db, filter, { limit });
-  });
-  printList(context, rows);
-}
+export const verbs = {
+  list: row(
+    'list requests, newest first',
+    {
+      status: optional(choice(statuses, 'only requests with this status')),
+      account: ofAccount,
+      model: optional(text('of one model', { word: 'id' })),
+      call_id: optional(
+        text("of a call with this number: ours or the caller's", { word: 'number' }),
+      ),
+      limit: limitOf(50),
+    },
+    async ({ status = null, account, model: model_id = null, call_id, limit }, context) => {
+      const rows = await withDatabase(context, async (db) => {
+        const account_id = await accountId(db, account);
+        const named = { account_id, status, model_id, call_id: call_id?.trim() ?? null };
+        return requestLists.newest(db, { ...anyRequest, ...named }, { limit });
+      });
+      return listed(rows);
+    },
+  ),
+  show: row(
+    'show one request with its money, attempts and notifications',
+    {
+      request_id: operand(
+        text("the id, or a number of the call: x-request-id or the caller's own"),
+      ),
+      input: flag("show the caller's input too"),
+    },
+    async ({ request_id, input: withInput }, context) => {
+      const found = await withDatabase(context, (db) => findNamed(db, request_id.trim()));
+      if (found === null) throw notThere(request_id);
+      // A number of the caller may lead to several.
+      if (Array.isArray(found)) return listed(found);
+      const { input, ...rest } = found;
+      if (!withInput) return { json: rest, text: inWords(found) };
+      const text = `${inWords(found)}\ninput      ${JSON.stringify(input)}`;
+      return { json: { ...rest, input }, text };
+    },
+  ),
+  cancel: row(
+    'cancel a request that is still queued; nothing is charged',
+    { request_id },
+    async ({ request_id }, context) => {
+      const id = idOf(request_id);
+      const json = await act(context, 'request.cancel', async (db) => {
+        const found = await cancelRequest(db, id);
+        if (found === null) throw notThere(request_id);
+        if (found.isCancelled) return found.done;
+        throw new CommandFailed(
+          `Only a request that is IN_QUEUE can be cancelled; this one is ${found.status}.`,
+        );
+      });
+      return { json, text: `${id} is cancelled. Nothing was charged.` };
+    },
+  ),
+  refund: row(
+    'give back the charge of a request, or a part of it; once per reference',
+    {
+      request_id,
+      usd: optional(
+        operand(says(NewRefund.amount_usd_micro, 'default: what is left of the charge')),
+      ),
+      reference: says(NewReference, 'name of the refund outside Farebox, such as a ticket'),
+      reason: says(NewReason, 'the reason; the customer sees it in the statement'),
+    },
+    async ({ usd, ...given }, context) => {
+      const wanted = { ...given, request_id: idOf(given.request_id) };
+      const amount = usd ? BigInt(usd) : null;
+      const json = await withDatabase(context, (db) => refundCharge(db, { ...wanted, amount }));
+      if (json === null) throw notThere(given.request_id);
+      const done = json.replayed ? 'was already booked; nothing was changed' : 'is booked';
+      const refunded = `Refunded in all: ${formatUsd(json.refunded_usd_micro)} USD.`;
+      const available = `Available to the account: ${formatUsd(json.available_usd_micro)} USD.`;
+      return { json, text: `The refund ${done}. ${refunded} ${available}` };
+    },
+  ),
+  resolve: row(
+    'note the outcome of a request whose outcome is unknown',
+    {
+      request_id,
+      attempt: may(LeftAttempt, 'number of an attempt after which the next upstream was tried'),
+      ...finding('its cost at the upstream, if it ran'),
+    },
+    async ({ request_id, attempt = 0, ...given }, context) => {
+      const of = { request_id: idOf(request_id), attempt };
+      const found = findingOf(given);
+      const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, found));
+      if (done === null && attempt > 0)
+        throw new CommandFailed(
+          `Attempt ${attempt} of request ${of.request_id} was not given up for another route.`,
+        );
+      if (done === null) throw notThere(request_id);
+      const { outcome, cost: cost_usd_micro } = found;
+      const text = `Resolved: its cost is noted as ${formatUsd(cost_usd_micro)} USD.`;
+      return { json: { ...of, ...done, outcome, cost_usd_micro }, text };
+    },
+    ['request resolve ID --outcome did_not_run', 'an outcome can be resolved only once'],
+  ),
+};
 
-function printList(context: Context, rows: requestLists.ListedRow[]): void {
-  const cells = rows.map((row) => [
-    row.id,
-    row.created_at.toISOString(),
-    row.email,
-    row.model_id,
-    row.upstream,
-    row.error_code === null ? row.status : `${row.status} ${row.error_code}`,
-    formatUsd(row.quoted_usd_micro),
-    row.charged_usd_micro === null ? '-' : formatUsd(row.charged_usd_micro),
-  ]);
-  const head = ['REQUEST ID', 'CREATED', 'ACCOUNT', 'MODEL', 'UPSTREAM', 'STATUS', 'QUOTED USD'];
-  print(context, { data: rows.map(view) }, table([...head, 'CHARGED USD'], cells));
-}
+const columns: Columns<requestLists.ListedRow> = {
+  'REQUEST ID': 'id',
+  CREATED: 'created_at',
+  ACCOUNT: 'email',
+  MODEL: 'model_id',
+  UPSTREAM: 'upstream',
+  STATUS: ({ status, error_code }) => (error_code === null ? status : `${status} ${error_code}`),
+  'QUOTED USD': 'quoted_usd_micro',
+  'CHARGED USD': 'charged_usd_micro',
+};
 
-/** `number`: the id of a request or a number of a call. If it leads to several, they are listed. */
-export async function show(
-  context: Context,
-  number: string,
-  options: { input?: boolean },
-): Promise<void> {
-  const found = await withDatabase(context, (db) => findNamed(db, number.trim()));
-  if (found === null) throw notThere(number);
-  if (Array.isArray(found)) return printList(context, found);
-  const { input, ...rest } = found;
-  print(
-    context,
-    options.input ? { ...rest, input } : rest,
-    [...told(found), ...(options.input ? [`input      ${JSON.stringify(input)}`] : [])].join('\n'),
-  );
-}
-
-export async function cancel(context: Context, requestId: string): Promise<void> {
-  const id = idOf(requestId);
-  const answer = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'request.cancel', async (within) => {
-      const found = await cancelRequest(within, id);
-      if (found === null) throw notThere(requestId);
-      if (found.isCancelled) return found.done;
-      throw new CommandFailed(
-        `Only a request that is IN_QUEUE can be cancelled; this one is ${found.status}.`,
-      );
-    }),
-  );
-  print(context, answer, `${id} is cancelled. Nothing was charged.`);
-}
-
-export async function resolve(
-  context: Context,
-  requestId: string,
-  options: FindingOptions & { attempt?: number },
-): Promise<void> {
-  const of = { request_id: idOf(requestId), attempt: options.attempt ?? 0 };
-  const finding = findingOf(options);
-  const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
-  if (done === null && of.attempt > 0)
-    throw new CommandFailed(
-      `Attempt ${of.attempt} of request ${of.request_id} was not given up for another route.`,
-    );
-  if (done === null) throw notThere(requestId);
-  const { outcome, cost: cost_usd_micro } = finding;
-  const answer = { ...of, ...done, outcome, cost_usd_micro };
-  print(context, answer, `Resolved: its cost is noted as ${formatUsd(cost_usd_micro)} USD.`);
-}
-
-export async function refund(
-  context: Context,
-  requestId: string,
-  amountUsd: string | undefined,
-  options: { reference: string; reason: string },
-): Promise<void> {
-  const request_id = idOf(requestId);
-  const amount = amountUsd === undefined ? null : usd(amountUsd);
-  const booked = await withDatabase(context, (db) =>
-    refundCharge(db, { request_id, amount, ...options }),
-  );
-  if (booked === null) throw notThere(requestId);
-  const done = booked.replayed ? 'was already booked; nothing was changed' : 'is booked';
-  const refunded = formatUsd(booked.refunded_usd_micro);
-  const available = formatUsd(booked.available_usd_micro);
-  print(
-    context,
-    booked,
-    `The refund ${done}. Refunded in all: ${refunded} USD. Available to the account: ${available} USD.`,
-  );
+function listed(rows: requestLists.ListedRow[]): Result {
+  return { json: { data: rows.map(view) }, text: table(rows, columns) };
 }
 
 /** A caller may send any id as its own number, so the id or our own number of a call goes first. */
@@ -204,7 +212,7 @@ function view(row: requestLists.ListedRow) {
   };
 }
 
-function told(found: Found): string[] {
+function inWords(found: Found): string {
   const { charged_usd_micro: charged, cost_usd_micro: cost, webhook_state, webhook_url } = found;
   // If the answer to a start ended the request, no separate outcome is stored.
   const none = found.completed_at === null ? 'no answer yet' : 'its answer ended the request';
@@ -234,7 +242,7 @@ function told(found: Found): string[] {
       (row) =>
         `delivery   ${time(row.created_at)}  ${row.status ?? 'no status'} after ${row.duration_ms} ms${row.error === null ? '' : `: ${row.error}`}`,
     ),
-  ];
+  ].join('\n');
 }
 
 function time(at: Date | null): string {

@@ -3,7 +3,8 @@ import type { Step } from '../core/request/request.ts';
 import type { RestoredWhy } from '../core/restored.ts';
 import { sumOf, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
-import { counted, print, table, withDatabase, type Context } from './output.ts';
+import { withDatabase } from './database.ts';
+import { counted, table, type Columns, type Context, type Result } from './output.ts';
 
 const reasons: Record<RestoredWhy, string> = {
   copy: 'it was restored from a dump, copied or imported',
@@ -12,11 +13,15 @@ const reasons: Record<RestoredWhy, string> = {
     'its write-ahead log is on a new timeline after a long pause, so it was probably restored',
 };
 
+interface Given {
+  dry_run?: boolean;
+  release_open?: boolean;
+}
+
 export async function resumeRestored(
+  { dry_run: look = false, release_open: release = false }: Given,
   context: Context,
-  options: { dryRun?: boolean; releaseOpen?: boolean } = {},
-): Promise<void> {
-  const { dryRun: look = false, releaseOpen: release = false } = options;
+): Promise<Result> {
   const done = await withDatabase(context, (db) => resumeAfterRestore(db, { look, release }));
   const { found, ...told } = done;
   const { held, why, held_since, unfinished } = told;
@@ -39,7 +44,7 @@ export async function resumeRestored(
           : ['Jobs that ran after the backup may run again and be paid for twice.']),
       ]
     : ['This database is not on hold: work goes on as usual.'];
-  print(context, { ok: true, ...told, ...released, resumed }, lines.join('\n'));
+  return { json: { ok: true, ...told, ...released, resumed }, text: lines.join('\n') };
 }
 
 const words: Partial<Record<Step, string>> = {
@@ -50,18 +55,19 @@ const words: Partial<Record<Step, string>> = {
   abandon: 'end: the chat call was cut off',
 };
 
+const columns: Columns<UnfinishedWork['work'][number]> = {
+  UPSTREAM: 'upstream',
+  NEXT: ({ does }) => words[does] ?? does,
+  JOBS: 'jobs',
+  'RESERVED USD': 'reserved_usd_micro',
+};
+
 /** A table of the steps that a worker would take, by upstream. */
 export function workLines(unfinished: UnfinishedWork): string[] {
   const { work, to_notify, to_notify_later, events_to_send } = unfinished;
-  const cells = work.map(({ upstream, does, jobs, reserved_usd_micro }) => [
-    upstream,
-    words[does] ?? does,
-    String(jobs),
-    formatUsd(reserved_usd_micro),
-  ]);
   const later = to_notify_later === 0 ? '' : `, and ${to_notify_later} when their requests end`;
   return [
-    ...(work.length > 0 ? [table(['UPSTREAM', 'NEXT', 'JOBS', 'RESERVED USD'], cells)] : []),
+    ...(work.length > 0 ? [table(work, columns)] : []),
     `Notifications to send: ${to_notify}${later}.`,
     ...(events_to_send === 0 ? [] : [`Events to the operator to send: ${events_to_send}.`]),
   ];

@@ -18,27 +18,27 @@ const stopMs = 9_500;
 const echoMs = 500;
 
 export async function serve(
+  given: { worker: boolean; embedded?: boolean },
   context: Context,
-  options: { worker: boolean; embedded?: boolean },
 ): Promise<void> {
   const { config } = context;
-  demand(config, options.embedded);
+  demand(config, given.embedded);
   // guard: no-worker (off: true)
-  const worker = options.worker && config.FAREBOX_WORKER;
+  const worker = given.worker && config.FAREBOX_WORKER;
   const parts = { http: true, worker };
   await live(withoutSandbox(config), parts, (app) => {
     const { address, baseUrl: base_url } = app;
     const text = `Farebox serves ${base_url} on ${address!.host}:${address!.port}.`;
-    print(context, { base_url, ...address, pid: process.pid }, text);
+    print(context, { json: { base_url, ...address, pid: process.pid }, text });
   });
 }
 
-export async function work(context: Context, options: { embedded?: boolean }): Promise<void> {
+export async function work({ embedded }: { embedded?: boolean }, context: Context): Promise<void> {
   const { config } = context;
-  demand(config, options.embedded);
+  demand(config, embedded);
   await live(withoutSandbox(config), { http: false, worker: true }, ({ address }) => {
     const where = address ? ` Health and metrics: ${address.host}:${address.port}.` : '';
-    print(context, { ...address, pid: process.pid }, `Farebox works.${where}`);
+    print(context, { json: { ...address, pid: process.pid }, text: `Farebox works.${where}` });
   });
 }
 

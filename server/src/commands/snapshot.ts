@@ -5,14 +5,18 @@ import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
 import { openMedia } from '../services.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
-import { counted, print, withDatabase, type Context } from './output.ts';
+import { withDatabase } from './database.ts';
+import { counted, type Context, type Result } from './output.ts';
 import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial/trial-accounts.ts';
 
 /** Work that takes longer reports its progress on stderr at this interval. */
 const intervalMs = 3_000;
 
-export async function exportSnapshot(context: Context, file: string): Promise<void> {
+export async function exportSnapshot(
+  { file }: { file: string },
+  context: Context,
+): Promise<Result> {
   const { config } = context;
   const path = resolve(file);
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
@@ -20,7 +24,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
     exporting.exportSnapshot(db, openMedia(config), options),
   );
-  const shown = {
+  const json = {
     ok: true,
     file: path,
     file_bytes: seal.bytes,
@@ -34,21 +38,20 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
     secret_included: secret !== null,
     unfinished,
   };
-  const { accounts, requests } = shown;
+  const { accounts, requests } = json;
   const lines = [
     `Written to ${path}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     'Keep it as safe as a password: it holds key hashes and signing secrets.',
     ...(secret === null ? ['FAREBOX_SECRET is not in it: take it along by hand.'] : []),
     ...whileOpen(unfinished, 'Stop this service before you start one on a copy'),
   ];
-  print(context, shown, lines.join('\n'));
+  return { json, text: lines.join('\n') };
 }
 
 export async function importSnapshot(
+  { file, release_open: releaseOpen = false }: { file: string; release_open?: boolean },
   context: Context,
-  file: string,
-  options: { releaseOpen?: boolean } = {},
-): Promise<void> {
+): Promise<Result> {
   const { config } = context;
   const path = resolve(file);
   await importing.demandImportable(path);
@@ -59,7 +62,7 @@ export async function importSnapshot(
     async (db) => {
       const imported = await importing.importSnapshot(db, openMedia(config), {
         path,
-        releaseOpen: options.releaseOpen ?? false,
+        releaseOpen,
         keepSecret: (given) => void (secret = keep(config, given)),
         tell: teller('importing', context),
       });
@@ -68,7 +71,7 @@ export async function importSnapshot(
     },
     { migrates: true },
   );
-  const shown = {
+  const json = {
     ok: true,
     taken_at,
     accounts: rows.accounts ?? 0,
@@ -83,7 +86,7 @@ export async function importSnapshot(
     secret_file: secret.path,
     trial_accounts: ofTrial,
   };
-  const { accounts, requests } = shown;
+  const { accounts, requests } = json;
   const lines = [
     `The database has the state of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
@@ -99,7 +102,7 @@ export async function importSnapshot(
     ...secret.says,
     ...whileTrial(ofTrial),
   ];
-  print(context, shown, lines.join('\n'));
+  return { json, text: lines.join('\n') };
 }
 
 /** Everyone who has seen the trial's password could run the service or spend its play money. */

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { runAction, commandLine } from '../operations/operator-action.ts';
 import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';
+import { act, withDatabase } from './database.ts';
 import {
   definedNames,
   checkFromFolder,
@@ -12,10 +12,10 @@ import {
   reportText,
   withUpstreams,
 } from './offline-check.ts';
-import { print, withDatabase, type Context } from './output.ts';
+import type { Context, Result } from './output.ts';
 
 /** Checks one upstream, or each that is set up, without causing costs. */
-export async function test(context: Context, name: string | undefined): Promise<number> {
+export async function test(name: string | undefined, context: Context): Promise<Result> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
     const dir = catalogDir(config);
@@ -35,8 +35,8 @@ export async function test(context: Context, name: string | undefined): Promise<
   const ok = looks.every(isHealthy);
   const texts = looks.map((look) => reportText(look, (id) => owners.get(id) ?? dir));
   const none = 'No upstream is set up: "farebox upstream list" says what each needs.';
-  print(context, { ok, data: looks }, texts.length === 0 ? none : texts.join('\n'));
-  return ok ? 0 : 1;
+  const text = texts.length === 0 ? none : texts.join('\n');
+  return { json: { ok, data: looks }, text, exit: ok ? 0 : 1 };
 }
 
 /** Ends the pause of a key that was rejected before and is accepted now. */
@@ -58,21 +58,18 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
 
 /** Ends a pause, whatever caused it. */
 export async function resume(
+  { name, model = null }: { name: string; model?: string | null },
   context: Context,
-  name: string,
-  { model = null }: { model?: string | null },
-): Promise<void> {
+): Promise<Result> {
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
-  const was_paused = await withDatabase(context, (db) => {
-    return runAction(db, commandLine, 'upstream.wake', async (within) => {
-      const answer = await endPause(within, name, model);
-      return { answer, target: name, details: { model, was_paused: answer } };
-    });
+  const was_paused = await act(context, 'upstream.wake', async (db) => {
+    const answer = await endPause(db, name, model);
+    return { answer, target: name, details: { model, was_paused: answer } };
   });
   const what = model === null ? name : `${name} ${model}`;
   const text = was_paused ? `${what} is no longer paused.` : `${what} was not paused.`;
-  print(context, { ok: true, upstream: name, model, was_paused }, text);
+  return { json: { ok: true, upstream: name, model, was_paused }, text };
 }
 
 function unknown(name: string, names: string[], dir: string, problems: unknown[]): CommandFailed {

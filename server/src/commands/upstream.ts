@@ -1,10 +1,39 @@
 import { catalogDir } from '../config.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
+import { optional, text } from '../http/schemas/schema.ts';
 import { keyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
-import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
+import { operand, row } from './command.ts';
+import { withDatabase } from './database.ts';
+import { aligned, counted, seconds, type Context, type Result } from './output.ts';
+import { resume, test } from './upstream-check.ts';
 
-export async function list(context: Context): Promise<void> {
+const name = operand(text());
+
+export const verbs = {
+  list: row('list upstreams: set up or not, queues, slots, pauses and failures', {}, (_, context) =>
+    list(context),
+  ),
+  test: row(
+    'check the address, credential and models of upstreams, at no cost; exit 1 if a check fails',
+    { name: optional(operand(text('default: all that are set up'))) },
+    ({ name }, context) => test(name, context),
+    ['upstream test fal', 'exit 2 if no catalog file defines it'],
+  ),
+  resume: row(
+    'end the pause of an upstream and the pauses of its models and keys',
+    {
+      name,
+      model: optional(text('only this model, by its name at the upstream', { word: 'name' })),
+    },
+    resume,
+  ),
+};
+
+const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
+const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
+
+async function list(context: Context): Promise<Result> {
   const { usable, live } = await definedIn(context);
   const { rows, models, keys } = await withDatabase(context, async (db) => {
     const rows = await upstreamStates.upstreamStates(db, [...usable.keys()]);
@@ -25,10 +54,8 @@ export async function list(context: Context): Promise<void> {
       ...key.paused_models.map((each) => cellsOfModel(each, '    ')),
     ]),
   ]);
-  const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
   const reasons = shown.flatMap(({ reason }) => reason ?? []);
-  const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
-  print(context, { data: shown }, [table(head, cells), ...reasons].join('\n'));
+  return { json: { data: shown }, text: [aligned([head, ...cells]), ...reasons].join('\n') };
 }
 
 function cellsOf(

@@ -1,68 +1,68 @@
 import { formatUsd } from '../core/price/money.ts';
 import * as vouchers from '../db/accounts/vouchers.ts';
+import { NewVouchers } from '../http/schemas/operator.ts';
+import { text } from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
-import { CommandFailed } from '../operations/refused.ts';
 import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
-import { usd } from './account.ts';
-import { timeIn } from './moment.ts';
-import { print, table, withDatabase, type Context } from './output.ts';
+import { CommandFailed } from '../operations/refused.ts';
+import { limitOf, may, operand, row, says } from './command.ts';
+import { withDatabase } from './database.ts';
+import { listOf, type Columns } from './output.ts';
 
-interface CreateOptions {
-  count: number;
-  expires?: string;
-  note?: string;
-}
+export const verbs = {
+  create: row(
+    'make vouchers and print their codes, once',
+    {
+      usd: operand(says(NewVouchers.amount_usd_micro, 'value of each voucher')),
+      count: { ...says(NewVouchers.count, 'how many'), default: 1 },
+      expires: may(NewVouchers.expires_at, 'last day (UTC) on which they work, such as 2027-01-31'),
+      note: may(NewVouchers.note, 'a note, shown to operators'),
+    },
+    async ({ usd, count, expires, note = null }, context) => {
+      const amount = BigInt(usd);
+      const expires_at = expires ? new Date(expires) : null;
+      const made = await withDatabase(context, (db) =>
+        createVouchers(db, { amount, count, expires_at, note }),
+      );
+      const data = made.map(({ id: voucher_id, code }) => {
+        return { voucher_id, code, amount_usd_micro: amount, expires_at };
+      });
+      const worth = `worth ${formatUsd(amount)} USD`;
+      const until = expires_at === null ? '' : ` until ${expires_at.toISOString()}`;
+      const said =
+        count === 1
+          ? `This voucher is ${worth}${until}. It is shown once. Its id is ${made[0]!.id}.`
+          : `${count} vouchers, each ${worth}${until}. They are shown once.`;
+      return { json: { data }, text: `${made.map(({ code }) => code).join('\n')}\n\n${said}` };
+    },
+  ),
+  list: row('list vouchers, newest first', { limit: limitOf(50) }, async ({ limit }, context) => {
+    const rows = await withDatabase(context, (db) => vouchers.list(db, { limit: limit + 1 }));
+    const { json, text } = listOf('voucher_id', rows.slice(0, limit), columns);
+    const part = `\nThese are the newest ${limit}. --limit N shows more.`;
+    return { json, text: rows.length > limit ? text + part : text };
+  }),
+  void: row(
+    'cancel a voucher that nobody has redeemed',
+    { voucher_id: operand(text()) },
+    async ({ voucher_id }, context) => {
+      if (!isUuid(voucher_id))
+        throw new CommandFailed(
+          `There is no voucher with the id ${voucher_id}. "farebox voucher list" shows them.`,
+        );
+      await withDatabase(context, (db) => voidVoucher(db, voucher_id));
+      const text = `${voucher_id} is cancelled and can no longer be redeemed.`;
+      return { json: { voucher_id, void: true }, text };
+    },
+  ),
+};
 
-export async function create(
-  context: Context,
-  amountUsd: string,
-  { count, expires, note }: CreateOptions,
-): Promise<void> {
-  const amount = usd(amountUsd);
-  const expires_at = timeIn(expires, 'end');
-  const wanted = { amount, count, expires_at, note: note ?? null };
-  const made = await withDatabase(context, (db) => createVouchers(db, wanted));
-  const data = made.map(({ id: voucher_id, code }) => {
-    return { voucher_id, code, amount_usd_micro: amount, expires_at };
-  });
-  const until = expires_at === null ? '' : ` until ${expires_at.toISOString()}`;
-  const said =
-    count === 1
-      ? `\n\nThis voucher is worth ${formatUsd(amount)} USD${until}. It is shown once. Its id is ${made[0]!.id}.`
-      : `\n\n${count} vouchers, each worth ${formatUsd(amount)} USD${until}. They are shown once.`;
-  print(context, { data }, made.map(({ code }) => code).join('\n') + said);
-}
-
-const head = ['VOUCHER ID', 'CODE', 'WORTH USD', 'STATUS', 'EXPIRES', 'REDEEMED BY', 'NOTE'];
-
-export async function list(context: Context, { limit }: { limit: number }): Promise<void> {
-  const rows = await withDatabase(context, (db) => vouchers.list(db, { limit: limit + 1 }));
-  const shown = rows.slice(0, limit);
-  const data = shown.map(({ id: voucher_id, ...row }) => ({ voucher_id, ...row }));
-  const cells = shown.map((row) => [
-    row.id,
-    `FB-…-${row.last4}`,
-    formatUsd(row.amount_usd_micro),
-    row.status,
-    row.expires_at?.toISOString() ?? '-',
-    row.redeemed_by_name ?? '-',
-    row.note ?? '-',
-  ]);
-  const lines = table(head, cells);
-  const part = `\nThese are the newest ${limit}. --limit N shows more.`;
-  print(context, { data }, rows.length > limit ? lines + part : lines);
-}
-
-export async function takeBack(context: Context, voucherId: string): Promise<void> {
-  if (!isUuid(voucherId)) {
-    throw new CommandFailed(
-      `There is no voucher with the id ${voucherId}. "farebox voucher list" shows them.`,
-    );
-  }
-  await withDatabase(context, (db) => voidVoucher(db, voucherId));
-  print(
-    context,
-    { voucher_id: voucherId, void: true },
-    `${voucherId} is cancelled and can no longer be redeemed.`,
-  );
-}
+const columns: Columns<vouchers.VoucherRow> = {
+  'VOUCHER ID': 'id',
+  CODE: ({ last4 }) => `FB-…-${last4}`,
+  'WORTH USD': 'amount_usd_micro',
+  STATUS: 'status',
+  EXPIRES: 'expires_at',
+  'REDEEMED BY': 'redeemed_by_name',
+  NOTE: 'note',
+};

@@ -174,7 +174,7 @@ test('a key is replaced on purpose only, and the earlier addresses are still rea
   assertSaid(await rotate(keyOf('evm').xpub), /printed in manuals/);
   assertSaid(await rotate('xprv123'), /private key/);
   assertSaid(await rotate(evm.xpub, 'tron'), /FAREBOX_XPUB_TRON is not set/);
-  assertSaid(await rotate(evm.xpub, 'btc'), /not a family: use evm or tron/);
+  assertSaid(await rotate(evm.xpub, 'btc'), /Allowed choices are evm, tron/);
   assert.equal((await depositAddress(db, who.account_id, evm)).address, address);
   assert.match((await rotate(newer.xpub)).stdout, /1 account will get one/);
   const { address: other } = await depositAddress(db, who.account_id, newer);
@@ -201,7 +201,7 @@ test('blocks are read once more by name of the chain', async (t) => {
     (await placeOf(t).run(['chain', 'list'])).stdout,
     /\nplay: blocks 120 to 130 are read once more/,
   );
-  assertSaid(await run('play', '1x'), /must be the height of a block/);
+  assertSaid(await run('play', '1x'), /must be a whole number from 0/);
   assertSaid(await run('play', '201'), /Block 201 of play was not read yet/);
   assertSaid(await run('tron', '1'), /No chain with the name tron was read yet/);
   assertSaid(await run('play'), /Give the first block, or --cancel/);

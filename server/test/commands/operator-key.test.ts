@@ -73,7 +73,7 @@ test('an invalid scope, name or key is refused and leaves nothing', async (t) =>
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   const before = (await logged()).length;
   const refused: [args: string[], says: RegExp][] = [
-    [['create', '--scope', 'all'], /"all" is not a scope. The scopes are read, accounts, keys/],
+    [['create', '--scope', 'all'], /'all' is invalid.*choices are read, accounts, keys/],
     [['create'], /required option '--scope/],
     [['create', '--scope', 'read', '--name', ' '], /1 to 100 characters/],
     [['revoke', newId()], /already revoked, or never existed/],

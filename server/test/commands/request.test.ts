@@ -65,7 +65,7 @@ test('request resolve books the cost of an unknown outcome, and of no other requ
   await service.work();
   const money = await moneyOf(service, id);
   for (const [words, says] of [
-    [['--outcome', 'maybe'], /--outcome must be ran or did_not_run/],
+    [['--outcome', 'maybe'], /--outcome <outcome>.*Allowed choices are ran, did_not_run/],
     [['--outcome', 'did_not_run', '--cost-usd', '1'], /--outcome ran needs --cost-usd/],
     [['--outcome', 'ran'], /--outcome ran needs --cost-usd/],
   ] as const)

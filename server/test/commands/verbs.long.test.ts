@@ -71,11 +71,11 @@ describe('beside a running service', () => {
     const list = await human('key', 'list', '--account', 'narrow@example.com');
     assert.match(list, /active +spend +- +2199-12-31T23:59:59\.999Z +- +test\/image /);
     for (const [option, value, says] of [
-      ['--expires', '2020-01-01', /not a future day/],
-      ['--expires', '2199-13-01', /not a future day/],
-      ['--expires', '2199-02-31', /not a future day/],
-      ['--expires', '2199-02-31T12:00:00+02:00', /not a future day/],
-      ['--expires', 'soon', /not a future day/],
+      ['--expires', '2020-01-01', /must expire in the future/],
+      ['--expires', '2199-13-01', /is not a date, such as/],
+      ['--expires', '2199-02-31', /is not a date, such as/],
+      ['--expires', '2199-02-31T12:00:00+02:00', /is not a date, such as/],
+      ['--expires', 'soon', /is not a date, such as/],
       ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
     ] as const)
       assertSaid(
@@ -149,7 +149,10 @@ describe('beside a running service', () => {
     [['request', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000'], /Say what to change: --limit-usd/],
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
-    [['key', 'limit', '0123', '--rpm', 'many'], /"many" is not a whole number above 0/],
+    [
+      ['key', 'limit', '0123', '--rpm', 'many'],
+      /'many' is invalid.*whole number above 0, at most 1000000/,
+    ],
   ];
   test('further invalid commands are refused in words, exit 2, and change nothing', () =>
     assertRefused(beside, refusals));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
-import { withDatabase } from '../../src/commands/output.ts';
+import { withDatabase } from '../../src/commands/database.ts';
 import { findOthers } from '../../src/db/alone.ts';
 import { migrate, SchemaUnfit, verifySchema } from '../../src/db/migrate.ts';
 import { beat, leave } from '../../src/db/processes.ts';

@@ -7,13 +7,13 @@ import { endpointVariable } from '../../core/deposit/chain.ts';
 import { hideInLogs, redact } from '../../lib/log.ts';
 import { createFetch } from '../../lib/outbound/fetch.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import { print, type Context } from '../output.ts';
+import type { Context, Result } from '../output.ts';
 
 /** Shorter parts of an address cannot be keys. */
 const keyMin = 8;
 
 /** Checks a chain's endpoints, without a database. Returns exit code 1 if something is wrong. */
-export async function check(context: Context, name: string): Promise<number> {
+export async function check({ name }: { name: string }, context: Context): Promise<Result> {
   const { config } = context;
   const faults: string[] = [];
   const chains = readChainFiles(chainsDir(config), faults);
@@ -38,8 +38,8 @@ export async function check(context: Context, name: string): Promise<number> {
     const found = await checkChain(chain, endpoints, addresses);
     const checks = found.map((line) => ({ ...line, text: redact(line.text) }));
     const ok = checks.every((line) => line.ok);
-    print(context, { chain: name, ok, checks }, checks.map(lineOf).join('\n'));
-    return ok ? 0 : 1;
+    const text = checks.map(lineOf).join('\n');
+    return { json: { chain: name, ok, checks }, text, exit: ok ? 0 : 1 };
   } finally {
     await fetch.close();
   }

@@ -2,31 +2,66 @@ import { readChainFiles } from '../../chains/chains.ts';
 import { chainsDir } from '../../config.ts';
 import { chainState } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
+import { height } from '../../http/schemas/operator.ts';
+import { optional, text } from '../../http/schemas/schema.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
-import { commandLine, runAction } from '../../operations/operator-action.ts';
-import { print, seconds, table, withDatabase, type Context } from '../output.ts';
+import { operand, row } from '../command.ts';
+import { act, withDatabase } from '../database.ts';
+import { seconds, table, type Columns } from '../output.ts';
+import { check } from './chain-check.ts';
 
-const figures = ['FINAL BLOCK', 'NEWEST BLOCK', 'LAG', 'READ AGAIN TO', 'LAST READ', 'FAILURES'];
+const name = operand(text());
 
-export async function list(context: Context): Promise<void> {
-  const rows = await withDatabase(context, (db) => chains.list(db));
-  const files = readChainFiles(chainsDir(context.config), []);
-  const data = rows.map((row) => {
-    const file = files.find(({ name }) => name === row.name) ?? null;
-    return { ...row, state: chainState(row, file) };
-  });
-  const cells = data.map((row) => [
-    row.name,
-    row.state,
-    String(row.scanned_height ?? '-'),
-    String(row.head_height ?? '-'),
-    row.lag_seconds === null ? '-' : seconds(Math.max(0, row.lag_seconds)),
-    String(row.rescanned_height ?? '-'),
-    row.read_at?.toISOString() ?? '-',
-    String(row.failures),
-  ]);
-  const lines = [table(['CHAIN', 'STATE', ...figures], cells), ...rows.flatMap(remarksOn)];
-  print(context, { data }, lines.join('\n'));
+export const verbs = {
+  list: row('list chains: how far each is read, or why it is not', {}, async (_, context) => {
+    const rows = await withDatabase(context, (db) => chains.list(db));
+    const files = readChainFiles(chainsDir(context.config), []);
+    const data = rows.map((row) => {
+      const file = files.find(({ name }) => name === row.name) ?? null;
+      return { ...row, state: chainState(row, file) };
+    });
+    const text = [table(data, columns), ...rows.flatMap(remarksOn)].join('\n');
+    return { json: { data }, text };
+  }),
+  check: row(
+    'ask the endpoints of a chain whether they fit its file; no database needed',
+    { name },
+    check,
+    ['chain check bsc', 'exit 1 if something is wrong'],
+  ),
+  resume: row(
+    'go on reading a stopped chain, or read blocks again',
+    {
+      name,
+      from: optional({
+        ...height('read again from this block on; a deposit is credited once'),
+        word: 'height',
+      }),
+    },
+    async ({ name, from }, context) => {
+      const height = from === undefined ? null : BigInt(from);
+      const json = await act(context, 'chain.resume', (db) => resumeChain(db, name, height));
+      const where = height === null ? 'where it was' : `from block ${height} on`;
+      return { json, text: `${name} is read ${where}.` };
+    },
+    ['chain resume bsc --from 71230000', 'after a missed deposit'],
+  ),
+};
+
+const columns: Columns<chains.ChainRow & { state: string }> = {
+  CHAIN: 'name',
+  STATE: 'state',
+  'FINAL BLOCK': ({ scanned_height }) => plain(scanned_height),
+  'NEWEST BLOCK': ({ head_height }) => plain(head_height),
+  LAG: ({ lag_seconds: lag }) => (lag === null ? null : seconds(Math.max(0, lag))),
+  'READ AGAIN TO': ({ rescanned_height }) => plain(rescanned_height),
+  'LAST READ': 'read_at',
+  FAILURES: 'failures',
+};
+
+/** A height is no amount. */
+function plain(height: bigint | null): string | null {
+  return height === null ? null : String(height);
 }
 
 function remarksOn(row: chains.ChainRow): string[] {
@@ -38,17 +73,4 @@ function remarksOn(row: chains.ChainRow): string[] {
       ? []
       : [`${name}: blocks ${rescan_from} to ${rescan_to} are read once more`]),
   ];
-}
-
-export async function resume(
-  context: Context,
-  name: string,
-  { from }: { from?: number },
-): Promise<void> {
-  const height = from === undefined ? null : BigInt(from);
-  const done = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'chain.resume', (inside) => resumeChain(inside, name, height)),
-  );
-  const where = height === null ? 'where it was' : `from block ${height} on`;
-  print(context, done, `${name} is read ${where}.`);
 }

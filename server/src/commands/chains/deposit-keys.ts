@@ -8,36 +8,26 @@ import {
   type Family,
 } from '../../core/deposit/address.ts';
 import { asExplorersWrite, xpubVariable } from '../../core/deposit/chain.ts';
-import { formatUsd } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import { listAddresses, type ListedAddress } from '../../db/deposits/address-list.ts';
-import { needAccount } from '../../operations/accounts/account.ts';
 import { rotateKey } from '../../operations/deposits/rotate-key.ts';
-import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import { timeIn } from '../moment.ts';
-import { counted, print, table, withDatabase, type Context } from '../output.ts';
+import { accountId, act, withDatabase } from '../database.ts';
+import { counted, table, type Columns, type Context, type Result } from '../output.ts';
 
 /** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
 
-const families = Object.keys(accountPaths) as Family[];
+export const families = Object.keys(accountPaths) as Family[];
 
-export async function rotate(context: Context, given: string): Promise<void> {
-  const family = families.find((each) => each === given);
-  if (family === undefined) throw new CommandFailed(`"${given}" is not a family: use evm or tron.`);
+export async function rotate({ family }: { family: Family }, context: Context): Promise<Result> {
   const xpub = xpubOf(context.config, family);
   if (xpub === null)
     throw new CommandFailed(`${xpubVariable(family)} is not set. Set it to the new key first.`);
   const key = openKey(family, xpub);
   if ('problem' in key) throw new CommandFailed(key.problem);
-  const done = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key)),
-  );
-  print(
-    context,
-    done,
-    `New ${family} addresses come from the key that is set now; ${counted(done.retired_addresses, 'account')} will get one. The earlier addresses are still read.`,
-  );
+  const json = await act(context, 'deposit.rotate', (db) => rotateKey(db, key));
+  const text = `New ${family} addresses come from the key that is set now; ${counted(json.retired_addresses, 'account')} will get one. The earlier addresses are still read.`;
+  return { json, text };
 }
 
 function xpubOf({ FAREBOX_XPUB_EVM, FAREBOX_XPUB_TRON }: Config, family: Family): string | null {
@@ -45,7 +35,7 @@ function xpubOf({ FAREBOX_XPUB_EVM, FAREBOX_XPUB_TRON }: Config, family: Family)
 }
 
 /** Compares keys and addresses with the database. Returns exit code 1 if something differs. */
-export async function check(context: Context): Promise<number> {
+export async function check(_: object, context: Context): Promise<Result> {
   const { keys, rows } = await withDatabase(context, async (db) => ({
     keys: await addresses.keys(db),
     rows: await addresses.all(db),
@@ -54,13 +44,13 @@ export async function check(context: Context): Promise<number> {
     ...families.flatMap((family) => keyProblems(context.config, family, keys)),
     ...addressProblems(keys, rows),
   ];
-  const said =
+  const text =
     problems.length === 0
       ? `${counted(keys.length, 'key')} and ${rows.length} ${rows.length === 1 ? 'address' : 'addresses'}: all as they were issued.`
       : problems.map((each) => `wrong: ${each}`).join('\n');
   const ok = problems.length === 0;
-  print(context, { ok, keys: keys.length, addresses: rows.length, problems }, said);
-  return ok ? 0 : 1;
+  const json = { ok, keys: keys.length, addresses: rows.length, problems };
+  return { json, text, exit: ok ? 0 : 1 };
 }
 
 /** Differences between the setting of a family and the database. */
@@ -109,20 +99,15 @@ function addressProblems(keys: addresses.StoredKey[], rows: addresses.AddressRow
   return problems;
 }
 
-interface Selected {
-  since?: string;
-  account?: string;
-}
-
-const head = ['ADDRESS', 'PATH', 'ACCOUNT', 'CREDITED USD', 'LAST DEPOSIT', 'RETIRED'];
-
 /** All addresses, for the wallet that moves the tokens away. */
-export async function list(context: Context, { since: given, account }: Selected): Promise<void> {
-  const since = timeIn(given, 'start');
-  const rows = await withDatabase(context, async (db) => {
-    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
-    return listAddresses(db, { account_id, since });
-  });
+export async function list(
+  given: { since?: string; account?: string },
+  context: Context,
+): Promise<Result> {
+  const since = given.since === undefined ? null : new Date(given.since);
+  const rows = await withDatabase(context, async (db) =>
+    listAddresses(db, { account_id: await accountId(db, given.account), since }),
+  );
   const described = describedChains(chainsDir(context.config));
   const data = rows.map((row) => ({
     ...row,
@@ -130,16 +115,17 @@ export async function list(context: Context, { since: given, account }: Selected
     received: row.received.map((each) => asExplorersWrite(each, described)),
     path: pathOf(row),
   }));
-  const cells = data.map((row) => [
-    row.address,
-    row.path,
-    row.account_email,
-    formatUsd(row.credited_usd_micro),
-    row.last_at?.toISOString() ?? '-',
-    row.retired_at?.toISOString() ?? '-',
-  ]);
-  print(context, { data }, table(head, cells));
+  return { json: { data }, text: table(data, columns) };
 }
+
+const columns: Columns<Omit<ListedAddress, 'received' | 'family' | 'index'> & { path: string }> = {
+  ADDRESS: 'address',
+  PATH: 'path',
+  ACCOUNT: 'account_email',
+  'CREDITED USD': 'credited_usd_micro',
+  'LAST DEPOSIT': 'last_at',
+  RETIRED: 'retired_at',
+};
 
 function pathOf({ family, index }: Pick<ListedAddress, 'family' | 'index'>): string {
   return `${accountPaths[family]}/0/${index}`;

@@ -3,14 +3,17 @@ import { accountPaths, readXpub, showAddress, type Family } from '../../core/dep
 import { xpubVariable } from '../../core/deposit/chain.ts';
 import { accountXpub, mnemonicOf, readMnemonic } from '../../core/deposit/mnemonic.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import { print, type Context } from '../output.ts';
+import type { Context, Result } from '../output.ts';
 
 /** Prints the public keys of a wallet. Works offline, and stores nothing. */
 
 /** Longer than any mnemonic. */
 const typedMax = 1000;
 
-export async function xpub(context: Context, { read = false }: { read?: boolean }): Promise<void> {
+export async function xpub(
+  { read = false }: { read?: boolean },
+  context: Context,
+): Promise<Result> {
   if (context.json && !read)
     throw new CommandFailed(
       'A new mnemonic is for paper, so it is never part of --json. Leave --json out, or use --read.',
@@ -28,7 +31,7 @@ export async function xpub(context: Context, { read = false }: { read?: boolean 
   const keys = (Object.keys(accountPaths) as Family[]).map((family) => keyOf(mnemonic, family));
   const lines = keys.map(({ family, xpub }) => `${xpubVariable(family)}=${xpub}`);
   const first = keys.map(({ path, first_address }) => `${path}/0/0  ${first_address}`);
-  print(context, { keys }, [...lines, '', 'The first addresses:', ...first].join('\n'));
+  return { json: { keys }, text: [...lines, '', 'The first addresses:', ...first].join('\n') };
 }
 
 function keyOf(mnemonic: string, family: Family) {

@@ -3,16 +3,113 @@ import { chainsDir } from '../../config.ts';
 import { asExplorersWrite } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
+import {
+  DepositReason,
+  depositStates,
+  DepositWhy,
+  height,
+  NewDepositCredit,
+} from '../../http/schemas/operator.ts';
+import { choice, moment, optional, text } from '../../http/schemas/schema.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { needAccount } from '../../operations/accounts/account.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { cancelRescan, rescanChain, type Rescan } from '../../operations/deposits/rescan-chain.ts';
-import { commandLine, runAction } from '../../operations/operator-action.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import { print, table, withDatabase, type Context } from '../output.ts';
+import { flag, limitOf, may, ofAccount, operand, row, says } from '../command.ts';
+import { accountId, act, withDatabase } from '../database.ts';
+import { listOf, type Columns, type Context, type Result } from '../output.ts';
+import { check, families, list as listAddresses, rotate } from './deposit-keys.ts';
+import { xpub } from './deposit-xpub.ts';
 
-const states = ['held', 'credited', 'ignored'];
+const deposit_id = operand(text());
+const how = {
+  allow_booked: flag('credit it even if another booking names its transaction'),
+  reason: may(DepositReason, "for the operator's log"),
+};
+
+export const verbs = {
+  xpub: row(
+    'make a wallet and print its public keys; offline, and nothing is stored',
+    { read: flag('use an existing wallet, whose words you type') },
+    xpub,
+    ['deposit xpub', 'on a computer that you trust'],
+  ),
+  check: row(
+    'compare the keys that are set with the database, and derive each address',
+    {},
+    check,
+    ['deposit check', 'exit 1 if something differs'],
+  ),
+  addresses: row(
+    'list deposit addresses with their paths and credited amounts',
+    {
+      since: optional(
+        moment('only addresses with deposits since this time; amounts count from then on'),
+      ),
+      account: ofAccount,
+    },
+    listAddresses,
+    ['deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'],
+  ),
+  list: row(
+    'list deposits in final blocks, newest first',
+    {
+      state: optional(choice(depositStates, 'in this state')),
+      why: may(DepositWhy, 'not credited for this reason'),
+      chain: optional(text('of one chain', { word: 'name' })),
+      account: ofAccount,
+      before: optional(text('only older ones', { word: 'deposit-id' })),
+      limit: limitOf(50),
+    },
+    list,
+    ['deposit list --state held', 'deposits that wait for you'],
+  ),
+  credit: row(
+    'credit a held or ignored deposit, once; it is never undone',
+    {
+      deposit_id,
+      account: may(
+        NewDepositCredit.account,
+        'needed if it has no account, or its token is not credited',
+        'email',
+      ),
+      ...how,
+    },
+    credit,
+  ),
+  assign: row(
+    'credit a deposit to this account',
+    { deposit_id, email: operand(text()), ...how },
+    ({ email: account, ...given }, context) => credit({ ...given, account }, context),
+  ),
+  ignore: row(
+    'ignore a held deposit; it may still be credited later',
+    { deposit_id, reason: says(DepositReason, "for the operator's log") },
+    async (given, context) => {
+      const json = await act(context, 'deposit.ignore', (db) => ignoreDeposit(db, given));
+      const text = `${given.deposit_id} is ignored. "farebox deposit credit" can still credit it.`;
+      return { json, text };
+    },
+  ),
+  rotate: row(
+    'derive new addresses from the key that is set now; earlier ones stay',
+    { family: operand(choice(families)) },
+    rotate,
+    ['deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'],
+  ),
+  rescan: row(
+    'read blocks once more, to find deposits that were missed',
+    {
+      chain: operand(text()),
+      from: optional(operand(height('first block'))),
+      to: optional(operand(height('last block; default: the newest that was read'))),
+      cancel: flag('end an earlier rescan'),
+    },
+    rescan,
+    ['deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'],
+  ),
+};
 
 interface Selected {
   state?: string;
@@ -23,98 +120,61 @@ interface Selected {
   limit: number;
 }
 
-const head = ['DEPOSIT ID', 'CHAIN', 'AMOUNT USD', 'STATE', 'ACCOUNT', 'TRANSACTION', 'BLOCK TIME'];
-
-export async function list(context: Context, selected: Selected): Promise<void> {
+async function list(selected: Selected, context: Context): Promise<Result> {
   const { state = null, why = null, chain = null, account, before = null, limit } = selected;
-  if (state !== null && !states.includes(state))
-    throw new CommandFailed(`"${state}" is not a state: use one of ${states.join(', ')}.`);
   if (before !== null && !isUuid(before))
     throw new CommandFailed(`"${before}" is not a deposit's id.`);
   const rows = await withDatabase(context, async (db) => {
-    const account_id = account === undefined ? null : (await needAccount(db, account)).id;
+    const account_id = await accountId(db, account);
     const filter = { state, why, chain, account_id, tx_hash: null, below_id: before };
     return deposits.search(db, { ...filter, limit: limit + 1 });
   });
   const described = describedChains(chainsDir(context.config));
   const shown = rows.slice(0, limit).map((row) => asExplorersWrite(row, described));
   const next = rows.length > limit ? shown.at(-1)!.id : null;
-  const cells = shown.map((row) => [
-    row.id,
-    row.chain,
-    formatUsd(row.amount_usd_micro),
-    row.why === null ? row.state : `${row.state}: ${row.why}`,
-    row.account_email ?? '-',
-    row.tx_hash,
-    row.block_at.toISOString(),
-  ]);
-  const data = shown.map(({ id: deposit_id, ...row }) => ({ deposit_id, ...row }));
+  const { json, text } = listOf('deposit_id', shown, columns);
   const more = next === null ? '' : `\n"--before ${next}" shows older ones.`;
-  print(context, { data, next }, table(head, cells) + more);
+  return { json: { ...json, next }, text: text + more };
 }
 
-interface CreditOptions {
-  account?: string;
-  allowBooked?: boolean;
-  reason?: string;
-}
+const columns: Columns<deposits.FoundDepositRow> = {
+  'DEPOSIT ID': 'id',
+  CHAIN: 'chain',
+  'AMOUNT USD': 'amount_usd_micro',
+  STATE: ({ state, why }) => (why === null ? state : `${state}: ${why}`),
+  ACCOUNT: 'account_email',
+  TRANSACTION: 'tx_hash',
+  'BLOCK TIME': 'block_at',
+};
 
-export async function credit(
+async function credit(
+  given: { deposit_id: string; account?: string; allow_booked?: boolean; reason?: string },
   context: Context,
-  depositId: string,
-  { account, allowBooked, reason }: CreditOptions,
-): Promise<void> {
+): Promise<Result> {
+  const { account, allow_booked: allows_booked, ...deposit } = given;
   const described = describedChains(chainsDir(context.config));
-  const done = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'deposit.credit', async (inside) => {
-      const named = account === undefined ? null : await needAccount(inside, account);
-      const wanted = { deposit_id: depositId, account_id: named?.id, reason };
-      return creditDeposit(inside, { ...wanted, allows_booked: allowBooked }, described);
-    }),
-  );
-  const { account_id, amount_usd_micro } = done;
-  print(context, done, `${formatUsd(amount_usd_micro)} USD credited to the account ${account_id}.`);
+  const json = await act(context, 'deposit.credit', async (db) => {
+    const account_id = (await accountId(db, account)) ?? undefined;
+    return creditDeposit(db, { ...deposit, account_id, allows_booked }, described);
+  });
+  const { account_id, amount_usd_micro: amount } = json;
+  return { json, text: `${formatUsd(amount)} USD credited to the account ${account_id}.` };
 }
 
-export function assign(
+async function rescan(
+  given: { chain: string; from?: number; to?: number; cancel?: boolean },
   context: Context,
-  depositId: string,
-  email: string,
-  options: Omit<CreditOptions, 'account'>,
-): Promise<void> {
-  return credit(context, depositId, { ...options, account: email });
-}
-
-export async function ignore(
-  context: Context,
-  depositId: string,
-  { reason }: { reason: string },
-): Promise<void> {
-  const done = await withDatabase(context, (db) =>
-    runAction(db, commandLine, 'deposit.ignore', (inside) =>
-      ignoreDeposit(inside, { deposit_id: depositId, reason }),
-    ),
-  );
-  print(context, done, `${depositId} is ignored. "farebox deposit credit" can still credit it.`);
-}
-
-export async function rescan(
-  context: Context,
-  chain: string,
-  from: bigint | undefined,
-  to: bigint | undefined,
-  { cancel = false }: { cancel?: boolean },
-): Promise<void> {
+): Promise<Result> {
+  const { chain, from, to, cancel = false } = given;
   if (cancel !== (from === undefined))
     throw new CommandFailed('Give the first block, or --cancel to end an earlier rescan.');
-  const work = (inside: Database) =>
-    from === undefined ? cancelRescan(inside, chain) : rescanChain(inside, chain, from, to);
-  const done = await withDatabase(context, (db) =>
-    runAction<Rescan | { chain: string }>(db, commandLine, 'chain.rescan', work),
-  );
-  const said =
-    'from' in done
-      ? `Blocks ${done.from} to ${done.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`
+  const last = to === undefined ? undefined : BigInt(to);
+  const work = (db: Database) =>
+    from === undefined ? cancelRescan(db, chain) : rescanChain(db, chain, BigInt(from), last);
+  const json = await act<Rescan | { chain: string }>(context, 'chain.rescan', work);
+  const text =
+    'from' in json
+      ? `Blocks ${json.from} to ${json.to} of ${chain} are read once more while the service runs. "farebox chain list" shows how far it is.`
       : `No rescan of ${chain} is under way now.`;
-  print(context, done, said);
+  return { json, text };
 }

@@ -51,8 +51,8 @@ export async function trial(context: Context): Promise<void> {
     const emails = { email: demo.email, operator };
     const offer = offerOf(app.catalog.current().models.values(), base_url);
     const account = { key, ...emails, available_usd_micro };
-    const shown = { base_url, ...address, pid: process.pid, ...account, web, ...offer };
-    print(context, shown, welcome(app, { key, available_usd_micro, web }, offer));
+    const json = { base_url, ...address, pid: process.pid, ...account, web, ...offer };
+    print(context, { json, text: welcome(app, { key, available_usd_micro, web }, offer) });
   });
 }
 

@@ -1,5 +1,3 @@
-import { isOneOf } from '../../lib/records.ts';
-
 /** Roles of people in an account; each grants rights on the web pages. */
 
 export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
@@ -20,8 +18,4 @@ const rights: Record<Role, readonly Right[]> = {
 
 export function may(role: Role, right: Right): boolean {
   return rights[role].includes(right);
-}
-
-export function isRole(value: unknown): value is Role {
-  return isOneOf(roles, value);
 }

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Command } from 'commander';
+import {
+  amount,
+  boolean,
+  choice,
+  integer,
+  list,
+  moment,
+  nullable,
+  optional,
+  signedMicroUsd,
+  text,
+  time,
+} from '../http/schemas/schema.ts';
+import { flag, may, operand, orNone, row, says } from './command.ts';
+
+const input = {
+  what: operand(choice(['on', 'off'])),
+  usd: optional(operand(signedMicroUsd())),
+  limit_usd: optional(orNone(says(nullable(amount()), 'a limit'))),
+  note: may(nullable(text()), 'a note'),
+  rpm: optional(integer('calls', { minimum: 1, maximum: 60 })),
+  height: optional(integer('a block')),
+  expires: optional(time('its last day')),
+  since: optional(moment('since then')),
+  model: optional(list(text(), 'models', { word: 'id' })),
+  scope: optional(list(choice(['read', 'money']), 'rights')),
+  count: integer('how many', { minimum: 1, default: 5 }),
+  worker: boolean('without one', { default: true }),
+  force: flag('whatever happens'),
+};
+
+/** Runs the command and returns its input without the defaults, or the words of its refusal. */
+async function given(...args: string[]): Promise<unknown> {
+  let typed: Record<string, unknown> = {};
+  const command = new Command('act').exitOverride().configureOutput({ writeErr: () => {} });
+  const about = row('acts', input, async (values) => void (typed = { ...values }));
+  about(command, async (work) => void (await work({} as never)));
+  try {
+    await command.parseAsync(['on', ...args], { from: 'user' });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  const { what, count, worker, ...rest } = typed;
+  assert.deepEqual([what, count, worker], ['on', 5, !args.includes('--no-worker')]);
+  return rest;
+}
+
+describe('the options of a row become the body of a call', () => {
+  const read: [args: string, body: object][] = [
+    ['', {}],
+    ['-2.5', { usd: '-2500000' }],
+    ['3', { usd: '3000000' }],
+    ['--limit-usd 0.000001', { limit_usd: '1' }],
+    ['--limit-usd none', { limit_usd: null }],
+    ['--note none', { note: 'none' }],
+    ['--rpm 60 --height 0', { rpm: 60, height: 0 }],
+    ['--expires 2027-01-31', { expires: '2027-01-31T23:59:59.999Z' }],
+    ['--expires 2027-01-31T12:00+02:00', { expires: '2027-01-31T10:00:00.000Z' }],
+    ['--since 2027-01-31', { since: '2027-01-31T00:00:00.000Z' }],
+    ['--model a b --model c', { model: ['a', 'b', 'c'] }],
+    ['--scope money read', { scope: ['money', 'read'] }],
+    ['--no-worker --force', { force: true }],
+  ];
+  for (const [args, body] of read)
+    test(args || 'nothing', async () =>
+      assert.deepEqual(await given(...args.split(' ').filter(Boolean)), body),
+    );
+
+  const refused: [args: string, says: RegExp][] = [
+    ['five', /"five" is not an amount in USD/],
+    ['--2', /unknown option/],
+    ['--limit-usd 1.0000001', /"1.0000001" is not an amount in USD/],
+    ['--limit-usd -1', /"-1" is not an amount in USD/],
+    ['--limit-usd 1000000001', /is more than 1000000000 USD/],
+    ['--rpm 0', /whole number above 0, at most 60/],
+    ['--rpm 61', /whole number above 0, at most 60/],
+    ['--rpm none', /whole number above 0/],
+    ['--height -1', /whole number from 0/],
+    ['--height 1e3', /whole number from 0/],
+    ['--height 1000000000', /whole number from 0 to 999999999/],
+    ['--expires 2027-02-30', /"2027-02-30" is not a date/],
+    ['--since 2027-01-31T12:00', /is not a date/],
+    ['--scope read all', /'all' is invalid.*read, money/],
+    ['--model', /argument missing/],
+  ];
+  for (const [args, says] of refused)
+    test(`not: ${args}`, async () => assert.match(String(await given(...args.split(' '))), says));
+});

@@ -1,0 +1,190 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import type { TProperties } from 'typebox';
+import { parseUsd, formatUsd, USD } from '../core/price/money.ts';
+import {
+  boolean,
+  form,
+  integer,
+  optional,
+  signedMicroUsdPattern,
+  text,
+  type Schema,
+  type Static,
+  type TObject,
+  type TSchema,
+} from '../http/schemas/schema.ts';
+import { CommandFailed } from '../operations/refused.ts';
+import { readTime } from './moment.ts';
+import type { Context, Result } from './output.ts';
+
+/**
+ * A command is a row: its words, the schemas of its input, and its work. Options, help and checks
+ * are made from the schemas, which are those of the same call of the API if there is one.
+ */
+
+/** Returns what is printed, or prints it itself and returns the exit code if it is not 0. */
+type Work<Given> = (given: Given, context: Context) => Promise<Result | number | void>;
+
+/** Gives a command's work its context and prints the result. */
+export type Run = (work: (context: Context) => ReturnType<Work<never>>) => Promise<void>;
+
+/** Gives a command its words, its input and its action. */
+export type Row = (command: Command, run: Run) => void;
+
+/**
+ * A command's row. Its input is an object of operands in their order, and of options by name:
+ * `limit_usd` is `--limit-usd`, and a flag that is true by default is `--no-NAME`. The work may be
+ * loaded when it runs. The help shows the example with its note.
+ */
+export function row<const Input extends TProperties>(
+  about: string,
+  input: Input,
+  work: Work<Static<TObject<Input>>>,
+  example?: readonly [call: string, note: string],
+): Row {
+  return (command, run) => {
+    command.description(about);
+    const { required = [] }: Schema = form<TProperties>(input);
+    const fields = Object.entries<Field>(input).map(([name, schema]) => {
+      const field = { name, schema, required: required.includes(name) };
+      if (schema.operand) command.addArgument(argumentOf(field));
+      const option = schema.operand ? null : optionOf(field);
+      if (option) command.addOption(option);
+      return { name, option };
+    });
+    if (example)
+      command.addHelpText('after', `\nExample (${example[1]}):\n  npx farebox ${example[0]}`);
+    command.action(() => {
+      const [values, operands] = [command.opts(), [...command.processedArgs]];
+      const given = fields.map(({ name, option }) => {
+        const value = option ? values[option.attributeName()] : operands.shift();
+        return [name, value === none ? null : value];
+      });
+      const typed = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+      return run((context) => work(typed, context));
+    });
+  };
+}
+
+/** A schema with keywords of the command line. */
+interface Field extends Schema {
+  operand?: true;
+  /** The name of a value in the help. */
+  word?: string;
+  /** `none` is null. */
+  or_none?: true;
+}
+
+interface Named {
+  name: string;
+  schema: Field;
+  required: boolean;
+}
+
+/** A word after the command's name. */
+export function operand<S extends TSchema>(schema: S): S {
+  return { ...schema, operand: true };
+}
+
+/** The same schema with words for the command line. `word` names a value in the help. */
+export function says<S extends TSchema>(schema: S, description: string, word?: string): S {
+  return { ...schema, description, ...(word && { word }) };
+}
+
+/** An option that may be left out, with words for the command line. */
+export function may<S extends TSchema>(schema: S, description: string, word?: string) {
+  return optional(says(schema, description, word));
+}
+
+/** The text `none` is null: it removes a limit. */
+export function orNone<S extends TSchema>(schema: S): S {
+  const { description }: Schema = schema;
+  return { ...schema, description: `${description}, or none`, or_none: true };
+}
+
+/** An option without a value. */
+export function flag(description: string) {
+  return optional(boolean(description));
+}
+
+/** The options of many commands. */
+export const ofAccount = optional(text('of one account', { word: 'email' }));
+export const limitOf = (usual: number) => integer('how many', { minimum: 1, default: usual });
+
+const spelled = (name: string) => name.replaceAll('_', '-');
+
+function argumentOf({ name, schema, required }: Named): Argument {
+  const { description, enum: choices } = schema;
+  const word = choices?.join('|') ?? spelled(name);
+  const argument = new Argument(required ? `<${word}>` : `[${word}]`, description);
+  return choices ? argument.choices(choices.map(String)) : argument.argParser(readerOf(schema));
+}
+
+function optionOf({ name, schema, required }: Named): Option {
+  const { description, type, items, default: usual } = schema;
+  if (type === 'boolean')
+    return new Option(`--${usual === true ? 'no-' : ''}${spelled(name)}`, description);
+  const one: Field = items ?? schema;
+  const value = `${schema.word ?? wordOf(name, one)}${items ? '...' : ''}`;
+  const option = new Option(`--${spelled(name)} <${value}>`, description).default(usual);
+  option.makeOptionMandatory(required);
+  const choices = one.enum?.filter((each) => each !== null).map(String);
+  if (choices) return option.choices(choices);
+  const read = readerOf(one);
+  if (!items) return option.argParser(read);
+  return option.argParser((text, before: unknown[] = []) => [...before, read(text)]);
+}
+
+function wordOf(name: string, { type, enum: choices, pattern, format }: Schema): string {
+  if (choices) return spelled(name);
+  if (pattern !== undefined) return 'amount';
+  if (type === 'integer') return 'n';
+  if (format === 'date-time') return 'date';
+  return format === 'moment' ? 'time' : 'text';
+}
+
+/** Reads a typed value as a call's body has it. Throws if it is not one. */
+function readerOf(schema: Field): (text: string) => unknown {
+  const read = plainReaderOf(schema);
+  return schema.or_none ? (text) => (text === 'none' ? none : read(text)) : read;
+}
+
+/** Commander takes null for a missing value. */
+const none = Symbol('none');
+
+function plainReaderOf({ type, pattern, format, ...bounds }: Schema): (text: string) => unknown {
+  if (type === 'integer') return (text) => wholeNumber(text, bounds);
+  if (pattern === signedMicroUsdPattern)
+    return (text) => (text.startsWith('-') ? `-${microUsd(text.slice(1))}` : microUsd(text));
+  if (pattern !== undefined) return microUsd;
+  if (format === 'date-time') return (text) => readTime(text, 'end');
+  return format === 'moment' ? (text) => readTime(text, 'start') : (text) => text;
+}
+
+/** The maximum of whole numbers without a bound of their own. */
+const usualMax = 999_999_999;
+
+function wholeNumber(text: string, { minimum = 0, maximum }: Schema): number {
+  const value = /^(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : NaN;
+  if (value >= minimum && value <= (maximum ?? usualMax)) return value;
+  const most = maximum === undefined ? '' : `, at most ${maximum}`;
+  const range = minimum === 1 ? `above 0${most}` : `from ${minimum} to ${maximum ?? usualMax}`;
+  throw new InvalidArgumentError(`must be a whole number ${range}.`);
+}
+
+/** Far above any real amount, and far below the maximum of the balance's column. */
+const usdMax = 1_000_000_000n * USD;
+
+/** The micro-USD of a typed amount in USD. */
+function microUsd(text: string): string {
+  let amount: bigint;
+  try {
+    amount = parseUsd(text);
+  } catch {
+    throw new CommandFailed(
+      `"${text}" is not an amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
+    );
+  }
+  if (amount > usdMax) throw new CommandFailed(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
+  return String(amount);
+}
