@@ -338,8 +338,6 @@ export interface Calls {
   'GET /api/accounts/:account_id/studio/allowance': { reply: Allowance };
   'GET /api/accounts/:account_id/studio/models': { reply: { data: Array<Model> } };
   'POST /api/accounts/:account_id/studio/chat-price': { body: ChatRequest; reply: ChatPrice };
-  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
-  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts': {
     query: {
       /** The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note. */
@@ -353,7 +351,49 @@ export interface Calls {
     };
     reply: { data: Array<FoundAccount>; next_cursor: string | null };
   };
-  'GET /api/operator/accounts/:account_id': { reply: AccountDetail };
+  'POST /api/operator/accounts': {
+    body: {
+      /** An e-mail address. */
+      email: string;
+      /** True: the reply has a link with which the person at this address becomes the owner. */
+      invite?: boolean;
+      /** A first deposit. It needs the scope money. */
+      credit_usd_micro?: string | null;
+      /** The name of that payment outside Farebox. */
+      reference?: string | null;
+    };
+    reply: MadeAccount;
+  };
+  'GET /api/operator/accounts/:account_id': { reply: OperatorAccount };
+  'POST /api/operator/accounts/:account_id/credits': {
+    body: {
+      amount_usd_micro: string;
+      /** The name of the payment or correction outside Farebox. */
+      reference: string;
+      /** Where the money came from. */
+      source: 'paid' | 'bonus' | 'refund';
+      /** For a bonus: when its unspent rest is taken back. */
+      expires_at?: string | null;
+      /** For the operator's log. */
+      note?: string;
+    };
+    reply: Booking;
+  };
+  'POST /api/operator/accounts/:account_id/adjustments': {
+    body: {
+      /** The correction; a negative amount takes money. */
+      amount_usd_micro: string;
+      /** The name of the payment or correction outside Farebox. */
+      reference: string;
+      /** Shown in the statement. */
+      reason: string;
+      /** True: what the available balance does not cover becomes a debt. False: the call is refused. */
+      allows_debt?: boolean;
+    };
+    reply: Booking;
+  };
+  'POST /api/operator/accounts/:account_id/suspend': { reply: AccountStatus };
+  'POST /api/operator/accounts/:account_id/resume': { reply: AccountStatus };
   'GET /api/operator/accounts/:account_id/keys': {
     query: {
       /** Entries of a page. */
@@ -363,9 +403,56 @@ export interface Calls {
     };
     reply: AccountKeyList;
   };
-  'GET /api/operator/accounts/:account_id/requests': {
+  'POST /api/operator/accounts/:account_id/keys': {
+    body: {
+      name: string;
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
+      monthly_limit_usd_micro?: string | null;
+      /** When it stops working. Null: never. */
+      expires_at?: string | null;
+      /** The only models that it may use. Null: all. */
+      models?: Array<string> | null;
+      /** Calls a minute. Null: the service's usual limit. */
+      rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
+      open_jobs?: number | null;
+    };
+    reply: NewAccountKey;
+  };
+  'PATCH /api/operator/keys/:key_id': {
+    body: {
+      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
+      monthly_limit_usd_micro?: string | null;
+      /** When it stops working. Null: never. */
+      expires_at?: string | null;
+      /** The only models that it may use. Null: all. */
+      models?: Array<string> | null;
+      /** Calls a minute. Null: the service's usual limit. */
+      rpm?: number | null;
+      /** Open jobs at once. Null: the service's usual limit. */
+      open_jobs?: number | null;
+    };
+    reply: AccountKey;
+  };
+  'DELETE /api/operator/keys/:key_id': { reply: AccountKey };
+  'GET /api/operator/requests': {
     query: {
+      /** Only of this account. */
+      account_id?: string;
+      /** Only in this state. */
       status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      /** Only of this model. */
+      model_id?: string;
+      /** Only of this key. */
+      key_id?: string;
+      /** Only at this upstream. */
+      upstream?: string;
+      /** Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`. */
+      call_id?: string;
+      /** Submitted at this time or later. */
+      from?: string;
+      /** Submitted before this time. */
+      to?: string;
       /** Entries of a page. */
       limit?: number;
       /** The `next_cursor` of the page before. */
@@ -373,6 +460,62 @@ export interface Calls {
     };
     reply: { data: Array<AnyRequest>; next_cursor: string | null };
   };
+  'POST /api/operator/requests/:request_id/refunds': {
+    body: {
+      /** If left out: all that is left of the charge. */
+      amount_usd_micro?: string | null;
+      /** The name of the payment or correction outside Farebox. */
+      reference: string;
+      /** Shown in the statement. */
+      reason: string;
+    };
+    reply: RefundBooking;
+  };
+  'GET /api/operator/transfers': {
+    query: {
+      /** Only of this account. */
+      account_id?: string;
+      /** One or more of `deposit`, `adjustment`, `reserve`, `charge`, `release`, `debt` and `expiry`, with commas between. */
+      kind?: string;
+      /** Booked at this time or later. */
+      from?: string;
+      /** Booked before this time. */
+      to?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<Transfer>; next_cursor: string | null };
+  };
+  'GET /api/operator/usage': {
+    query: {
+      /** One or more of `day`, `model`, `account` and `key`, with commas between. */
+      by: string;
+      /** The first day (UTC). Default: 30 days before `to`. */
+      from?: string;
+      /** The day after the last one. Default: tomorrow. */
+      to?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<UsageSum>; next_cursor: string | null };
+  };
+  'GET /api/operator/events': {
+    query: {
+      /** Only of this type. */
+      type?: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OperatorEvent>; next_cursor: string | null };
+  };
+  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
+  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'GET /api/operator/accounts/:account_id/statement': {
     query: { cursor?: string };
     reply: { data: Array<AccountMovement>; next_cursor: string | null };
@@ -508,46 +651,6 @@ export interface Calls {
     };
   };
   'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
-  'POST /api/operator/accounts': {
-    body: {
-      /** An e-mail address. */
-      email: string;
-      /** True: the reply has a link with which the person at this address becomes the owner. */
-      invite: boolean;
-      credit_usd_micro?: string | null;
-      reference?: string | null;
-    };
-    reply: MadeAccount;
-  };
-  'POST /api/operator/accounts/:account_id/credit': {
-    body: {
-      amount_usd_micro: string;
-      /** The name of the payment or correction outside Farebox. */
-      reference: string;
-      /** Where the money came from. */
-      source?: 'paid' | 'bonus' | 'refund';
-      /** For a bonus: when its unspent rest is taken back. */
-      expires_at?: string | null;
-      /** For the operator's log. */
-      note?: string;
-    };
-    reply: Booking;
-  };
-  'POST /api/operator/accounts/:account_id/adjust': {
-    body: {
-      /** The correction; a negative amount takes money. */
-      amount_usd_micro: string;
-      /** The name of the payment or correction outside Farebox. */
-      reference: string;
-      /** Shown in the statement. */
-      reason: string;
-      /** True: what the available balance does not cover becomes a debt. False: the call is refused. */
-      allows_debt?: boolean;
-    };
-    reply: Booking;
-  };
-  'POST /api/operator/accounts/:account_id/suspend': { reply: { status: 'active' | 'suspended' } };
-  'POST /api/operator/accounts/:account_id/resume': { reply: { status: 'active' | 'suspended' } };
   'PUT /api/operator/accounts/:account_id/price': {
     body: { price_ppm: number };
     reply: { price_ppm: number };
@@ -559,24 +662,6 @@ export interface Calls {
   'PUT /api/operator/accounts/:account_id/keys-by-api': {
     body: { keys_by_api: boolean };
     reply: { keys_by_api: boolean };
-  };
-  'PUT /api/operator/accounts/:account_id/keys/:key_id': {
-    body: {
-      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
-      monthly_limit_usd_micro?: string | null;
-      /** Calls a minute. Null: the service's usual limit. */
-      rpm?: number | null;
-      /** Open jobs at once. Null: the service's usual limit. */
-      open_jobs?: number | null;
-    };
-    reply: {
-      /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
-      monthly_limit_usd_micro?: string | null;
-      /** Calls a minute. Null: the service's usual limit. */
-      rpm?: number | null;
-      /** Open jobs at once. Null: the service's usual limit. */
-      open_jobs?: number | null;
-    };
   };
   'POST /api/operator/accounts/:account_id/invitations': {
     body: {
@@ -686,17 +771,6 @@ export interface Calls {
       request_id: string;
       status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
     };
-  };
-  'POST /api/operator/requests/:request_id/refund': {
-    body: {
-      /** If left out: all that is left of the charge. */
-      amount_usd_micro?: string | null;
-      /** The name of the payment or correction outside Farebox. */
-      reference: string;
-      /** Shown in the statement. */
-      reason: string;
-    };
-    reply: RefundBooking;
   };
   'POST /api/operator/unknown/:request_id/resolve': {
     body: {
@@ -1349,6 +1423,243 @@ export type ChatPrice = {
   max_tokens: number;
 };
 
+export type FoundAccount = {
+  account_id: string;
+  email: string;
+  name: string | null;
+  status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
+  /** The factor, in millionths, by which every list price is multiplied for it. */
+  price_ppm: number;
+  /** True: keys of the scope `keys` work in this account, and its people may make them. */
+  keys_by_api: boolean;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** The next deposit pays it first. */
+  debt_usd_micro: string;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  created_at: string;
+  /** Where the searched text was found; empty if no text was searched. */
+  matched: Array<{
+    by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
+    /** The person, key, request or voucher that matched. Null: an account or a payment. */
+    said: string | null;
+  }>;
+};
+
+export type MadeAccount = {
+  account_id: string;
+  email: string;
+  /** Works once, for 7 days. Null: no invitation was asked for. */
+  invitation_link: string | null;
+};
+
+export type OperatorAccount = {
+  account_id: string;
+  email: string;
+  name: string | null;
+  status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
+  /** The factor, in millionths, by which every list price is multiplied for it. */
+  price_ppm: number;
+  /** True: keys of the scope `keys` work in this account, and its people may make them. */
+  keys_by_api: boolean;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** The next deposit pays it first. */
+  debt_usd_micro: string;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  created_at: string;
+  people: Array<AccountPerson>;
+  /** The operator's limits; people may set lower ones. Null: unlimited. */
+  key_ceilings: KeyCeilings;
+  /** All its deposits, by their source. */
+  deposits: Array<SourceSum>;
+  /** Open invitations. */
+  invitations: Array<{
+    invitation_id: string;
+    email: string;
+    role: Role;
+    expires_at: string;
+  }>;
+  /** The newest 100, revoked ones too. */
+  keys: Array<AccountKey>;
+};
+
+export type AccountPerson = {
+  person_id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  role: Role;
+  seen_at: string | null;
+};
+
+export type AccountKey = {
+  /** Its id, which never changes. */
+  key_id: string;
+  /** Your name for it. */
+  name: string;
+  /** First characters of its secret. */
+  prefix: string;
+  /** Last characters of its secret. */
+  last4: string;
+  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
+  monthly_limit_usd_micro: string | null;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
+  scope: 'spend' | 'keys';
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** Charged and reserved this month (UTC). */
+  month_usd_micro: string;
+  /** Its open jobs now. */
+  open_requests: number;
+  /** Only an active key works. */
+  state: 'active' | 'expired' | 'revoked';
+  /** When it was made. */
+  created_at: string;
+  /** The key of scope keys that made it. Null: a person or the operator did. */
+  created_by: string | null;
+  /** Name of the key that made it; null: no key did. */
+  created_by_name: string | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** When it was revoked. */
+  revoked_at: string | null;
+};
+
+export type Booking = {
+  transfer_id: string;
+  /** True if the same booking was already made with this reference. */
+  replayed: boolean;
+  /** The account's balance now. */
+  available_usd_micro: string;
+  /** Reserved for its open requests. */
+  reserved_usd_micro: string;
+  /** The debt that is left. */
+  debt_usd_micro: string;
+};
+
+export type AccountStatus = { status: 'active' | 'suspended' };
+
+export type AccountKeyList = { data: Array<AccountKey>; next_cursor: string | null };
+
+export type NewAccountKey = AccountKey & {
+  /** The secret, shown only here. */
+  key: string;
+};
+
+export type AnyRequest = {
+  /** The id of the request, a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  /** Reserved at submit. */
+  quoted_usd_micro: string;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: string | null;
+  /** The part of the charge that was given back. */
+  refunded_usd_micro: string;
+  /** Null: not known. */
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  error_code: string | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When it became final. */
+  completed_at: string | null;
+  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
+  call_id: string | null;
+  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
+  caller_id: string | null;
+  account_id: string;
+  /** The key that submitted it. */
+  key_id: string;
+};
+
+export type RefundBooking = {
+  transfer_id: string;
+  /** True if the same booking was already made with this reference. */
+  replayed: boolean;
+  /** The account's balance now. */
+  available_usd_micro: string;
+  /** Reserved for its open requests. */
+  reserved_usd_micro: string;
+  /** The debt that is left. */
+  debt_usd_micro: string;
+  request_id: string;
+  /** All refunds of the request together. */
+  refunded_usd_micro: string;
+};
+
+export type Transfer = {
+  transfer_id: string;
+  account_id: string;
+  kind: MovementKind;
+  /** `in`: more is available afterwards. */
+  direction: 'in' | 'out';
+  amount_usd_micro: string;
+  available_after_usd_micro: string;
+  /** For a reserve, a charge, a release and a refund. */
+  request_id: string | null;
+  source: SourceName | null;
+  /** For a deposit and an adjustment. */
+  reference: string | null;
+  /** For an adjustment. */
+  reason: string | null;
+  created_at: string;
+};
+
+export type UsageSum = {
+  /** The day (UTC) on which the requests ended; null if not by day. */
+  day: string | null;
+  model_id: string | null;
+  account_id: string | null;
+  key_id: string | null;
+  completed: number;
+  /** `FAILED`; cancelled requests are not counted. */
+  failed: number;
+  /** Paid by the accounts, less the refunds booked in these days. */
+  charged_usd_micro: string;
+  /** Paid to upstreams, as far as it is known. */
+  cost_usd_micro: string;
+};
+
+export type OperatorEvent = {
+  /** The `webhook-id` of every delivery. */
+  event_id: string;
+  type: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
+  /** Null: it concerns the installation. */
+  account_id: string | null;
+  created_at: string;
+  /** Facts, by type. */
+  data: Record<string, unknown>;
+  /** `given_up`: no delivery was accepted for 3 days. `not_sent`: there was no webhook. */
+  state: 'waiting' | 'sent' | 'given_up' | 'not_sent';
+  /** When the receiver accepted it. */
+  sent_at: string | null;
+  /** When it is sent next. */
+  wake_at: string | null;
+  /** Deliveries in succession that failed. */
+  failures: number;
+  /** The status of the newest reply. */
+  last_status: number | null;
+  /** Why the newest delivery failed. */
+  last_error: string | null;
+};
+
 export type Revenue = {
   days: number;
   totals: RevenueSum;
@@ -1414,146 +1725,6 @@ export type AttentionLine = {
   of: Array<string>;
   /** When the oldest of them began. */
   since?: string;
-};
-
-export type FoundAccount = {
-  account_id: string;
-  email: string;
-  name: string | null;
-  status: 'active' | 'suspended';
-  /** Its owners run the service. */
-  is_operator: boolean;
-  /** The factor, in millionths, by which every list price is multiplied for it. */
-  price_ppm: number;
-  /** True: keys of the scope `keys` work in this account, and its people may make them. */
-  keys_by_api: boolean;
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-  /** The next deposit pays it first. */
-  debt_usd_micro: string;
-  /** Charged and reserved this month (UTC). */
-  month_usd_micro: string;
-  created_at: string;
-  /** Where the searched text was found; empty if no text was searched. */
-  matched: Array<{
-    by: 'account' | 'person' | 'key' | 'request' | 'payment' | 'voucher';
-    /** The person, key, request or voucher that matched. Null: an account or a payment. */
-    said: string | null;
-  }>;
-};
-
-export type AccountDetail = {
-  account_id: string;
-  email: string;
-  name: string | null;
-  status: 'active' | 'suspended';
-  /** Its owners run the service. */
-  is_operator: boolean;
-  /** The factor, in millionths, by which every list price is multiplied for it. */
-  price_ppm: number;
-  /** True: keys of the scope `keys` work in this account, and its people may make them. */
-  keys_by_api: boolean;
-  available_usd_micro: string;
-  reserved_usd_micro: string;
-  /** The next deposit pays it first. */
-  debt_usd_micro: string;
-  /** Charged and reserved this month (UTC). */
-  month_usd_micro: string;
-  created_at: string;
-  people: Array<AccountPerson>;
-  /** The operator's limits; people may set lower ones. Null: unlimited. */
-  key_ceilings: KeyCeilings;
-  /** All its deposits, by their source. */
-  deposits: Array<SourceSum>;
-  /** Open invitations. */
-  invitations: Array<{
-    invitation_id: string;
-    email: string;
-    role: Role;
-    expires_at: string;
-  }>;
-  /** True if the operator who makes this call is one of its owners. */
-  is_own: boolean;
-};
-
-export type AccountPerson = {
-  person_id: string;
-  name: string;
-  email: string;
-  email_verified: boolean;
-  two_factor_enabled: boolean;
-  role: Role;
-  seen_at: string | null;
-};
-
-export type AccountKeyList = { data: Array<AccountKey>; next_cursor: string | null };
-
-export type AccountKey = {
-  /** Its id, which never changes. */
-  key_id: string;
-  /** Your name for it. */
-  name: string;
-  /** First characters of its secret. */
-  prefix: string;
-  /** Last characters of its secret. */
-  last4: string;
-  /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
-  monthly_limit_usd_micro: string | null;
-  /** Calls a minute. Null: the service's usual limit. */
-  rpm: number | null;
-  /** Open jobs at once. Null: the service's usual limit. */
-  open_jobs: number | null;
-  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
-  scope: 'spend' | 'keys';
-  /** The only models that it may use. Null: all. */
-  models: Array<string> | null;
-  /** Charged and reserved this month (UTC). */
-  month_usd_micro: string;
-  /** Its open jobs now. */
-  open_requests: number;
-  /** Only an active key works. */
-  state: 'active' | 'expired' | 'revoked';
-  /** When it was made. */
-  created_at: string;
-  /** The key of scope keys that made it. Null: a person or the operator did. */
-  created_by: string | null;
-  /** Name of the key that made it; null: no key did. */
-  created_by_name: string | null;
-  /** When it stops working. Null: never. */
-  expires_at: string | null;
-  /** When it was revoked. */
-  revoked_at: string | null;
-};
-
-export type AnyRequest = {
-  /** The id of the request, a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  kind: 'video' | 'image' | 'text';
-  upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-  /** Reserved at submit. */
-  quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: string | null;
-  /** The part of the charge that was given back. */
-  refunded_usd_micro: string;
-  /** Null: not known. */
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  error_code: string | null;
-  /** When it was submitted. */
-  created_at: string;
-  /** When it became final. */
-  completed_at: string | null;
-  /** The `x-request-id` of the reply to the submit; null if the request is older than this field. */
-  call_id: string | null;
-  /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
-  caller_id: string | null;
-  account_id: string;
-  /** The key that submitted it. */
-  key_id: string;
 };
 
 export type AccountMovement = {
@@ -2046,25 +2217,6 @@ export type UnknownOutcome = {
 /** The unresolved outcomes of one upstream. */
 export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
-export type MadeAccount = {
-  account_id: string;
-  email: string;
-  /** Works once, for 7 days. Null: no invitation was asked for. */
-  invitation_link: string | null;
-};
-
-export type Booking = {
-  transfer_id: string;
-  /** True if the same booking was already made with this reference. */
-  replayed: boolean;
-  /** The account's balance now. */
-  available_usd_micro: string;
-  /** Reserved for its open requests. */
-  reserved_usd_micro: string;
-  /** The debt that is left. */
-  debt_usd_micro: string;
-};
-
 export type DecidedDeposit = {
   deposit_id: string;
   state: 'credited' | 'ignored';
@@ -2092,19 +2244,4 @@ export type UpstreamCheck = {
   listed: number | null;
   missing: Array<{ id: string; model: string; at: number }>;
   problems: Array<string>;
-};
-
-export type RefundBooking = {
-  transfer_id: string;
-  /** True if the same booking was already made with this reference. */
-  replayed: boolean;
-  /** The account's balance now. */
-  available_usd_micro: string;
-  /** Reserved for its open requests. */
-  reserved_usd_micro: string;
-  /** The debt that is left. */
-  debt_usd_micro: string;
-  request_id: string;
-  /** All refunds of the request together. */
-  refunded_usd_micro: string;
 };

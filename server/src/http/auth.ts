@@ -7,7 +7,8 @@ import type { Caller, KeyGrant, LapsedKey, Rate } from '../db/accounts/callers.t
 import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { noKeysByApi } from '../operations/accounts/key-rules.ts';
-import type { HttpDeps } from './deps.ts';
+import { keyAuthor } from '../operations/operator-action.ts';
+import type { HttpDeps, OperatorAsker } from './deps.ts';
 import { challenge } from './errors.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
@@ -63,15 +64,15 @@ export async function authenticate(
 }
 
 /**
- * Returns the operator key of a call that needs this scope. Throws `unauthorized`, `rate_limited`
- * or `forbidden`; sets the rate headers.
+ * Returns the holder of an operator key for a call that needs this scope. Throws `unauthorized`,
+ * `rate_limited` or `forbidden`; sets the rate headers.
  */
 export async function authenticateOperator(
   req: FastifyRequest,
   reply: FastifyReply,
   scope: Scope,
   { db, settings }: HttpDeps,
-): Promise<operatorKeys.OperatorCaller> {
+): Promise<OperatorAsker & { by: { operator_key_id: string } }> {
   const header = keyHeaders(req);
   const key = parseAuthorization(header, 'fbo_');
   if (key === null) {
@@ -94,6 +95,13 @@ export async function authenticateOperator(
   setRateHeaders(reply, rate);
   // guard: operator-calls-a-minute
   if (!granted) throw tooManyCalls(rate);
+  const asker = { by: keyAuthor(operator), scopes };
+  demandScope(asker, scope);
+  return asker;
+}
+
+/** Throws `forbidden` if an operator key lacks this scope. */
+export function demandScope({ scopes }: OperatorAsker, scope: Scope): void {
   // guard: operator-scope
   if (!scopes.includes(scope)) {
     throw new ApiError('forbidden', {
@@ -101,7 +109,6 @@ export async function authenticateOperator(
       details: { scope, scopes },
     });
   }
-  return operator;
 }
 
 /**

@@ -45,7 +45,7 @@ function factsOf(req: FastifyRequest, { raw, elapsedTime }: FastifyReply, route 
     ms: Math.round(elapsedTime),
     account_id: req.caller?.account_id ?? idIn(req, 'account_id'),
     key_id: req.caller?.key_id,
-    operator_key_id: req.operator?.operator_key_id,
+    operator_key_id: req.operator?.by.operator_key_id,
     request_id: req.made ?? idIn(req.params, 'request_id'),
     model_id: req.model_id,
   };

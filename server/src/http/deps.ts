@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Chains } from '../chains/chains.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
+import type { Scope } from '../core/account/scope.ts';
 import type { Links } from '../core/request/views.ts';
 import type { Spender } from '../db/accounts/callers.ts';
-import type { OperatorCaller } from '../db/operator-keys.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { Lookup } from '../lib/outbound/fetch.ts';
+import type { Author } from '../operations/operator-action.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { AccountLimits } from '../operations/requests/admit.ts';
 import type { Operations } from '../operations/requests/batched.ts';
@@ -153,8 +154,8 @@ declare module 'fastify' {
     atEnd: (() => void)[] | null;
     /** The key's holder, once the key was accepted. */
     caller?: Spender;
-    /** The operator key, once it was accepted. */
-    operator?: OperatorCaller;
+    /** An operator, once the key or session was accepted. */
+    operator?: OperatorAsker;
     /** For a poll: the row, requested while the key was checked. */
     row?: Promise<StatusRow | null>;
     /** The job or chat that the call made or repeated; for the log. */
@@ -171,7 +172,14 @@ export type KeyedRequest = FastifyRequest & {
   grant: Grant;
 };
 
-/** A call whose operator key was accepted. */
-export type OperatorRequest = FastifyRequest & { operator: OperatorCaller };
+/** An operator's key or an operator's session. */
+export interface OperatorAsker {
+  /** The author of rows in the operator's log. */
+  by: Author;
+  scopes: readonly Scope[];
+}
+
+/** A call of the operator's API, with a key or with a session. */
+export type OperatorRequest = FastifyRequest & { operator: OperatorAsker };
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../lib/sql/sql.ts';
 import {
-  keyAuthor,
   runAction,
   type ActionResult,
   type Author,
@@ -93,7 +92,7 @@ export const openPageEndpoint = endpointFor<FastifyRequest, WebDeps>();
 export const keyedEndpoint = endpointFor<KeyedRequest, HttpDeps>();
 /** A call of someone who is signed in. */
 export const visitEndpoint = endpointFor<Visit, WebDeps>();
-/** A call with an operator's key. */
+/** A call of the operator's API. */
 export const operatorEndpoint = endpointFor<OperatorRequest, HttpDeps>();
 
 /** Becomes an endpoint once its name in the operator's log is given. */
@@ -128,7 +127,5 @@ export const visitAction = actionFor<Visit, WebDeps>(({ session: { person_id, em
   person_id,
   email,
 }));
-/** An action with an operator's key. */
-export const operatorAction = actionFor<OperatorRequest, HttpDeps>(({ operator }) =>
-  keyAuthor(operator),
-);
+/** An action of the operator's API. */
+export const operatorAction = actionFor<OperatorRequest, HttpDeps>(({ operator }) => operator.by);

@@ -19,8 +19,8 @@ import * as requestLists from './requests/list.ts';
 import * as requests from './requests/status.ts';
 import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
-import * as api from './operator/api/index.ts';
-import { anyone, key, keyOrSignature, operator, row, signature, type Row } from './row.ts';
+import { operatorCalls } from './operator/routes.ts';
+import { anyone, below, key, keyOrSignature, row, signature, type Row } from './row.ts';
 
 /** A call of the API, which the OpenAPI document describes. */
 export type Route = Row & {
@@ -31,8 +31,6 @@ export type Route = Row & {
 
 const spend = key('spend');
 const manage = key('keys');
-const [read, money] = [operator('read'), operator('money')];
-const [accounts, accountKeys] = [operator('accounts'), operator('keys')];
 
 /** Below /v1, with a key of scope `spend`, or for the pages with a session. */
 export const keyedCalls: Row[] = [
@@ -78,39 +76,6 @@ const managingCalls: Row[] = [
   row(manage, 'DELETE', '/keys/:key_id', keys.revoke, docs.revokeOwnKey),
 ];
 
-const account = '/operator/accounts/:account_id';
-/** Below /v1/operator, with an operator key of this scope. */
-const operatorCalls: Row[] = [
-  row(read, 'GET', '/operator/accounts', api.listAccounts, docs.listAccounts),
-  row(
-    accounts,
-    'POST',
-    '/operator/accounts',
-    api.createAccount('account.create'),
-    docs.createAccount,
-  ),
-  row(read, 'GET', account, api.readAccount, docs.readAccount),
-  row(money, 'POST', `${account}/credits`, api.credit('account.credit'), docs.credit),
-  row(money, 'POST', `${account}/adjustments`, api.adjust('account.adjust'), docs.adjust),
-  row(accounts, 'POST', `${account}/suspend`, api.suspend('account.suspend'), docs.suspend),
-  row(accounts, 'POST', `${account}/resume`, api.resume('account.resume'), docs.resume),
-  row(read, 'GET', `${account}/keys`, api.listKeys, docs.listKeys),
-  row(accountKeys, 'POST', `${account}/keys`, api.createKey('key.create'), docs.createKey),
-  row(accountKeys, 'PATCH', '/operator/keys/:key_id', api.changeKey('key.limits'), docs.changeKey),
-  row(accountKeys, 'DELETE', '/operator/keys/:key_id', api.revokeKey('key.revoke'), docs.revokeKey),
-  row(read, 'GET', '/operator/requests', requestLists.listAll, docs.listAllRequests),
-  row(
-    money,
-    'POST',
-    '/operator/requests/:request_id/refunds',
-    api.refund('request.refund'),
-    docs.refund,
-  ),
-  row(read, 'GET', '/operator/transfers', api.listTransfers, docs.listTransfers),
-  row(read, 'GET', '/operator/usage', api.readUsage, docs.readUsage),
-  row(read, 'GET', '/operator/events', api.listEvents, docs.listEvents),
-];
-
 /** Below /v1, with a key or a signed link. */
 const signed: Row[] = [
   row(keyOrSignature, 'GET', '/requests/:request_id/output/:index', outputs.read, docs.output),
@@ -151,7 +116,9 @@ const health: Row[] = [
 export const routes: Route[] = [
   ...prefixed(open),
   ...prefixed(keyedCalls).map((each) => ({ ...each, bySession: true })),
-  ...[otherForms, managingCalls, operatorCalls, signed, calledBack].flatMap(prefixed),
+  ...[otherForms, managingCalls].flatMap(prefixed),
+  ...prefixed(below('/operator', operatorCalls)),
+  ...[signed, calledBack].flatMap(prefixed),
   ...fal,
   ...health,
 ].map(documented);

@@ -282,7 +282,7 @@ function judgeOf(route: Row, deps: HttpDeps): Handler | null {
       const own = ofCall(req, reply, deps);
       const operator = await authenticateOperator(req, reply, route.scope, own);
       // The call takes its slot from the share of its operator key.
-      req.belongsTo(operator.operator_key_id);
+      req.belongsTo(operator.by.operator_key_id);
       Object.assign(req, { operator });
     };
   if (route.who === 'key')

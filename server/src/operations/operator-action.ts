@@ -28,7 +28,7 @@ export const commandLine: Author = { person_id: null, email: 'command line' };
 export const managingKey: Author = { person_id: null, email: 'managing key' };
 
 /** An operator key; its id tells keys of the same name apart. */
-export function keyAuthor(key: { operator_key_id: string; name: string }): Author {
+export function keyAuthor(key: { operator_key_id: string; name: string }) {
   const { operator_key_id, name } = key;
   return { person_id: null, operator_key_id, email: `operator key ${name}` };
 }

@@ -3,7 +3,7 @@ import type { Reason, Why } from '../core/reasons.ts';
 /** An operation that cannot be carried out: a sentence for people, and the reason as data. */
 export class Refused extends Error {
   /** The error of a call that is refused for this. */
-  readonly code: 'bad_request' | 'invalid_input';
+  readonly code: 'bad_request' | 'invalid_input' | 'idempotency_conflict';
   readonly why: Why & { reason: Reason };
 
   constructor(

@@ -49,8 +49,8 @@ const doors: Record<string, Door> = {
   },
   "changing a key by the operator's key": (_, limit, id) =>
     service.call('PATCH', `/v1/operator/keys/${id}`, { key: operators, body: limited(limit) }),
-  'changing a key in the console': ({ account_id }, limit, id) =>
-    operator.call('PUT', `/api/operator/accounts/${account_id}/keys/${id}`, limited(limit)),
+  'changing a key in the console': (_, limit, id) =>
+    operator.call('PATCH', `/api/operator/keys/${id}`, limited(limit)),
 };
 const most = String(2n ** 63n - 1n);
 const taken = [null, '0', '1', most];

@@ -70,8 +70,8 @@ async function seedPages({ url, password }: Trial['web']) {
   const ada = { email: 'ada@example.com', role: 'developer' };
   const invited = await demo('POST', `${of}/invitations`, ada);
   const operator = await visit(url, 'operator@farebox.local', password);
-  const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041' };
-  await operator('POST', `/api/operator/accounts/${account_id}/credit`, credit);
+  const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041', source: 'paid' };
+  await operator('POST', `/api/operator/accounts/${account_id}/credits`, credit);
   await demo('POST', `${of}/play-deposits`);
   const transfer_id = await creditedDeposit(() => demo('GET', `${of}/v1/deposits`));
   await demo('PUT', `${of}/billed-to`, { billed_to: 'Demo Works GmbH\n20457 Hamburg\nDE 123456' });

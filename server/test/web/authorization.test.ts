@@ -102,17 +102,20 @@ const table: Record<Need, string> = {
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   operate: `
     GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
-    GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
+    GET /api/operator/accounts/:account_id · GET /api/operator/requests
+    GET /api/operator/transfers · GET /api/operator/usage · GET /api/operator/events
     GET /api/operator/accounts/:account_id/keys
     GET /api/operator/accounts/:account_id/receipts/:transfer_id
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log
     POST /api/operator/audit · POST /api/operator/accounts
-    POST /api/operator/accounts/:account_id/credit · POST /api/operator/accounts/:account_id/adjust
+    POST /api/operator/accounts/:account_id/credits
+    POST /api/operator/accounts/:account_id/adjustments
     POST /api/operator/accounts/:account_id/suspend · POST /api/operator/accounts/:account_id/resume
     PUT /api/operator/accounts/:account_id/price · PUT /api/operator/accounts/:account_id/operator
     PUT /api/operator/accounts/:account_id/keys-by-api
-    PUT /api/operator/accounts/:account_id/keys/:key_id
+    POST /api/operator/accounts/:account_id/keys
+    PATCH /api/operator/keys/:key_id · DELETE /api/operator/keys/:key_id
     POST /api/operator/accounts/:account_id/invitations
     POST /api/operator/accounts/:account_id/people/:person_id/reset
     POST /api/operator/accounts/:account_id/people/:person_id/email
@@ -123,7 +126,7 @@ const table: Record<Need, string> = {
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel
-    POST /api/operator/requests/:request_id/refund
+    POST /api/operator/requests/:request_id/refunds
     POST /api/operator/unknown/:request_id/resolve · POST /api/operator/unknown/resolve
     GET /api/operator/operator-keys · POST /api/operator/operator-keys
     DELETE /api/operator/operator-keys/:operator_key_id

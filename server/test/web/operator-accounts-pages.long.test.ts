@@ -123,7 +123,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
         reference: `long ${size}`,
       };
       const made = await operator.call('POST', '/api/operator/accounts', body);
-      assert.equal(made.status, 200, made.text);
+      assert.equal(made.status, 201, made.text);
       const { page, context } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator/accounts/${made.body.account_id}`);
       await page.getByRole('heading', { name: email }).waitFor();

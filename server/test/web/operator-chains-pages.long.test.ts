@@ -136,9 +136,10 @@ describe('the console’s chains', { skip: withoutBrowser() ?? false }, () => {
   test('credit what a booking by hand names only if told so', async () => {
     const customer = await service.account({ usd: 0 });
     const tx_hash = await hold('review', customer.account_id);
-    const booked = { amount_usd_micro: '1000000', reference: `paid on chain ${tx_hash}` };
-    const path = `/api/operator/accounts/${customer.account_id}/credit`;
-    assert.equal((await operator.call('POST', path, booked)).status, 200);
+    const reference = `paid on chain ${tx_hash}`;
+    const booked = { amount_usd_micro: '1000000', reference, source: 'paid' };
+    const path = `/api/operator/accounts/${customer.account_id}/credits`;
+    assert.equal((await operator.call('POST', path, booked)).status, 201);
     const { page, context } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/deposits`);
     await page.getByRole('button', { name: 'Credit', exact: true }).click();

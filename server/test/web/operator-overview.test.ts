@@ -161,8 +161,8 @@ describe('the overview', () => {
 describe('the log', () => {
   test('is read a page after the other, by action, operator and account', async () => {
     for (let i = 0; i < 5; i++) {
-      const body = { amount_usd_micro: '1', reference: `log ${i}` };
-      await operator.call('POST', `/api/operator/accounts/${account.account_id}/credit`, body);
+      const body = { amount_usd_micro: '1', reference: `log ${i}`, source: 'paid' };
+      await operator.call('POST', `/api/operator/accounts/${account.account_id}/credits`, body);
     }
     const seen: string[] = [];
     let cursor = '';

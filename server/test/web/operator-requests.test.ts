@@ -35,7 +35,7 @@ const submit = async (body: object = {}) => {
   return reply.body.request_id as string;
 };
 const listed = async (query: string) => {
-  const page = await look(`/accounts/${account.account_id}/requests${query}`);
+  const page = await look(`/requests${query}&account_id=${account.account_id}`);
   return page.data.map(({ request_id }: { request_id: string }) => request_id);
 };
 
@@ -83,9 +83,9 @@ test('a request is refunded by an operator, in part, and its customer and the lo
   const before = (await service.balance(account)).available;
   const wanted = { amount_usd_micro: '3000', reference: `ticket ${id}`, reason: 'blurred' };
   const refund = (of: string, body: object) =>
-    operator.call('POST', `/api/operator/requests/${of}/refund`, body);
+    operator.call('POST', `/api/operator/requests/${of}/refunds`, body);
   const { status, body: booked } = await refund(id, wanted);
-  assert.deepEqual([status, booked.request_id, booked.refunded_usd_micro], [200, id, '3000']);
+  assert.deepEqual([status, booked.request_id, booked.refunded_usd_micro], [201, id, '3000']);
   assert.deepEqual((await refund(id, wanted)).body, { ...booked, replayed: true });
   const more = await refund(id, { ...wanted, amount_usd_micro: '7001', reference: 'more' });
   const { code, details } = more.body.error;
@@ -175,13 +175,13 @@ test('requests are listed by status, a page after the other', async () => {
   const waiting = [await submit(), await submit(), await submit()];
   const query = '?status=IN_QUEUE';
   assert.deepEqual(await listed(query), waiting.toReversed());
-  const first = await look(`/accounts/${account.account_id}/requests${query}&limit=2`);
+  const first = await look(`/requests${query}&account_id=${account.account_id}&limit=2`);
   assert.equal(first.data.length, 2);
   assert.deepEqual(await listed(`${query}&limit=2&cursor=${first.next_cursor}`), [waiting[0]]);
   await service.work();
   assert.deepEqual(await listed(query), []);
   assert.equal((await listed('?status=FAILED')).length, 1);
-  const { status } = await ask(`/accounts/${account.account_id}/requests?status=LOST`);
+  const { status } = await ask(`/requests?account_id=${account.account_id}&status=LOST`);
   assert.equal(status, 400);
 });
 

@@ -1,7 +1,7 @@
-/** The operator's calls: who may make them, and the log's row of each action. */
+/** The calls that only the console has: who may make them, and the log's row of each action. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { operatorRoutes } from '../../src/http/operator/routes.ts';
+import { consoleCalls } from '../../src/http/operator/routes.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
@@ -41,21 +41,9 @@ const newVoucher = async () => {
 /** A successful call of each action, by the action's name in the log. */
 const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'books.prove': async () => [{}, {}],
-  'account.create': async () => [{}, { email: email(), invite: true }],
-  'account.credit': async () => [{}, { amount_usd_micro: '5', reference: `c ${++references}` }],
-  'account.adjust': async () => [
-    {},
-    { amount_usd_micro: '-5', reference: `a ${++references}`, reason: 'a slip' },
-  ],
-  'account.suspend': async () => [{}, {}],
-  'account.resume': async () => [{}, {}],
   'account.price': async () => [{}, { price_ppm: 900_000 }],
   'account.operator': async () => [{}, { is_operator: false }],
   'account.keys_by_api': async () => [{}, { keys_by_api: false }],
-  'key.limits': async () => [
-    { key_id: customer.key_id },
-    { monthly_limit_usd_micro: null, rpm: 60, open_jobs: null },
-  ],
   'account.invite': async () => [{}, { email: email(), role: 'billing' }],
   'person.reset': async () => [{ person_id: owner.id }, {}],
   'person.email': async () => [
@@ -90,10 +78,6 @@ const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'upstream.wake': async () => [{ upstream: 'fake' }, {}],
   'upstream.test': async () => [{ upstream: 'fake' }, {}],
   'request.cancel': async () => [{ request_id: await submitted() }, {}],
-  'request.refund': async () => {
-    const request_id = await charged();
-    return [{ request_id }, { reference: `r ${++references}`, reason: 'a slip' }];
-  },
   'request.resolve': async () => [
     { request_id: await lost() },
     { outcome: 'ran', cost_usd_micro: '7' },
@@ -132,14 +116,6 @@ const submitted = async () => {
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
-async function charged(): Promise<string> {
-  service.fake.behave = {};
-  const id = await submitted();
-  await service.work();
-  await service.wakeAll();
-  await service.work();
-  return id;
-}
 /** A failed request with an unknown outcome. */
 const lost = async () => {
   const id = await submitted();
@@ -155,13 +131,13 @@ const pathWith = (path: string, ids: Record<string, string>) =>
   `/api/operator${path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? customer.account_id)}`;
 
 describe('the operator’s calls', () => {
-  const changing = operatorRoutes.filter(({ method }) => method !== 'GET');
+  const changing = consoleCalls.filter(({ method }) => method !== 'GET');
 
   test('that change something all have a case', () => {
     assert.equal(changing.length, Object.keys(calls).length);
   });
 
-  for (const { method, path } of operatorRoutes) {
+  for (const { method, path } of consoleCalls) {
     test(`${method} ${path} does not exist for others, and changes nothing`, async () => {
       const before = (await logRows()).length;
       const at = pathWith(path, { key_id: customer.key_id, person_id: owner.id });
@@ -198,10 +174,18 @@ describe('the operator’s calls', () => {
     const before = (await logRows()).length;
     const at = (path: string) => `/api/operator/accounts/${customer.account_id}${path}`;
     const tries = [
-      await operator.call('POST', at('/credit'), { amount_usd_micro: '0', reference: 'r' }),
-      await operator.call('POST', at('/credit'), { amount_usd_micro: '1.5', reference: 'r' }),
-      await operator.call('POST', at('/credit'), { amount_usd_micro: '5' }),
-      await operator.call('POST', at('/adjust'), {
+      await operator.call('POST', at('/credits'), {
+        amount_usd_micro: '0',
+        reference: 'r',
+        source: 'paid',
+      }),
+      await operator.call('POST', at('/credits'), {
+        amount_usd_micro: '1.5',
+        reference: 'r',
+        source: 'paid',
+      }),
+      await operator.call('POST', at('/credits'), { amount_usd_micro: '5', source: 'paid' }),
+      await operator.call('POST', at('/adjustments'), {
         amount_usd_micro: '-999000000',
         reference: 'too much',
         reason: 'x',

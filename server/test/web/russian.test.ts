@@ -206,18 +206,18 @@ describe('the calls of the pages', () => {
 
   test('of the console', async () => {
     const at = `/accounts/${account.account_id}`;
-    const booked = { amount_usd_micro: '1000', reference: 'once' };
-    assert.equal((await act('POST', `${at}/credit`, booked)).status, 200);
+    const booked = { amount_usd_micro: '1000', reference: 'once', source: 'paid' };
+    assert.equal((await act('POST', `${at}/credits`, booked)).status, 201);
     const told: [string, string, object, string][] = [
       [
         'POST',
-        `${at}/credit`,
+        `${at}/credits`,
         { ...booked, amount_usd_micro: '7' },
         'Платёж с номером «once» уже проведён для другого.',
       ],
       [
         'POST',
-        `${at}/adjust`,
+        `${at}/adjustments`,
         { amount_usd_micro: '-9000000', reference: 'fix', reason: 'a' },
         'На аккаунте столько не доступно. Разрешите долг или возьмите меньше.',
       ],

@@ -7,7 +7,7 @@ export const readAccount = named('readAccount');
 export const createAccount: RouteDocs = {
   operationId: 'createAccount',
   replies: { 201: {} },
-  errors: ['invalid_input'],
+  errors: ['invalid_input', 'idempotency_conflict'],
 };
 export const suspend = named('suspendAccount');
 export const resume = named('resumeAccount');

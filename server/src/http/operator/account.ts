@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { hasReceipt } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
@@ -16,13 +15,13 @@ import {
   ppmMax,
 } from '../../operations/accounts/account.ts';
 import { changeEmail } from '../../operations/accounts/email.ts';
-import { ceilingsOf, changeKey } from '../../operations/accounts/key.ts';
+import { ceilingsOf } from '../../operations/accounts/key.ts';
 import { invite, resetLink } from '../../operations/accounts/person.ts';
+import type { Author } from '../../operations/operator-action.ts';
 import { Refused } from '../../operations/refused.ts';
-import { AccountKey, Ceilings, settings, settingsOf, view as keyView } from '../keys.ts';
+import { AccountKey, Ceilings, view as keyView } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
-import type { HttpDeps } from '../deps.ts';
 import { inSum } from '../database-share.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
@@ -40,16 +39,13 @@ import {
   object,
   optional,
   pageOf,
-  pageQuery,
   signedMicroUsd,
-  type Static,
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint, visitAction, visitEndpoint } from '../endpoint.ts';
 import { emailChangedLetter } from '../session/letters.ts';
 import { keyBounds } from '../session/studio.ts';
-import type { Visit } from '../session/visit.ts';
 import { accountFields, view } from './accounts.ts';
 
 /** One account, below /accounts/:account_id: its details, and what an operator may do to it. */
@@ -70,85 +66,54 @@ const AccountPerson = named(
 /** Keys of a page, and keys that the operator's API shows with their account. */
 export const keysShown = 100;
 
-const detail = {
-  ...accountFields,
-  people: list(AccountPerson),
-  key_ceilings: Ceilings,
-  deposits: list(SourceSum, 'All its deposits, by their source.'),
-  invitations: list(
-    object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
-    'Open invitations.',
-  ),
-};
-
 export const OperatorAccount = named(
   'OperatorAccount',
-  object({ ...detail, keys: list(AccountKey, `The newest ${keysShown}, revoked ones too.`) }),
-);
-
-const AccountDetail = named(
-  'AccountDetail',
   object({
-    ...detail,
-    is_own: boolean('True if the operator who makes this call is one of its owners.'),
+    ...accountFields,
+    people: list(AccountPerson),
+    key_ceilings: Ceilings,
+    deposits: list(SourceSum, 'All its deposits, by their source.'),
+    invitations: list(
+      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+      'Open invitations.',
+    ),
+    keys: list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
   }),
 );
 
-/** GET: the account with its people and open invitations. */
-export const read = visitEndpoint(
-  { params: ['account_id'], reply: AccountDetail },
+/** GET /operator/accounts/{account_id} */
+export const read = operatorEndpoint(
+  { params: ['account_id'], reply: OperatorAccount },
   async ({ req, params, reply }, deps) => {
-    const account = await detailOf(params, reply, deps);
-    const isOwn = (person: { person_id: string; role: string }) =>
-      person.person_id === req.session.person_id && person.role === 'owner';
-    return { ...account, is_own: account.people.some(isOwn) };
+    const { db } = deps;
+    const account = await need(db, params);
+    const [key_ceilings, members, deposits, invited, keysOfAccount] = await Promise.all([
+      ceilingsOf(db, account.id, keyBounds(deps)),
+      people.listOf(db, account.id),
+      inSum(req, reply, deps, () =>
+        depositSums(db, { account_id: account.id, from: null, to: null }),
+      ),
+      invitations.listOpen(db, account.id),
+      newestKeys(db, account.id, { limit: keysShown }),
+    ]);
+    return {
+      ...view(account),
+      people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
+      key_ceilings,
+      deposits,
+      invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
+      keys: keysOfAccount.slice(0, keysShown).map(keyView),
+    };
   },
 );
 
-/** The account that the path names, as `detail`. Throws `not_found`. */
-export async function detailOf(
-  params: { account_id: string },
-  reply: FastifyReply,
-  deps: HttpDeps,
-) {
-  const { db } = deps;
-  const account = await need(db, params);
-  const [key_ceilings, members, deposits, invited] = await Promise.all([
-    ceilingsOf(db, account.id, keyBounds(deps)),
-    people.listOf(db, account.id),
-    inSum(reply.request, reply, deps, () =>
-      depositSums(db, { account_id: account.id, from: null, to: null }),
-    ),
-    invitations.listOpen(db, account.id),
-  ]);
-  return {
-    ...view(account),
-    people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
-    key_ceilings,
-    deposits,
-    invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
-  };
-}
-
-export const keysPath = {
-  params: ['account_id'],
-  query: form(pageQuery(keysShown)),
-  reply: named('AccountKeyList', pageOf(AccountKey)),
-} as const;
-
-/** GET /keys: newest first, revoked ones too. */
-export const listKeys = visitEndpoint(keysPath, ({ params, query }, { db }) =>
-  pageOfKeys(params, query, db),
-);
-
-export async function pageOfKeys(
-  params: { account_id: string },
-  { cursor, limit }: Static<typeof keysPath.query>,
+/** The keys of a page, and one more if there is a next page. */
+export function newestKeys(
   db: Database,
-) {
-  const { id: account_id } = await need(db, params);
-  const rows = await keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
-  return pageFrom(rows, { limit }, keyView);
+  account_id: string,
+  { cursor, limit }: { cursor?: string; limit: number },
+): Promise<keys.KeyRow[]> {
+  return keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
 }
 
 const AccountMovement = named(
@@ -216,15 +181,33 @@ export const receipt = visitEndpoint(
   },
 );
 
-/** POST /suspend and /resume: takes effect with the next call. */
-export function setStatus(status: 'active' | 'suspended') {
-  const reply = object({ status: choice(['active', 'suspended']) });
-  return visitAction({ params: ['account_id'], reply }, async ({ req, params }, deps) => {
+const AccountStatus = named('AccountStatus', object({ status: choice(['active', 'suspended']) }));
+
+/** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
+export const suspend = operatorAction(
+  { params: ['account_id'], reply: AccountStatus },
+  async ({ params, by }, deps) => {
     const account = await need(deps.db, params);
-    if (status === 'suspended') await demandOther(deps.db, req, account.id);
-    return (db) => changeStatus(db, account, status);
-  });
-}
+    // guard: operators-not-locked-out
+    if (by.person_id === null && account.is_operator) {
+      throw new Refused(
+        'An operator key cannot suspend an account whose owners run the service. Do it on the operator pages.',
+        { reason: 'operator_account' },
+      );
+    }
+    await demandOther(deps.db, by, account.id);
+    return (db) => changeStatus(db, account, 'suspended');
+  },
+);
+
+/** POST /operator/accounts/{account_id}/resume */
+export const resume = operatorAction(
+  { params: ['account_id'], reply: AccountStatus },
+  async ({ params }, deps) => {
+    const account = await need(deps.db, params);
+    return (db) => changeStatus(db, account, 'active');
+  },
+);
 
 const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
@@ -244,9 +227,9 @@ const OperatorRight = object({ is_operator: boolean() });
 /** PUT /operator: whether the account's owners run the service. */
 export const operator = visitAction(
   { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
-  async ({ req, params, body: { is_operator } }, deps) => {
+  async ({ by, params, body: { is_operator } }, deps) => {
     const account = await need(deps.db, params);
-    if (!is_operator) await demandOther(deps.db, req, account.id);
+    if (!is_operator) await demandOther(deps.db, by, account.id);
     return (db) =>
       changeAccount(db, account, { is_operator }, () =>
         accounts.setOperator(db, account.id, is_operator),
@@ -266,9 +249,9 @@ export const keysByApi = visitAction(
 );
 
 /** Keeps operators from locking themselves out by mistake; another operator may do it. */
-async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
-  const own = await people.membership(db, session.person_id, account_id);
-  if (own?.role !== 'owner' || !own.is_operator) return;
+async function demandOther(db: Database, by: Author, account_id: string): Promise<void> {
+  const own = by.person_id && (await people.membership(db, by.person_id, account_id));
+  if (!own || own.role !== 'owner' || !own.is_operator) return;
   throw new Refused(
     'That would remove your own access to the operator pages. Another operator can do it.',
     {
@@ -276,25 +259,6 @@ async function demandOther(db: Database, { session }: Visit, account_id: string)
     },
   );
 }
-
-const { monthly_limit_usd_micro, rpm, open_jobs } = settings;
-const limitFields = { monthly_limit_usd_micro, rpm, open_jobs };
-
-/**
- * PUT /keys/:key_id: null removes a limit, and a limit that is left out stays. The account's own
- * people can only set lower limits.
- */
-export const limits = visitAction(
-  { params: ['account_id', 'key_id'], body: form(limitFields), reply: object(limitFields) },
-  async ({ params, body }, deps) => {
-    const account = await need(deps.db, params);
-    const key = await keys.find(deps.db, account.id, idOf(params.key_id));
-    if (!key) throw new ApiError('not_found');
-    const wanted = settingsOf(body, key, deps);
-    const by = { who: 'operator' } as const;
-    return async (db) => ({ ...(await changeKey(db, by, key, wanted)), answer: body });
-  },
-);
 
 const Link = object({ link: text('Shown only here.') });
 

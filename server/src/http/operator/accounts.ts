@@ -27,7 +27,8 @@ import {
   time,
   type Static,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { demandScope } from '../auth.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { badField } from '../schemas/validate.ts';
 
 /** Finds accounts and makes them. */
@@ -50,7 +51,7 @@ export const accountFields = {
   created_at: time(),
 };
 
-export const FoundAccount = named(
+const FoundAccount = named(
   'FoundAccount',
   object({
     ...accountFields,
@@ -66,7 +67,7 @@ export const FoundAccount = named(
   }),
 );
 
-export const AccountQuery = object({
+const AccountQuery = {
   q: optional(
     text(
       "The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note.",
@@ -75,31 +76,23 @@ export const AccountQuery = object({
   ),
   only: optional(choice(['active', 'suspended', 'operators'], 'Only accounts of this kind.')),
   ...pageQuery(25),
-});
+};
 
-/** GET /accounts */
-export const list = visitEndpoint(
-  { query: AccountQuery, reply: pageOf(FoundAccount) },
-  ({ query }, { db }) => findAccounts(query, db),
+/** GET /operator/accounts */
+export const list = operatorEndpoint(
+  { query: form(AccountQuery), reply: pageOf(FoundAccount) },
+  async ({ query }, { db }) => {
+    const { q: words = null, only = null, cursor: below_id = null, limit } = query;
+    const rows = await search(db, { words, only, below_id, limit: limit + 1 });
+    return pageFrom(rows, query, view);
+  },
 );
-
-export async function findAccounts(query: Static<typeof AccountQuery>, db: Database) {
-  const { q: words = null, only = null, cursor: below_id = null, limit } = query;
-  const rows = await search(db, { words, only, below_id, limit: limit + 1 });
-  return pageFrom(rows, query, view);
-}
 
 export function view({ id: account_id, ...row }: FoundRow) {
   return { account_id, ...row };
 }
 
-export const NewAccount = {
-  email: email(),
-  invite: boolean(
-    'True: the reply has a link with which the person at this address becomes the owner.',
-  ),
-};
-export const MadeAccount = named(
+const MadeAccount = named(
   'MadeAccount',
   object({
     account_id: id(),
@@ -108,35 +101,44 @@ export const MadeAccount = named(
   }),
 );
 
-/** POST /accounts */
-export const create = visitAction(
+/** POST /operator/accounts */
+export const create = operatorAction(
   {
     body: form({
-      ...NewAccount,
-      credit_usd_micro: optional(nullable(amount())),
-      reference: optional(nullable(text(undefined, { maxLength: referenceMax }))),
+      email: email(),
+      invite: optional(
+        boolean(
+          'True: the reply has a link with which the person at this address becomes the owner.',
+        ),
+      ),
+      credit_usd_micro: optional(nullable(amount('A first deposit. It needs the scope money.'))),
+      reference: optional(
+        nullable(text('The name of that payment outside Farebox.', { maxLength: referenceMax })),
+      ),
     }),
     reply: MadeAccount,
   },
-  async ({ body, req: { session } }, deps) => {
-    const { credit_usd_micro: credit, reference } = body;
+  async ({ body, by, req, reply }, deps) => {
+    const { email: address, invite: invites = false, credit_usd_micro: credit, reference } = body;
+    if (credit) demandScope(req.operator, 'money');
     if (credit && !reference)
       throw badField('reference', `a text of 1 to ${referenceMax} characters`, {
         reason: 'reference_invalid',
         max_length: referenceMax,
       });
+    reply.code(201);
     return async (db) => {
-      const made = await openAccount(db, body, session, deps);
+      const made = await openAccount(db, { email: address, invite: invites }, by, deps);
       const { account_id } = made.answer;
       if (!credit) return made;
-      await deposit(db, { account_id, amount: BigInt(credit), reference: reference! }, session);
+      await deposit(db, { account_id, amount: BigInt(credit), reference: reference! }, by);
       return { ...made, details: { credit_usd_micro: credit, reference, ...made.details } };
     };
   },
 );
 
 /** Creates an account; with `invite`, its owner is invited. */
-export async function openAccount(
+async function openAccount(
   db: Database,
   wanted: { email: string; invite: boolean },
   by: Author,

@@ -1,11 +1,12 @@
+import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { referenceMax } from '../../core/account/booking.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
 import type { Booked } from '../../operations/accounts/booking.ts';
-import { adjust, deposit } from '../../operations/accounts/deposit.ts';
+import { adjust as correct, deposit } from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
-import type { Author } from '../../operations/operator-action.ts';
+import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { idOf } from '../form.ts';
 import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
@@ -18,13 +19,12 @@ import {
   named,
   nullable,
   object,
-  optional,
   signedMicroUsd,
   text,
   time,
 } from '../schemas/schema.ts';
 import { SourceName } from '../dashboard/views.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, visitEndpoint } from '../endpoint.ts';
 import { need } from './account.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
@@ -59,7 +59,7 @@ export const reference = visitEndpoint(
   },
 );
 
-export const Booking = named(
+const Booking = named(
   'Booking',
   object({
     transfer_id: id(),
@@ -70,22 +70,18 @@ export const Booking = named(
   }),
 );
 
-/** POST /accounts/:account_id/credit: the source is `paid` if it is left out. */
-export const credit = visitAction(
-  {
-    params: ['account_id'],
-    body: form({ ...NewCredit, source: optional(NewCredit.source) }),
-    reply: Booking,
-  },
-  async ({ params, body, req }, deps) => {
+/** POST /operator/accounts/{account_id}/credits */
+export const credit = operatorAction(
+  { params: ['account_id'], body: form(NewCredit), reply: Booking },
+  async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = creditOf(account_id, body);
-    return async (db) => done(await deposit(db, wanted, req.session));
+    return async (db) => logged(reply, await deposit(db, wanted, by));
   },
 );
 
 /** The deposit that a body asks for. */
-export function creditOf<Body extends { amount_usd_micro: string; expires_at?: string | null }>(
+function creditOf<Body extends { amount_usd_micro: string; expires_at?: string | null }>(
   account_id: string,
   { amount_usd_micro, expires_at, ...body }: Body,
 ) {
@@ -93,21 +89,21 @@ export function creditOf<Body extends { amount_usd_micro: string; expires_at?: s
   return { account_id, ...body, amount: BigInt(amount_usd_micro), expires_at: end };
 }
 
-/** POST /accounts/:account_id/adjust: a negative amount takes money, such as for a chargeback. */
-export const correct = visitAction(
+/** POST /operator/accounts/{account_id}/adjustments */
+export const adjust = operatorAction(
   {
     params: ['account_id'],
     body: form(NewCorrection),
     reply: Booking,
   },
-  async ({ params, body, req }, deps) => {
+  async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
-    return async (db) => done(await adjust(db, wanted, req.session));
+    return async (db) => logged(reply, await correct(db, wanted, by));
   },
 );
 
-export const RefundBooking = named(
+const RefundBooking = named(
   'RefundBooking',
   object({
     ...Booking.properties,
@@ -116,20 +112,16 @@ export const RefundBooking = named(
   }),
 );
 
-/** POST /requests/:request_id/refund: gives back a part of its charge, or all that is left of it. */
-export const refund = visitAction(
-  {
-    params: ['request_id'],
-    body: form(NewRefund),
-    reply: RefundBooking,
-  },
-  async ({ params, body, req }) => {
-    return async (db) => done(await refundOf(params, body, req.session, db));
+/** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
+export const refund = operatorAction(
+  { params: ['request_id'], body: form(NewRefund), reply: RefundBooking },
+  async ({ params, body, by, reply }) => {
+    return async (db) => logged(reply, await refundOf(params, body, by, db));
   },
 );
 
 /** Refunds the request that the path names. Throws `not_found`. */
-export async function refundOf(
+async function refundOf(
   params: { request_id: string },
   body: { amount_usd_micro?: string | null; reference: string; reason: string },
   by: Author,
@@ -144,6 +136,7 @@ export async function refundOf(
 }
 
 /** The operation itself writes the action to the operator's log. */
-function done<Answer extends Booked>(answer: Answer) {
-  return { answer, logged: true as const };
+function logged<Answer extends Booked>(reply: FastifyReply, answer: Answer): ActionResult<Answer> {
+  reply.code(answer.replayed ? 200 : 201);
+  return { answer, logged: true };
 }

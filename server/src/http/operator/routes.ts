@@ -1,37 +1,71 @@
-import { person, row, type Row } from '../row.ts';
-import * as account from './account.ts';
+import * as docs from '../docs/index.ts';
+import { operator, person, row, type Row } from '../row.ts';
+import * as oneAccount from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
 import * as chains from './chains.ts';
 import * as deposits from './deposits.ts';
+import * as events from './events.ts';
 import * as invitations from './invitations.ts';
+import * as keys from './keys.ts';
 import * as log from './log.ts';
-import * as money from './money.ts';
+import * as bookings from './money.ts';
 import * as operatorKeys from './operator-keys.ts';
 import * as overview from './overview.ts';
 import * as requestLists from '../requests/list.ts';
 import * as queue from '../requests/queue.ts';
 import * as requests from '../requests/read.ts';
 import * as unknown from '../requests/unknown.ts';
+import * as transfers from './transfers.ts';
 import * as upstreams from './upstreams.ts';
+import * as usage from './usage.ts';
 import * as vouchers from './vouchers.ts';
+
+const [read, money] = [operator('read'), operator('money')];
+const [manage, manageKeys] = [operator('accounts'), operator('keys')];
+const account = '/accounts/:account_id';
+
+/**
+ * The operator's API: below /v1/operator with an operator key of this scope, and below
+ * /api/operator with the session of an operator, who has every scope.
+ */
+export const operatorCalls: Row[] = [
+  row(read, 'GET', '/accounts', accounts.list, docs.listAccounts),
+  row(manage, 'POST', '/accounts', accounts.create('account.create'), docs.createAccount),
+  row(read, 'GET', account, oneAccount.read, docs.readAccount),
+  row(money, 'POST', `${account}/credits`, bookings.credit('account.credit'), docs.credit),
+  row(money, 'POST', `${account}/adjustments`, bookings.adjust('account.adjust'), docs.adjust),
+  row(manage, 'POST', `${account}/suspend`, oneAccount.suspend('account.suspend'), docs.suspend),
+  row(manage, 'POST', `${account}/resume`, oneAccount.resume('account.resume'), docs.resume),
+  row(read, 'GET', `${account}/keys`, keys.list, docs.listKeys),
+  row(manageKeys, 'POST', `${account}/keys`, keys.create('key.create'), docs.createKey),
+  row(manageKeys, 'PATCH', '/keys/:key_id', keys.change('key.limits'), docs.changeKey),
+  row(manageKeys, 'DELETE', '/keys/:key_id', keys.revoke('key.revoke'), docs.revokeKey),
+  row(read, 'GET', '/requests', requestLists.listAll, docs.listAllRequests),
+  row(
+    money,
+    'POST',
+    '/requests/:request_id/refunds',
+    bookings.refund('request.refund'),
+    docs.refund,
+  ),
+  row(read, 'GET', '/transfers', transfers.list, docs.listTransfers),
+  row(read, 'GET', '/usage', usage.list, docs.readUsage),
+  row(read, 'GET', '/events', events.list, docs.listEvents),
+];
 
 const operate = person('operate');
 
-/** The calls of the operator's pages, below /api/operator: reads, and actions that are logged. */
-export const operatorRoutes: Row[] = [
+/** Calls that only the session of an operator can make: reads, and actions that are logged. */
+export const consoleCalls: Row[] = [
   row(operate, 'GET', '/overview', overview.overview),
   row(operate, 'GET', '/attention', attention.list),
-  row(operate, 'GET', '/accounts', accounts.list),
-  row(operate, 'GET', '/accounts/:account_id', account.read),
-  row(operate, 'GET', '/accounts/:account_id/keys', account.listKeys),
-  row(operate, 'GET', '/accounts/:account_id/requests', requestLists.listOfAccount),
-  row(operate, 'GET', '/accounts/:account_id/statement', account.movements),
-  row(operate, 'GET', '/accounts/:account_id/receipts/:transfer_id', account.receipt),
+  row(operate, 'GET', '/accounts/:account_id/statement', oneAccount.movements),
+  row(operate, 'GET', '/accounts/:account_id/receipts/:transfer_id', oneAccount.receipt),
   row(operate, 'GET', '/requests/:request_id', requests.readAny),
   row(operate, 'GET', '/requests/:request_id/input', requests.readInput),
-  row(operate, 'GET', '/references', money.reference),
+  row(operate, 'GET', '/references', bookings.reference),
   row(operate, 'GET', '/invitations', invitations.list),
   row(operate, 'GET', '/vouchers', vouchers.list),
   row(operate, 'GET', '/operator-keys', operatorKeys.list),
@@ -46,42 +80,31 @@ export const operatorRoutes: Row[] = [
   row(operate, 'GET', '/queue/requests', queue.list),
   row(operate, 'GET', '/unknown', unknown.list),
   row(operate, 'POST', '/audit', overview.prove('books.prove')),
-  row(operate, 'POST', '/accounts', accounts.create('account.create')),
-  row(operate, 'POST', '/accounts/:account_id/credit', money.credit('account.credit')),
-  row(operate, 'POST', '/accounts/:account_id/adjust', money.correct('account.adjust')),
-  row(
-    operate,
-    'POST',
-    '/accounts/:account_id/suspend',
-    account.setStatus('suspended')('account.suspend'),
-  ),
-  row(
-    operate,
-    'POST',
-    '/accounts/:account_id/resume',
-    account.setStatus('active')('account.resume'),
-  ),
-  row(operate, 'PUT', '/accounts/:account_id/price', account.price('account.price')),
-  row(operate, 'PUT', '/accounts/:account_id/operator', account.operator('account.operator')),
+  row(operate, 'PUT', '/accounts/:account_id/price', oneAccount.price('account.price')),
+  row(operate, 'PUT', '/accounts/:account_id/operator', oneAccount.operator('account.operator')),
   row(
     operate,
     'PUT',
     '/accounts/:account_id/keys-by-api',
-    account.keysByApi('account.keys_by_api'),
+    oneAccount.keysByApi('account.keys_by_api'),
   ),
-  row(operate, 'PUT', '/accounts/:account_id/keys/:key_id', account.limits('key.limits')),
-  row(operate, 'POST', '/accounts/:account_id/invitations', account.inviteInto('account.invite')),
+  row(
+    operate,
+    'POST',
+    '/accounts/:account_id/invitations',
+    oneAccount.inviteInto('account.invite'),
+  ),
   row(
     operate,
     'POST',
     '/accounts/:account_id/people/:person_id/reset',
-    account.reset('person.reset'),
+    oneAccount.reset('person.reset'),
   ),
   row(
     operate,
     'POST',
     '/accounts/:account_id/people/:person_id/email',
-    account.setEmail('person.email'),
+    oneAccount.setEmail('person.email'),
   ),
   row(operate, 'POST', '/invitations', invitations.create('invitation.create')),
   row(
@@ -108,7 +131,14 @@ export const operatorRoutes: Row[] = [
   row(operate, 'POST', '/upstreams/:upstream/wake', upstreams.wake('upstream.wake')),
   row(operate, 'POST', '/upstreams/:upstream/test', upstreams.test('upstream.test')),
   row(operate, 'POST', '/queue/requests/:request_id/cancel', queue.cancel('request.cancel')),
-  row(operate, 'POST', '/requests/:request_id/refund', money.refund('request.refund')),
   row(operate, 'POST', '/unknown/:request_id/resolve', unknown.resolve('request.resolve')),
   row(operate, 'POST', '/unknown/resolve', unknown.resolveMany('request.resolve_many')),
+];
+
+/** The calls of the operator's pages, below /api/operator. */
+export const operatorRoutes: Row[] = [
+  ...operatorCalls.map(({ method, path, shapes, handle }) =>
+    row(operate, method, path, { shapes, handle }),
+  ),
+  ...consoleCalls,
 ];

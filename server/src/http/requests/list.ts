@@ -132,17 +132,6 @@ export const listAll = operatorEndpoint(
   },
 );
 
-/** GET /accounts/:account_id/requests of the operator. */
-export const listOfAccount = visitEndpoint(
-  {
-    params: ['account_id'],
-    query: object({ status: optional(choice(statuses)), ...pageQuery(25) }),
-    reply: pageOf(AnyRequest),
-  },
-  async ({ params, query }, { db }) =>
-    marginPage(db, filterOf(idOf(params.account_id), { ...query }), query),
-);
-
 async function marginPage(
   db: Database,
   filter: pages.PageFilter,

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/account/role.ts';
+import { scopes } from '../../core/account/scope.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Hints } from '../../db/hints.ts';
 import type { Fetch } from '../../lib/outbound/fetch.ts';
@@ -135,8 +136,10 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
 }
 
 /** Throws `not_found` for all but operators, as if these calls did not exist. */
-export async function demandOperator({ session }: Visit, { db }: WebDeps): Promise<void> {
-  if (!(await people.isOperator(db, session.person_id))) throw new ApiError('not_found');
+export async function demandOperator(visit: Visit, { db }: WebDeps): Promise<void> {
+  const { person_id, email } = visit.session;
+  if (!(await people.isOperator(db, person_id))) throw new ApiError('not_found');
+  visit.operator = { by: { person_id, email }, scopes };
 }
 
 /** The JSON object of a call's body; an empty one if there is none. */
@@ -165,7 +168,7 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;
-  const ofKey = req.operator?.operator_key_id ?? req.caller?.account_id ?? null;
+  const ofKey = req.operator?.by.operator_key_id ?? req.caller?.account_id ?? null;
   const owner = isVisit(req) ? req.session.person_id : ofKey;
   if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
   return reading(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));

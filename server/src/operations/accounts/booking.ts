@@ -105,5 +105,5 @@ function namesSeveral(reference: string): boolean {
 
 function used(reference: string): Refused {
   const message = `The reference "${reference}" was already used for another booking.`;
-  return new Refused(message, { reason: 'reference_used', reference });
+  return new Refused(message, { reason: 'reference_used', reference }, 'idempotency_conflict');
 }

@@ -78,8 +78,9 @@ export async function findKey(db: Database, by: KeyAsker, key_id: string): Promi
     by.who === 'operator'
       ? await keys.findAny(db, key_id)
       : await keys.find(db, by.account_id, key_id);
+  if (!row) throw new ApiError('not_found');
   // guard: studio-key-unmanaged
-  if (!row || (by.who === 'key' && row.is_studio)) throw new ApiError('not_found');
+  if (by.who === 'key' && row.is_studio) throw new ApiError('not_found');
   return row;
 }
 

@@ -1,4 +1,7 @@
-/** Rights in the operator's API: every call with every scope, with other keys and without one. */
+/**
+ * Rights in the operator's API: every call with every scope, with other keys and without one, and
+ * with the sessions of operators and others.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -8,8 +11,9 @@ import * as operatorKeys from '../../../src/db/operator-keys.ts';
 import { routes } from '../../../src/http/routes.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../../kit/service.ts';
+import type { Service, TestAccount } from '../../kit/service.ts';
 import { traces } from '../../kit/traces.ts';
+import { operatorOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
 import { chargedRequest, logRows, operatorKey, withRows, type MadeKey } from './world.ts';
 
 /** Every call, with the status it has for: read, accounts, keys, money. Others get 401. */
@@ -46,10 +50,14 @@ let customer: TestAccount;
 let charged: string;
 let made: Record<Scope, MadeKey>;
 let others: Record<string, string | null>;
+let operator: Person;
+let owner: Person;
 before(async () => {
-  service = await startService();
+  service = await startWebService();
   customer = await service.account();
   charged = await chargedRequest(service, customer);
+  operator = await operatorOf(service);
+  owner = await person(service, { [customer.account_id]: 'owner' });
   const entries = scopes.map(async (scope) => [scope, await operatorKey(service, scope, [scope])]);
   made = Object.fromEntries(await Promise.all(entries));
   const revoked = await operatorKey(service, 'gone');
@@ -151,6 +159,24 @@ describe('the matrix of calls and scopes', () => {
       }
     });
 
+    test(`${method} ${path} is open to the session of an operator, and to no other`, async () => {
+      const { at, body: given } = await callOf(path);
+      const body = method === 'GET' ? undefined : given;
+      const here = at.replace('/v1/operator', '/api/operator');
+      const earlier = await traces(service);
+      assert.equal((await owner.call(method, here, body)).status, 404);
+      assert.equal((await stranger(service).call(method, here, body)).status, 401);
+      assert.deepEqual(await traces(service), earlier);
+      const { reply, rows: left } = await withRows(service, () =>
+        operator.call(method, here, body),
+      );
+      assert.equal(reply.status, Math.min(...cells), reply.text);
+      assert.deepEqual(
+        left.map((row) => [row.person_id, row.by_email, row.operator_key_id]),
+        method === 'GET' ? [] : [[operator.id, operator.email, null]],
+      );
+    });
+
     test(`${method} ${path} is closed to everyone else`, async () => {
       const { at, body } = await callOf(path);
       const earlier = await traces(service);
@@ -188,6 +214,36 @@ test('a key with several scopes may make the calls of each', async () => {
   assert.equal((await service.call('GET', '/v1/operator/usage?by=day', two)).status, 200);
   const at = `/v1/operator/accounts/${customer.account_id}/suspend`;
   assertRefused(await service.call('POST', at, two), 'forbidden');
+});
+
+test('a first credit with a new account needs the scope of money, too', async () => {
+  const body = {
+    email: 'paid@example.com',
+    credit_usd_micro: '5000000',
+    reference: 'a first payment',
+  };
+  const call = (key: MadeKey) =>
+    withRows(service, () => service.call('POST', '/v1/operator/accounts', { key: key.key, body }));
+  const earlier = await traces(service);
+  const poor = await call(made.accounts);
+  assert.equal(assertRefused(poor.reply, 'forbidden').details.scope, 'money');
+  assertRefused((await call(made.money)).reply, 'forbidden');
+  assert.deepEqual(await traces(service), earlier);
+  const both = await call(await operatorKey(service, 'both', ['accounts', 'money']));
+  assert.equal(both.reply.status, 201, both.reply.text);
+  assert.deepEqual(both.rows.map(({ action }) => action).sort(), [
+    'account.create',
+    'account.credit',
+  ]);
+  const taken = await operatorKey(service, 'again', ['accounts', 'money']);
+  const again = { ...body, email: 'other@example.com', credit_usd_micro: '5000001' };
+  const reply = await service.call('POST', '/v1/operator/accounts', {
+    key: taken.key,
+    body: again,
+  });
+  assertRefused(reply, 'idempotency_conflict');
+  const { body: found } = await operator.call('GET', '/api/operator/accounts?q=other@example.com');
+  assert.deepEqual(found.data, [], 'an account without its credit');
 });
 
 test('a revoked key is refused from the next call on', async () => {

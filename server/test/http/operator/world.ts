@@ -40,10 +40,10 @@ export function logRows(service: Service): Promise<Logged[]> {
 }
 
 /** Makes a call and returns its reply with the rows that it left in the log. */
-export async function withRows(
+export async function withRows<Answer>(
   service: Service,
-  call: () => Promise<Reply>,
-): Promise<{ reply: Reply; rows: Logged[] }> {
+  call: () => Promise<Answer>,
+): Promise<{ reply: Answer; rows: Logged[] }> {
   const before = (await logRows(service)).length;
   const reply = await call();
   return { reply, rows: (await logRows(service)).slice(before) };

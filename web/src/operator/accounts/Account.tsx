@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
-import type { AccountDetail } from '../../api-types.ts';
+import type { OperatorAccount } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -23,6 +23,7 @@ import { SourceSums } from '../SourceSums.tsx';
 import { formatUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorQuery } from '../../queries.ts';
+import { useMe } from '../../session.tsx';
 
 export function Account() {
   const { t } = useTranslation('operator_account');
@@ -106,10 +107,14 @@ export function Account() {
   );
 }
 
-function Actions({ account }: { account: AccountDetail }) {
+function Actions({ account }: { account: OperatorAccount }) {
   const { t } = useTranslation('operator_account');
   const [action, setAction] = useState<Action | null>(null);
+  const me = useMe();
   const isActive = account.status === 'active';
+  const isOwn = account.people.some(
+    ({ person_id, role }) => person_id === me?.person_id && role === 'owner',
+  );
   const item = (name: Action, danger = false, disabled = false) => (
     <Menu.Item
       key={name}
@@ -137,9 +142,9 @@ function Actions({ account }: { account: AccountDetail }) {
           {item('invite')}
           <Menu.Divider />
           {item(account.keys_by_api ? 'stop_keys' : 'allow_keys')}
-          {account.is_operator ? item('unoperator', false, account.is_own) : item('operator')}
-          {isActive ? item('suspend', true, account.is_own && account.is_operator) : item('resume')}
-          {account.is_own && account.is_operator && <Menu.Label>{t('own')}</Menu.Label>}
+          {account.is_operator ? item('unoperator', false, isOwn) : item('operator')}
+          {isActive ? item('suspend', true, isOwn && account.is_operator) : item('resume')}
+          {isOwn && account.is_operator && <Menu.Label>{t('own')}</Menu.Label>}
         </Menu.Dropdown>
       </Menu>
       {action !== null && (

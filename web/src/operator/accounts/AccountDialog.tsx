@@ -1,4 +1,4 @@
-import type { AccountDetail } from '../../api-types.ts';
+import type { OperatorAccount } from '../../api-types.ts';
 import { Booking } from './Booking.tsx';
 import { InviteInto } from './InviteInto.tsx';
 import { PriceDialog } from './PriceDialog.tsx';
@@ -19,7 +19,7 @@ export type Action =
 /** The actions of an operator on an account, one at a time. */
 export function AccountDialog(props: {
   action: Action;
-  account: AccountDetail;
+  account: OperatorAccount;
   onClose: () => void;
 }) {
   const { action, account, onClose } = props;

@@ -91,9 +91,7 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
         keyOf={(row) => row.key_id}
       />
       {ceilings && <OfNewKeys ceilings={ceilings} />}
-      {chosen !== null && (
-        <Limits account_id={account_id} chosen={chosen} onClose={() => setChosen(null)} />
-      )}
+      {chosen !== null && <Limits chosen={chosen} onClose={() => setChosen(null)} />}
     </section>
   );
 }
@@ -116,9 +114,9 @@ function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
   return <Dimmed mt="sm">{t('new_keys', { what })}</Dimmed>;
 }
 
-function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => void }) {
+function Limits(props: { chosen: AccountKey; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
-  const { account_id, chosen, onClose } = props;
+  const { chosen, onClose } = props;
   const act = useAction();
   const { monthly_limit_usd_micro: before } = chosen;
   const [limit, setLimit] = useState(before === null ? '' : formatUsd(before).replaceAll(',', ''));
@@ -134,8 +132,8 @@ function Limits(props: { account_id: string; chosen: AccountKey; onClose: () => 
     const body = Object.fromEntries(
       entriesOf(wanted).filter(([name, value]) => value !== chosen[name]),
     );
-    const params = { account_id, key_id: chosen.key_id };
-    await act('PUT /accounts/:account_id/keys/:key_id', { params, body }, t('limits_set'));
+    const params = { key_id: chosen.key_id };
+    await act('PATCH /keys/:key_id', { params, body }, t('limits_set'));
     onClose();
   };
   const isRight =

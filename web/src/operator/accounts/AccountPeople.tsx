@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
-import type { AccountDetail, AccountPerson } from '../../api-types.ts';
+import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
 import { type Column, DataList } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
@@ -12,7 +12,7 @@ import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 
 /** An account's members and open invitations. */
-export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
+export function AccountPeople(props: { account_id: string; account: OperatorAccount | undefined }) {
   const { t } = useTranslation('operator_account');
   const { account_id, account } = props;
   const [person, setPerson] = useState<AccountPerson | null>(null);

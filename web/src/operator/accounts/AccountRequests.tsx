@@ -15,10 +15,7 @@ import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const [{ status }, setAddress] = useAddress('/operator/accounts/$account_id');
-  const found = useOperatorPages('GET /accounts/:account_id/requests', {
-    params: { account_id },
-    query: { status },
-  });
+  const found = useOperatorPages('GET /requests', { query: { account_id, status } });
   const columns: Column<AnyRequest>[] = [
     {
       label: t('common:model'),

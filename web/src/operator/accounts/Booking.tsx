@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { Note } from '../../components/styles.ts';
 import { useLocale } from '../../components/text.tsx';
-import type { AccountDetail } from '../../api-types.ts';
+import type { Booking as Booked, OperatorAccount } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
@@ -22,7 +22,7 @@ type Source = (typeof bookedSources)[number];
  */
 export function Booking(props: {
   kind: 'credit' | 'correct';
-  account: AccountDetail;
+  account: OperatorAccount;
   onClose: () => void;
 }) {
   const { t } = useTranslation('operator_account');
@@ -39,21 +39,19 @@ export function Booking(props: {
   const isComplete =
     isAmount(amount, allows) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
   const submit = async () => {
-    const body = {
-      amount_usd_micro: String(parseUsd(amount)),
-      reference,
-      ...(isCredit
-        ? { source, expires_at: endOf(source, lastDay) }
-        : { reason, allows_debt: allowsDebt }),
-    };
-    const route = isCredit
-      ? 'POST /accounts/:account_id/credit'
-      : 'POST /accounts/:account_id/adjust';
+    const booking = { amount_usd_micro: String(parseUsd(amount)), reference };
     const params = { account_id: account.account_id };
-    await act(route, { params, body }, ({ replayed, available_usd_micro }) => {
+    const done = ({ replayed, available_usd_micro }: Booked) => {
       const shown = `$${formatUsd(available_usd_micro)}`;
       return t(replayed ? 'replayed' : 'booked', { amount: shown });
-    });
+    };
+    if (isCredit) {
+      const body = { ...booking, source, expires_at: endOf(source, lastDay) };
+      await act('POST /accounts/:account_id/credits', { params, body }, done);
+    } else {
+      const body = { ...booking, reason, allows_debt: allowsDebt };
+      await act('POST /accounts/:account_id/adjustments', { params, body }, done);
+    }
     onClose();
   };
   return (

@@ -2,14 +2,20 @@ import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
-import type { AccountDetail } from '../../api-types.ts';
+import type { OperatorAccount } from '../../api-types.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 
 const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 
-export function InviteInto({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
+export function InviteInto({
+  account,
+  onClose,
+}: {
+  account: OperatorAccount;
+  onClose: () => void;
+}) {
   const { t } = useTranslation('operator_account');
   const act = useAction();
   const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');

@@ -3,11 +3,17 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { FormModal } from '../../components/FormModal.tsx';
-import type { AccountDetail } from '../../api-types.ts';
+import type { OperatorAccount } from '../../api-types.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 
-export function PriceDialog({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
+export function PriceDialog({
+  account,
+  onClose,
+}: {
+  account: OperatorAccount;
+  onClose: () => void;
+}) {
   const { t } = useTranslation('operator_account');
   const act = useAction();
   const [factor, setFactor] = useState(String(account.price_ppm / 1e6));

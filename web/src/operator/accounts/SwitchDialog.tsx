@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { FormModal } from '../../components/FormModal.tsx';
-import type { AccountDetail } from '../../api-types.ts';
+import type { OperatorAccount } from '../../api-types.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 
@@ -53,7 +53,7 @@ const switches = {
 /** A setting that is on or off, with a confirmation. */
 export function SwitchDialog(props: {
   action: keyof typeof switches;
-  account: AccountDetail;
+  account: OperatorAccount;
   onClose: () => void;
 }) {
   const { t } = useTranslation('operator_account');

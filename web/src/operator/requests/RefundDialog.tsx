@@ -28,7 +28,7 @@ export function RefundDialog(props: { request: OperatorRequest; onClose: () => v
     const part = isWhole ? null : String(parseUsd(amount));
     const body = { amount_usd_micro: part, reference, reason };
     const params = { request_id: request.request_id };
-    await act('POST /requests/:request_id/refund', { params, body }, ({ replayed }) =>
+    await act('POST /requests/:request_id/refunds', { params, body }, ({ replayed }) =>
       t(replayed ? 'refund_replayed' : 'refund_booked'),
     );
     onClose();

@@ -1,6 +1,6 @@
-import { eventTypes, eventView } from '../../../core/operator-event.ts';
-import * as operatorEvents from '../../../db/operator-events.ts';
-import { pageFrom } from '../../form.ts';
+import { eventTypes, eventView } from '../../core/operator-event.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
+import { pageFrom } from '../form.ts';
 import {
   anything,
   choice,
@@ -15,8 +15,8 @@ import {
   pageQuery,
   text,
   time,
-} from '../../schemas/schema.ts';
-import { operatorEndpoint } from '../../endpoint.ts';
+} from '../schemas/schema.ts';
+import { operatorEndpoint } from '../endpoint.ts';
 
 const states = ['waiting', 'sent', 'given_up', 'not_sent'] as const;
 

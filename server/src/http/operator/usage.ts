@@ -1,5 +1,5 @@
-import { groups, isStored, usageBy, type Group } from '../../../db/accounts/usage-sums.ts';
-import { rollUpDays } from '../../../operations/accounts/roll-up.ts';
+import { groups, isStored, usageBy, type Group } from '../../db/accounts/usage-sums.ts';
+import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import {
   id,
   integer,
@@ -11,10 +11,10 @@ import {
   pageOf,
   signedMicroUsd,
   text,
-} from '../../schemas/schema.ts';
-import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../../usage-query.ts';
-import { badField } from '../../schemas/validate.ts';
-import { operatorEndpoint } from '../../endpoint.ts';
+} from '../schemas/schema.ts';
+import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
+import { badField } from '../schemas/validate.ts';
+import { operatorEndpoint } from '../endpoint.ts';
 
 const UsageSum = named(
   'UsageSum',

@@ -1,17 +1,26 @@
-import type { HttpDeps } from '../../deps.ts';
-import { operatorAction, operatorEndpoint } from '../../endpoint.ts';
-import { idOf } from '../../form.ts';
-import { AccountKey, KeyForm, NewKeyForm, settingsOf, showing, withSecret } from '../../keys.ts';
-import { changeKey, createKey, findKey, revokeKey } from '../../../operations/accounts/key.ts';
-import { keysPath, need as needAccount, pageOfKeys } from '../account.ts';
+import type { HttpDeps } from '../deps.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import { idOf, pageFrom } from '../form.ts';
+import { AccountKey, KeyForm, NewKeyForm, settingsOf, showing, view, withSecret } from '../keys.ts';
+import { form, named, pageOf, pageQuery } from '../schemas/schema.ts';
+import { changeKey, createKey, findKey, revokeKey } from '../../operations/accounts/key.ts';
+import { keysShown, need as needAccount, newestKeys } from './account.ts';
 
 /** Keys of accounts below /v1/operator. */
 
 const by = { who: 'operator' } as const;
 
-/** GET /operator/accounts/{account_id}/keys */
-export const list = operatorEndpoint(keysPath, ({ params, query }, { db }) =>
-  pageOfKeys(params, query, db),
+/** GET /operator/accounts/{account_id}/keys: newest first, revoked ones too. */
+export const list = operatorEndpoint(
+  {
+    params: ['account_id'],
+    query: form(pageQuery(keysShown)),
+    reply: named('AccountKeyList', pageOf(AccountKey)),
+  },
+  async ({ params, query }, { db }) => {
+    const { id } = await needAccount(db, params);
+    return pageFrom(await newestKeys(db, id, query), query, view);
+  },
 );
 
 /** POST /operator/accounts/{account_id}/keys */

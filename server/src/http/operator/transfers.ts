@@ -1,11 +1,11 @@
-import { scanMax } from '../../../db/requests/request-pages.ts';
-import { transferPage, type TransferRow } from '../../../ledger/transfers.ts';
-import { movements, seqsBetween, type Movement } from '../../../ledger/statement.ts';
-import type { Database } from '../../../lib/sql/sql.ts';
-import { isUuid } from '../../../lib/id.ts';
-import { kindsIn, MovementKind } from '../../dashboard/statement.ts';
-import { SourceName } from '../../dashboard/views.ts';
-import { idOf, pageFrom } from '../../form.ts';
+import { scanMax } from '../../db/requests/request-pages.ts';
+import { transferPage, type TransferRow } from '../../ledger/transfers.ts';
+import { movements, seqsBetween, type Movement } from '../../ledger/statement.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { isUuid } from '../../lib/id.ts';
+import { kindsIn, MovementKind } from '../dashboard/statement.ts';
+import { SourceName } from '../dashboard/views.ts';
+import { idOf, pageFrom } from '../form.ts';
 import {
   choice,
   cursorRule,
@@ -22,9 +22,9 @@ import {
   text,
   time,
   type Static,
-} from '../../schemas/schema.ts';
-import { badField } from '../../schemas/validate.ts';
-import { operatorEndpoint } from '../../endpoint.ts';
+} from '../schemas/schema.ts';
+import { badField } from '../schemas/validate.ts';
+import { operatorEndpoint } from '../endpoint.ts';
 
 const Transfer = named(
   'Transfer',
