@@ -1,3 +1,5 @@
+import widthUpTo from 'fast-string-truncated-width';
+import { wrapAnsi } from 'fast-wrap-ansi';
 import type { WriteStream } from 'node:tty';
 import { asWritten } from '../../writable.ts';
 
@@ -29,45 +31,21 @@ export function oneLine(text: string): string {
   return plain(text.replaceAll(/\s+/g, ' ')).trim();
 }
 
-// oxlint-disable-next-line no-control-regex -- colours take no room
-const colours = /\u001B\[\d+m/g;
-const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
-
 /** The columns that a text takes. */
 export function widthOf(text: string): number {
-  let width = 0;
-  for (const sign of text.replaceAll(colours, '')) {
-    if (/\p{Mark}|\u200D/u.test(sign)) continue;
-    width += wide.test(sign) ? 2 : 1;
-  }
-  return width;
+  return widthUpTo(text).width;
 }
 
-/** Cuts a text without colours to this many columns. */
+/** Cuts a text to this many columns. */
 export function cut(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
-  let kept = '';
-  let width = 0;
-  for (const sign of text) {
-    width += widthOf(sign);
-    if (width > columns - 1) break;
-    kept += sign;
-  }
-  return `${kept.trimEnd()}…`;
+  const cutAt = { limit: columns, ellipsis: '…' };
+  const { truncated, index } = widthUpTo(text, cutAt);
+  return truncated ? `${text.slice(0, index).trimEnd()}…` : text;
 }
 
 /** Breaks a text at spaces. */
 export function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && widthOf(line) + 1 + widthOf(word) > columns) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
+  return wrapAnsi(text, columns).split('\n');
 }
 
 export function columnsOf(stream: Stream): number {
