@@ -14,6 +14,11 @@ export interface ChatOptions extends Call {
    * of a second one.
    */
   idempotencyKey?: string | undefined;
+  /**
+   * Your own number for the call: 1 to 128 visible ASCII characters. `requests.list({ call_id })`
+   * finds the request by it, also if no byte of the reply came.
+   */
+  callId?: string | undefined;
 }
 
 /** Models that reason before they answer need minutes. */
@@ -46,12 +51,13 @@ export function createChat(transport: Transport): Chat {
     input: ChatInput,
     options: ChatOptions = {},
   ): Promise<Completion | AsyncIterable<ChatChunk>> {
-    const { idempotencyKey = newKey() } = options;
+    const { idempotencyKey = newKey(), callId } = options;
     const wanted: Wanted = {
       method: 'POST',
       path: '/chat/completions',
       json: input,
       idempotencyKey,
+      ...(callId !== undefined && { headers: { 'x-request-id': callId } }),
       repeatable: true,
       limitMs: replyMs,
     };

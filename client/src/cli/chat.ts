@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import {
   FareboxError,
@@ -36,15 +37,13 @@ interface Talk {
   spent: bigint;
   /** Replies that were cancelled or broke off and whose charge is not known yet. */
   open: OpenReply[];
-  /** The known requests of this conversation. */
-  seen: Set<string>;
 }
 
 interface OpenReply {
+  /** Our number of its call. */
+  call_id: string;
   /** Known from the first chunk on. */
   id: string | undefined;
-  model: string;
-  began: number;
 }
 
 export async function chat(
@@ -69,7 +68,6 @@ export async function chat(
     messages: [],
     spent: 0n,
     open: [],
-    seen: new Set(),
   };
   const more = words.at(-1) === '-';
   if (more) words.pop();
@@ -182,12 +180,11 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   let text = '';
   let id: string | undefined;
   let usage: ChatChunk['usage'];
-  const began = Date.now();
+  const call_id = randomUUID();
   try {
     const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
-    for await (const chunk of await client.chat.create(request, { signal })) {
+    for await (const chunk of await client.chat.create(request, { signal, callId: call_id })) {
       id = chunk.id.replace('chatcmpl-', '');
-      talk.seen.add(id);
       usage = chunk.usage ?? usage;
       const part = chunk.choices[0]?.delta.content ?? '';
       text += part;
@@ -196,7 +193,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   } catch (error) {
     if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
       // After Ctrl-C this does not wait for the charge; costText looks it up later.
-      const left = { id, model, began };
+      const left = { id, call_id };
       const charged =
         usage?.cost_usd_micro ??
         (signal.aborted || id === undefined ? null : await chargeOf(talk, left));
@@ -233,19 +230,11 @@ async function chargeOf(talk: Talk, left: OpenReply | undefined): Promise<bigint
   }
 }
 
-/** This computer's clock may be a little ahead of the service's. */
-const clockSlackMs = 2_000;
-
-/**
- * The id of a reply. If it ended before its first chunk: the newest request of its model that this
- * conversation does not know yet.
- */
-async function idOf({ client, seen }: Talk, left: OpenReply): Promise<string | null> {
-  if (left.id !== undefined) return left.id;
-  const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };
-  const { data } = await client.requests.list(newest, { timeoutMs: 2_000, maxRetries: 0 });
-  left.id = data.find(({ request_id }) => !seen.has(request_id))?.request_id;
-  if (left.id !== undefined) seen.add(left.id);
+/** The id of a reply, also if it ended before its first chunk. */
+async function idOf({ client }: Talk, left: OpenReply): Promise<string | null> {
+  const { call_id } = left;
+  const call = { timeoutMs: 2_000, maxRetries: 0 };
+  left.id ??= (await client.requests.list({ call_id }, call)).data[0]?.request_id;
   return left.id ?? null;
 }
 

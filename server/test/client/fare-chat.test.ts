@@ -133,6 +133,29 @@ describe('fare chat', () => {
     await until('the model is let go', () => signal.aborted);
   });
 
+  test('Ctrl-C before the first word: the charge is its own, not that of a newer chat', async () => {
+    async function* silent(signal: AbortSignal) {
+      await new Promise((end) => signal.addEventListener('abort', end));
+      yield usageChunk(7, 0);
+    }
+    service.fake.behave.chat = ({ body, signal }) =>
+      JSON.stringify(body).includes('Silence')
+        ? { outcome: 'stream', chunks: silent(signal) }
+        : whole;
+    const running = home.start(['chat', 'fake/chat', 'Silence']);
+    await until('the model is asked', () => service.fake.chats.length === 1);
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const newer = { key: account.key, body: { model: 'fake/chat', messages } };
+    assert.equal((await service.call('POST', '/v1/chat/completions', newer)).status, 200);
+    running.child.kill('SIGINT');
+    const ran = await running.ended;
+    assert.equal(ran.code, 130, ran.all);
+    const { body } = await service.call('GET', '/v1/requests?limit=2', { key: account.key });
+    const [other, own] = body.data.map((row: any) => BigInt(row.charged_usd_micro));
+    assert.notEqual(other, own);
+    assert.match(ran.stderr, new RegExp(`\\nCharged \\${formatUsd(own)}\\.\\n$`));
+  });
+
   inLong('Ctrl-C at a model that finishes its reply: said at once, exit 130', async () => {
     const goOn = Promise.withResolvers<void>();
     async function* slow() {
