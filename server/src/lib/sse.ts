@@ -101,25 +101,22 @@ export function openEventStream(
   };
 }
 
-async function drained(
-  raw: ServerResponse,
-  stallMs: number,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  if (!raw.destroyed && raw.writableNeedDrain && !signal?.aborted) {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => raw.destroy(), stallMs);
-      const done = () => {
-        clearTimeout(timer);
-        raw.removeListener('drain', done);
-        raw.removeListener('close', done);
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      raw.once('drain', done);
-      raw.once('close', done);
-      signal?.addEventListener('abort', done);
-    });
-  }
-  return !raw.destroyed;
+const nothingWaits = Promise.resolve(true);
+
+function drained(raw: ServerResponse, stallMs: number, signal?: AbortSignal): Promise<boolean> {
+  if (raw.destroyed || !raw.writableNeedDrain || signal?.aborted)
+    return raw.destroyed ? Promise.resolve(false) : nothingWaits;
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => raw.destroy(), stallMs);
+    const done = () => {
+      clearTimeout(timer);
+      raw.removeListener('drain', done);
+      raw.removeListener('close', done);
+      signal?.removeEventListener('abort', done);
+      resolve(!raw.destroyed);
+    };
+    raw.once('drain', done);
+    raw.once('close', done);
+    signal?.addEventListener('abort', done);
+  });
 }

@@ -92,7 +92,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
         if (hasLeft) callback();
         return () => {};
       };
-      await assert.rejects(runChat(run, deps, watch, () => Promise.resolve()));
+      await assert.rejects(runChat(run, deps, watch, () => assert.fail('a reply began')));
       assert.equal(fake.chats.length, 0);
       assert.deepEqual(
         ends.map((end) => [end.to, 'code' in end && end.code, 'charge' in end]),

@@ -50,7 +50,7 @@ const callerLeft = new Error('the caller has left');
 const timeIsUp = new Error('the time for this call is up');
 const streamEnded = new Error('the stream has ended');
 
-export interface SettledChat {
+export interface ChatEnd {
   charge: bigint;
   /** The tokens and the cost that were charged, with the names of chat completions. */
   usage: Json;
@@ -62,142 +62,198 @@ export interface SettledChat {
   ended: Date | null;
   /** The upstream refused the call after it had begun to answer. */
   refusal: ApiError | null;
+  /** Why the reply broke off, and the error for the log. Null: it did not, or nobody read on. */
+  broken: { why: Break; error: unknown } | null;
 }
+
+type Settled = Omit<ChatEnd, 'broken'>;
 
 /** Why a reply broke off. */
 export type Break = 'time_was_up' | 'server_stopped' | 'model_broke_off';
 
-/** A call that a model has accepted. */
-export interface RunningChat {
+/** A reply that begins. */
+export interface BegunReply {
   /** The caller's names of what the model was not told. */
   ignored: string[];
   /** The usage that the upstream told before the reply began. */
   told: Json | null;
-  /**
-   * The reply. The generator settles when it ends; from then on `settled` returns the charge. If
-   * the reader stops early and the catalog row has `on_disconnect: finish`, the rest is read first,
-   * to get its usage.
-   */
-  events: AsyncGenerator<ReplyEvent>;
-  settled: () => SettledChat | null;
-  why: () => Break;
+  /** When the request ended, once it has ended here. */
+  ended: () => Date | null;
   /** Fires when the reply will not go on. */
   signal: AbortSignal;
 }
 
+/** Reads a reply, and answers the caller with a `T`. */
+export interface Reader<T> {
+  /** Gets the events in order. False: nobody reads on. */
+  take(event: ReplyEvent): boolean | Promise<boolean>;
+  /** The call is settled. */
+  end(end: ChatEnd): T | Promise<T>;
+  /** The books could not be written. */
+  fail(error: unknown): T | Promise<T>;
+}
+
+type Open<T> = (begun: BegunReply) => Reader<T> | Promise<Reader<T>>;
+
 /**
- * Calls the model and lets `deliver` pass the reply on. If no upstream begins one, the request is
- * ended and an ApiError is thrown. `onLeave` calls back when the caller has left, and returns a
- * function that cancels this.
+ * Calls the model, lets a reader take the reply, and settles. If no upstream begins a reply, the
+ * request is ended and an ApiError is thrown. If nobody reads on and the catalog row has
+ * `on_disconnect: finish`, the rest is read for its usage. `onLeave` calls back when the caller has
+ * left, and returns a function that cancels this.
  */
 export async function runChat<T>(
-  run: ChatRun,
+  wanted: ChatRun,
   deps: ChatDeps,
   onLeave: (callback: () => void) => () => void,
-  deliver: (running: RunningChat) => Promise<T>,
+  open: Open<T>,
 ): Promise<T> {
   const abort = new AbortController();
   const cut = () => abort.abort();
   if (deps.cutoff.aborted) cut();
-  const timeUp = () => abort.abort(timeIsUp);
-  const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
+  const { model, keep, call, account_id } = wanted;
+  const limit = setTimeout(() => abort.abort(timeIsUp), model.job_age_seconds * 1000 - 1_000);
   limit.unref();
   deps.cutoff.addEventListener('abort', cut);
   // A kept reply that is not streamed can be fetched with its Idempotency-Key after a lost
   // connection.
-  const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.call.stream);
+  const finishes = model.on_disconnect === 'finish' || (keep && !call.stream);
   let draining = false;
   const stopWaiting = onLeave(() => {
-    draining = finishes && deps.drains.take(run.account_id, 1);
+    draining = finishes && deps.drains.take(account_id, 1);
     if (!draining) abort.abort(callerLeft);
   });
   try {
-    return await deliver(await begin(run, deps, abort));
-  } catch (error) {
-    if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
-      throw error;
-    throw new ApiError('submit_failed', {
-      message:
-        'This server stopped before the model had answered. Nothing was charged; send the request again.',
-      cause: error.cause,
-    });
+    const { outcome, run } = await callRoutes(wanted, deps, call.stream, abort.signal);
+    if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, abort.signal);
+    return await passOn(outcome, run, deps, abort, open);
   } finally {
     clearTimeout(limit);
     stopWaiting();
-    if (draining) deps.drains.give(run.account_id, 1);
+    if (draining) deps.drains.give(account_id, 1);
     deps.cutoff.removeEventListener('abort', cut);
   }
 }
 
-async function begin(
-  wanted: ChatRun,
-  deps: ChatDeps,
-  abort: AbortController,
-): Promise<RunningChat> {
-  const { outcome, run } = await callRoutes(wanted, deps, wanted.call.stream, abort.signal);
-  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, abort.signal);
-  let settled: SettledChat | null = null;
-  const { signal } = abort;
-  return {
-    ignored: [...new Set([...run.call.ignored, ...(outcome.ignored ?? [])])],
-    told: outcome.told,
-    events: forward(outcome.events, run, deps, abort, (end) => (settled = end)),
-    settled: () => settled,
-    why() {
-      if (signal.reason === timeIsUp) return 'time_was_up';
-      return deps.cutoff.aborted ? 'server_stopped' : 'model_broke_off';
-    },
-    signal,
-  };
+/** The error of a call without an answer. */
+export function unanswered(cause: unknown, { cutoff }: Pick<ChatDeps, 'cutoff'>): ApiError {
+  const message =
+    'This server stopped before the model had answered. Nothing was charged; send the request again.';
+  return new ApiError('submit_failed', { cause, ...(cutoff.aborted && { message }) });
 }
 
-async function* forward(
+/** Settles in any case, also if the reader fails. */
+async function passOn<T>(
+  { events, told, ignored = [] }: Extract<ChatOutcome, { outcome: 'reply' }>,
+  run: RoutedRun,
+  deps: ChatDeps,
+  abort: AbortController,
+  open: Open<T>,
+): Promise<T> {
+  const { signal } = abort;
+  let settled: Settled | null = null;
+  const names = [...new Set([...run.call.ignored, ...ignored])];
+  const ended = () => settled?.ended ?? null;
+  const opened = async () => open({ ignored: names, told, ended, signal });
+  const reader = await opened().catch((error: unknown) => unopened<T>(error));
+  const { reply, end, refusal, error } = await readAll(events, run, deps, abort, reader.take);
+  try {
+    settled = await settle(run, deps, reply, end, refusal);
+  } catch (unwritten) {
+    return reader.fail(unwritten);
+  }
+  const broken = error === null ? null : { error, why: breakOf(signal, deps) };
+  return reader.end({ ...settled, broken });
+}
+
+function unopened<T>(error: unknown): Reader<T> {
+  const fail = () => {
+    throw error;
+  };
+  return { take: () => false, end: fail, fail };
+}
+
+function breakOf({ reason }: AbortSignal, { cutoff }: ChatDeps): Break {
+  if (reason === timeIsUp) return 'time_was_up';
+  return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
+}
+
+/** All that was read of a reply. */
+interface ReadReply {
+  reply: GatheredReply;
+  end: DeliveryEnd;
+  refusal: ApiError | null;
+  /** Why the reader did not get all of it; null: it did, or has left. */
+  error: unknown;
+}
+
+/** Reads a reply to its end, or for as long as it is worth it. */
+async function readAll(
   source: AsyncIterable<ReplyEvent>,
   run: RoutedRun,
   deps: ChatDeps,
   abort: AbortController,
-  done: (settled: SettledChat) => void,
-): AsyncGenerator<ReplyEvent> {
+  take: Reader<unknown>['take'],
+): Promise<ReadReply> {
+  const { signal } = abort;
   const reply = gatherReply();
   const events = source[Symbol.asyncIterator]();
-  let offered: ReplyEvent | null = null;
-  /** Null if the reader stopped early. */
   let end: DeliveryEnd | null = null;
   let refusal: ApiError | null = null;
+  let error: unknown = null;
   try {
     // A caller who has left gets no part of a reply that comes whole.
-    if (!run.call.stream && abort.signal.reason === callerLeft) {
+    if (!run.call.stream && signal.reason === callerLeft) {
+      await readOn(events, (event) => event.type === 'usage' && reply.add(event));
       end = 'given_up';
-      for (let next = await events.next(); !next.done; next = await events.next())
-        if (next.value.type === 'usage') reply.add(next.value);
-      return;
+    } else {
+      const untaken = await passEvents(events, take, reply);
+      error = untaken && (untaken.error ?? (signal.aborted ? signal.reason : null));
+      end = untaken ? await endUnread(untaken.event, events, run, signal, reply) : 'complete';
     }
-    for (;;) {
-      const next = await events.next();
-      if (next.done) break;
-      offered = next.value;
-      yield offered;
-      // Added only after the yield: a caller who has left meanwhile did not get this piece.
-      reply.add(offered);
-    }
-    end = 'complete';
-  } catch (error) {
-    end ??= isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, reply);
-    refusal = lateRefusal(error, run, reply);
-    if (end === 'broken' && refusal === null && !abort.signal.aborted)
+  } catch (thrown) {
+    end = isOversized(thrown) ? 'oversized' : unfinishedEnd(run, signal, reply);
+    refusal = lateRefusal(thrown, run, reply);
+    if (end === 'broken' && refusal === null && !signal.aborted)
       deps.circuit.streamBroke(run.route.upstream);
-    throw shownFault(error, run);
-  } finally {
-    if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
-      if (offered) reply.add(offered);
-      end = await readOn(events, reply);
-      if (end === 'broken') end = unfinishedEnd(run, abort.signal, reply);
-    }
-    end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, reply) : 'given_up';
-    if (end !== 'complete') abort.abort(streamEnded);
-    await events.return?.().then(undefined, () => {});
-    done(await settle(run, deps, reply, end, refusal));
+    error = shownFault(thrown, run);
   }
+  if (end !== 'complete') abort.abort(streamEnded);
+  await events.return?.().then(undefined, () => {});
+  return { reply, end, refusal, error };
+}
+
+/** Null: all events were taken. Otherwise the first that was not, and the reader's error. */
+async function passEvents(
+  events: AsyncIterator<ReplyEvent>,
+  take: Reader<unknown>['take'],
+  reply: GatheredReply,
+): Promise<{ event: ReplyEvent; error: unknown } | null> {
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    const event = next.value;
+    try {
+      if (!(await take(event))) return { event, error: null };
+    } catch (error) {
+      return { event, error };
+    }
+    // Added only now: a caller who has left meanwhile did not get this piece.
+    reply.add(event);
+  }
+  return null;
+}
+
+/** The end of a reply that nobody reads on. If an outside service bills its rest, that is read. */
+async function endUnread(
+  event: ReplyEvent,
+  events: AsyncIterator<ReplyEvent>,
+  run: RoutedRun,
+  signal: AbortSignal,
+  reply: GatheredReply,
+): Promise<DeliveryEnd> {
+  if (signal.aborted) return unfinishedEnd(run, signal, reply);
+  if (run.model.on_disconnect !== 'finish') return 'given_up';
+  reply.add(event);
+  const end = await readOn(events, reply.add);
+  return end === 'broken' ? unfinishedEnd(run, signal, reply) : end;
 }
 
 /**
@@ -228,11 +284,10 @@ function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, reply: GatheredRep
 /** Reads the rest of a reply for its usage. The call's time limit aborts this too. */
 async function readOn(
   events: AsyncIterator<ReplyEvent>,
-  reply: Pick<GatheredReply, 'add'>,
+  add: (event: ReplyEvent) => unknown,
 ): Promise<'complete' | 'broken' | 'oversized'> {
   try {
-    for (let next = await events.next(); !next.done; next = await events.next())
-      reply.add(next.value);
+    for (let next = await events.next(); !next.done; next = await events.next()) add(next.value);
     return 'complete';
   } catch (error) {
     // The text that arrived before the error is billed.
@@ -253,8 +308,8 @@ async function refused(
   const end = billedEnd(run, outcome, reason);
   if (end !== null) {
     await settle(run, deps, gatherReply(), end);
-    const cause = end === 'oversized' ? outcome : reason;
-    return new ApiError('submit_failed', { cause, ...(end === 'oversized' && oversized) });
+    if (end === 'oversized') return new ApiError('submit_failed', { cause: outcome, ...oversized });
+    return unanswered(reason, deps);
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const told = outcome.outcome === 'unknown' ? (outcome.told ?? null) : null;
@@ -276,7 +331,7 @@ async function refused(
       cause: message,
     });
   }
-  return new ApiError('submit_failed', { cause: message });
+  return unanswered(message, deps);
 }
 
 function rejection(
@@ -338,7 +393,7 @@ async function settle(
   reply: GatheredReply,
   end: DeliveryEnd,
   refusal: ApiError | null = null,
-): Promise<SettledChat> {
+): Promise<Settled> {
   const { conversation, stream } = run.call;
   const said = { prompt: { ...conversation, files: run.files }, stream };
   const bill = chargeableUsage(said, run.max_tokens, run.model, { reply, end });

@@ -15,7 +15,13 @@ import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
 import type { ChatRun } from '../../../operations/requests/chat-call.ts';
-import { runChat, type Break, type RunningChat } from '../../../operations/requests/chat.ts';
+import {
+  runChat,
+  unanswered,
+  type BegunReply,
+  type Break,
+  type Reader,
+} from '../../../operations/requests/chat.ts';
 import {
   prepareChat,
   quoteChat,
@@ -152,20 +158,20 @@ function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
   const { request_id, created, model } = run;
   const identity = { request_id, created, model: model.id };
-  return runChat<unknown>(run, chatDeps, onLeave, (running) => {
-    const { ignored } = running;
+  return runChat<unknown>(run, chatDeps, onLeave, (begun) => {
+    const { ignored, ended } = begun;
     if (ignored.length > 0) shown.reply.header('x-ignored-fields', ignored.join(', '));
-    const writer = writerOf(shown, identity, () => running.settled()?.ended);
+    const writer = writerOf(shown, identity, ended);
     return run.call.stream
-      ? send(shown, writer, running, run, deps)
-      : gather(shown, writer, running);
+      ? streaming(shown, writer, begun, run, deps)
+      : gathering(shown, writer, deps);
   });
 }
 
 function writerOf(
   { door, call }: Shown,
   identity: Pick<Answering, 'request_id' | 'created' | 'model'>,
-  ended: () => Date | null | undefined = () => null,
+  ended: () => Date | null = () => null,
 ): ReplyWriter {
   const { body, read } = call;
   const now = () => Math.floor((ended()?.getTime() ?? Date.now()) / 1000);
@@ -180,21 +186,20 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
 }
 
 /** A whole reply. One that broke off after its first words is paid, and so is shown. */
-async function gather(
-  shown: Shown,
-  writer: ReplyWriter,
-  { events, settled }: RunningChat,
-): Promise<string> {
-  let cause: unknown = 'no output';
-  try {
-    for await (const event of events) writer.add(event);
-  } catch (error) {
-    cause = error;
-  }
-  const end = settled();
-  if (end === null) throw cause;
-  if (end.failed) throw end.refusal ?? new ApiError('submit_failed', { cause });
-  return answer(shown, writer.whole(end.usage), String(end.charge));
+function gathering(shown: Shown, writer: ReplyWriter, deps: HttpDeps): Reader<string> {
+  return {
+    take(event) {
+      writer.add(event);
+      return true;
+    },
+    end({ failed, refusal, broken, usage, charge }) {
+      if (failed) throw refusal ?? unanswered(broken?.error ?? 'no output', deps);
+      return answer(shown, writer.whole(usage), String(charge));
+    },
+    fail(error) {
+      throw error;
+    },
+  };
 }
 
 /** `charged`: what this very call costs, in micro-USD; a repeat costs nothing. */
@@ -204,39 +209,42 @@ function answer({ reply }: Shown, body: Json, charged: string): string {
   return JSON.stringify(body);
 }
 
-async function send(
+async function streaming(
   { req, reply }: Shown,
   writer: ReplyWriter,
-  running: RunningChat,
+  { told, signal }: BegunReply,
   run: ChatRun,
   deps: HttpDeps,
-): Promise<FastifyReply> {
-  const { settled, signal } = running;
+): Promise<Reader<FastifyReply>> {
   const events = open(reply, writer, deps);
-  await sendAll(events, writer.begin(promptOf(running.told, run)), signal);
-  try {
-    for await (const event of running.events) {
-      if (!(await sendAll(events, writer.add(event), signal))) break;
-      // When the time is up, a slow reader must not delay the settlement.
-      signal.throwIfAborted();
-    }
-    const end = settled();
-    if (end && !end.released) await sendAll(events, writer.end(end.usage), deps.cutoff);
-  } catch (error) {
-    // A caller who has left gets no error; leaving usually caused it.
-    if (events.closed.aborted) return reply;
+  await sendAll(events, writer.begin(promptOf(told, run)), signal);
+
+  async function tellBreak(err: unknown, why: ApiError, usage: Json | null): Promise<void> {
     const { request_id, account_id, model } = run;
-    deps.log.warn({ err: error, request_id, account_id, model_id: model.id }, 'chat stream broke');
-    const end = settled();
-    // If nothing was settled, the books could not be written.
-    const why = end === null ? asApiError(error) : (end.refusal ?? brokeOff(running.why()));
-    const usage = end && !end.failed && !end.released ? end.usage : null;
+    deps.log.warn({ err, request_id, account_id, model_id: model.id }, 'chat stream broke');
     await sendAll(events, writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
   }
-  // A released call is not paid for, so pieces that the reader has not taken yet are dropped.
-  if (settled()?.released) reply.raw.destroy();
-  else events.end();
-  return reply;
+
+  return {
+    // When the time is up, a slow reader must not delay the settlement.
+    take: async (event) => (await sendAll(events, writer.add(event), signal)) && !signal.aborted,
+    async end({ broken, refusal, failed, released, usage }) {
+      // A caller who has left gets no error; leaving usually caused it.
+      if (reply.raw.destroyed) return reply;
+      const charged = failed || released ? null : usage;
+      if (broken) await tellBreak(broken.error, refusal ?? brokeOff(broken.why), charged);
+      else if (!released) await sendAll(events, writer.end(usage), deps.cutoff);
+      // A released call is not paid for, so pieces that the reader has not taken yet are dropped.
+      if (released) reply.raw.destroy();
+      else events.end();
+      return reply;
+    },
+    async fail(error) {
+      if (!reply.raw.destroyed) await tellBreak(error, asApiError(error), null);
+      events.end();
+      return reply;
+    },
+  };
 }
 
 /** The count of the prompt that is known when the reply begins: the upstream's, or ours. */
