@@ -17,6 +17,8 @@ export interface Times {
   uploadLeastBytes: number;
   /** Time between two comments that keep an event stream alive. */
   keepAliveMs: number;
+  /** A streamed chat call that has no reply by then gets its status, 200, and signs of life. */
+  silenceMs: number;
   /**
    * A reader of an event stream that takes nothing for this long counts as gone, and so does a
    * client that takes fewer than `stallLeastBytes` of a waiting reply.
@@ -59,6 +61,8 @@ export const usualTimes: Times = {
   uploadWindowMs: 20_000,
   uploadLeastBytes: 8 * 1024,
   keepAliveMs: 15_000,
+  // The strictest proxies close a connection that is silent for 30 s.
+  silenceMs: 20_000,
   stallMs: 60_000,
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,

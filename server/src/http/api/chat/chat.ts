@@ -95,7 +95,15 @@ async function complete(
   } catch (error) {
     const isTold = call.read.stream && error instanceof ApiError && door.tellsInStream?.(error);
     if (!isTold || reply.sent) throw error;
-    return refuseInStream(error, { req, reply, door, call }, deps);
+    const shown = { req, reply, door, call };
+    const created = Math.floor(Date.now() / 1000);
+    const writer = writerOf(shown, { request_id: req.id, created, model: call.read.model });
+    const events = open(reply, writer, deps);
+    await sendAll(
+      events,
+      writer.begin(() => ({})),
+    );
+    return refuseInStream(error, shown, events, writer);
   }
 }
 
@@ -151,21 +159,67 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   return call.finally(() => chats.delete(call));
 }
 
-function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
+async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const { wholeDb: db, upstreams, circuit, inputs, decoding, operations } = deps;
   const { drains, cutoff, log } = deps;
   const chatDeps = { db, upstreams, circuit, inputs, decoding, operations, drains, cutoff, log };
   const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
-  const { request_id, created, model } = run;
-  const identity = { request_id, created, model: model.id };
-  return runChat<unknown>(run, chatDeps, onLeave, (begun) => {
-    const { ignored, ended } = begun;
-    if (ignored.length > 0) shown.reply.header('x-ignored-fields', ignored.join(', '));
-    const writer = writerOf(shown, identity, ended);
-    return run.call.stream
-      ? streaming(shown, writer, begun, run, deps)
-      : gathering(shown, writer, deps);
-  });
+  const line = openLine(shown, run, deps);
+  try {
+    return await runChat<unknown>(run, chatDeps, onLeave, (begun) => {
+      line.begins(begun);
+      return run.call.stream
+        ? streaming(shown, line, begun, run, deps)
+        : gathering(shown, line.writer, deps);
+    });
+  } catch (error) {
+    if (!line.isOpen()) throw error;
+    logBreak(error, run, deps);
+    return await refuseInStream(asApiError(error), shown, await line.open(null), line.writer);
+  } finally {
+    line.close();
+  }
+}
+
+/**
+ * The way of a reply to its caller. A stream opens with its reply. If the model is silent for long,
+ * it opens earlier, with status 200, because proxies and clients close a silent connection. Then a
+ * refusal is told in the stream; most come within seconds, and so with their own status.
+ */
+function openLine(shown: Shown, run: ChatRun, deps: HttpDeps) {
+  const { reply } = shown;
+  const { request_id, created, model, call } = run;
+  let ended: () => Date | null = () => null;
+  const writer = writerOf(shown, { request_id, created, model: model.id }, () => ended());
+  let events: Promise<EventStream> | null = null;
+  const ignore = (names: readonly string[]) =>
+    void (names.length > 0 && reply.header('x-ignored-fields', names.join(', ')));
+
+  async function begin(told: Json | null, signal?: AbortSignal): Promise<EventStream> {
+    const stream = open(reply, writer, deps);
+    await sendAll(stream, writer.begin(promptOf(told, run)), signal);
+    return stream;
+  }
+  function beginEarly(): void {
+    if (reply.raw.destroyed || events) return;
+    ignore(call.ignored);
+    events = begin(null);
+  }
+  const timer = call.stream ? setTimeout(beginEarly, deps.settings.times.silenceMs) : undefined;
+  return {
+    writer,
+    begins(begun: BegunReply): void {
+      ({ ended } = begun);
+      ignore(begun.ignored);
+    },
+    isOpen: () => events !== null,
+    open: (told: Json | null, signal?: AbortSignal) => (events ??= begin(told, signal)),
+    close: () => clearTimeout(timer),
+  };
+}
+
+function logBreak(err: unknown, { request_id, account_id, model }: ChatRun, deps: HttpDeps): void {
+  deps.log.warn({ err, request_id, account_id, model_id: model.id }, 'chat stream broke');
 }
 
 function writerOf(
@@ -211,17 +265,16 @@ function answer({ reply }: Shown, body: Json, charged: string): string {
 
 async function streaming(
   { req, reply }: Shown,
-  writer: ReplyWriter,
+  line: ReturnType<typeof openLine>,
   { told, signal }: BegunReply,
   run: ChatRun,
   deps: HttpDeps,
 ): Promise<Reader<FastifyReply>> {
-  const events = open(reply, writer, deps);
-  await sendAll(events, writer.begin(promptOf(told, run)), signal);
+  const { writer } = line;
+  const events = await line.open(told, signal);
 
-  async function tellBreak(err: unknown, why: ApiError, usage: Json | null): Promise<void> {
-    const { request_id, account_id, model } = run;
-    deps.log.warn({ err, request_id, account_id, model_id: model.id }, 'chat stream broke');
+  async function tellBreak(error: unknown, why: ApiError, usage: Json | null): Promise<void> {
+    logBreak(error, run, deps);
     await sendAll(events, writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
   }
 
@@ -314,19 +367,13 @@ function open(reply: FastifyReply, writer: ReplyWriter, deps: HttpDeps): EventSt
   return events;
 }
 
+/** Refuses a call in the stream of its reply. */
 async function refuseInStream(
   error: ApiError,
-  shown: Shown,
-  deps: HttpDeps,
+  { req, reply }: Shown,
+  events: EventStream,
+  writer: ReplyWriter,
 ): Promise<FastifyReply> {
-  const { req, reply, call } = shown;
-  const created = Math.floor(Date.now() / 1000);
-  const writer = writerOf(shown, { request_id: req.id, created, model: call.read.model });
-  const events = open(reply, writer, deps);
-  await sendAll(
-    events,
-    writer.begin(() => ({})),
-  );
   await sendAll(events, writer.fail(errorBody(error, req.id).error, null));
   events.end();
   return reply;
