@@ -1,6 +1,8 @@
 import { Anchor, Box, Button, Group } from '@mantine/core';
 import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
+import type { CSSProperties, MouseEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { download } from './download.ts';
 import { Dimmed } from './styles.ts';
 import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './list/Empty.tsx';
@@ -37,6 +39,9 @@ export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: strin
               component="a"
               href={url}
               download={file_name}
+              onClick={(event: MouseEvent<HTMLAnchorElement>) =>
+                download(event, { url, file_name })
+              }
               size="compact-sm"
               variant="light"
               leftSection={<IconDownload size={15} />}
@@ -52,37 +57,42 @@ export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: strin
 
 function Body({ medium, url, alt }: { medium: RequestOutput; url: string; alt: string }) {
   const { content_type, width, height, file_name } = medium;
-  const family = content_type.split('/')[0];
-  const frame = {
+  const frame: CSSProperties = {
     display: 'block',
     width: '100%',
     maxHeight: 620,
     borderRadius: 8,
-    background: 'var(--mantine-color-default-hover)',
-  } as const;
-  const ratio = width && height ? { aspectRatio: `${width} / ${height}` } : {};
-  if (family === 'image')
-    return <img src={url} alt={alt} style={{ ...frame, ...ratio, objectFit: 'contain' }} />;
-  if (family === 'video')
-    return (
-      <video
-        src={url}
-        controls
-        playsInline
-        preload="metadata"
-        aria-label={alt}
-        style={{ ...frame, ...ratio, background: '#000' }}
-      />
-    );
-  if (family === 'audio')
-    return (
-      <audio src={url} controls preload="metadata" aria-label={alt} style={{ width: '100%' }} />
-    );
+    background: content_type.startsWith('video/') ? '#000' : 'var(--mantine-color-default-hover)',
+    objectFit: 'contain',
+    ...(width && height && { aspectRatio: `${width} / ${height}` }),
+  };
   return (
-    <Anchor href={url} download={file_name}>
-      {file_name}
-    </Anchor>
+    <Playable url={url} content_type={content_type} alt={alt} style={frame}>
+      <Anchor href={url} download={file_name}>
+        {file_name}
+      </Anchor>
+    </Playable>
   );
+}
+
+/** An image, video or audio; the children for any other file. `style` is that of pictures. */
+export function Playable(props: {
+  url: string;
+  content_type: string;
+  alt: string;
+  style?: CSSProperties;
+  className?: string | undefined;
+  /** For videos. */
+  loop?: boolean;
+  children: ReactNode;
+}) {
+  const { url, content_type, alt, children, loop = false, ...look } = props;
+  const family = content_type.split('/')[0];
+  const plays = { src: url, controls: true, preload: 'metadata', 'aria-label': alt } as const;
+  if (family === 'image') return <img src={url} alt={alt} {...look} />;
+  if (family === 'video') return <video {...plays} {...look} playsInline loop={loop} />;
+  if (family === 'audio') return <audio {...plays} style={{ width: '100%' }} />;
+  return children;
 }
 
 function factsOf({ content_type, width, height, size, duration_seconds }: RequestOutput): string {

@@ -18,6 +18,10 @@ export interface Listed<Row> {
   label: string;
   columns: Column<Row>[];
   keyOf: (row: Row) => string;
+  /** Opens the row that is clicked; a link in its first cell does the same for keyboards. */
+  open?: (row: Row) => void;
+  /** The content of its card on narrow screens; left out: its cells. */
+  card?: (row: Row) => ReactNode;
 }
 
 /** A table; on narrow screens, one card per row. */
@@ -46,7 +50,7 @@ export function DataList<Row>(
 
 type ListedRows<Row> = Listed<Row> & { rows: Row[] };
 
-function Lines<Row>({ label, columns, rows, keyOf }: ListedRows<Row>) {
+function Lines<Row>({ label, columns, rows, keyOf, open }: ListedRows<Row>) {
   const { t } = useTranslation('common');
   return (
     <Box role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto' }}>
@@ -66,7 +70,13 @@ function Lines<Row>({ label, columns, rows, keyOf }: ListedRows<Row>) {
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={keyOf(row)}>
+            <Table.Tr
+              key={keyOf(row)}
+              {...(open && { style: { cursor: 'pointer' } })}
+              onClick={({ target }) => {
+                if (!(target instanceof Element && target.closest('a, button'))) open?.(row);
+              }}
+            >
               {columns.map(({ label: head, cell, number }) => (
                 <Table.Td key={head} ta={number ? 'right' : undefined}>
                   {cell(row)}
@@ -80,32 +90,40 @@ function Lines<Row>({ label, columns, rows, keyOf }: ListedRows<Row>) {
   );
 }
 
-function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: ListedRows<Row>) {
+function Cards<Row>({ label, columns, rows, keyOf, card }: ListedRows<Row>) {
   return (
-    <Stack gap="sm" role="list" aria-label={label}>
+    <Stack gap="sm" component="ul" role="list" p={0} m={0} aria-label={label}>
       {rows.map((row) => (
-        <Card key={keyOf(row)} withBorder p="md" role="listitem">
-          <Box fw={600} mb={6} className="wrap">
-            {title!.cell(row)}
-          </Box>
-          <Stack gap={4}>
-            {rest.map(({ label: head, cell }) => {
-              const content = cell(row);
-              if (content === null || content === undefined || content === false) return null;
-              if (head === null) return <Box key={head}>{content}</Box>;
-              return (
-                <Group key={head} justify="space-between" gap="md" wrap="nowrap" align="baseline">
-                  <Dimmed style={{ flexShrink: 0 }}>{head}</Dimmed>
-                  <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
-                    {content}
-                  </Box>
-                </Group>
-              );
-            })}
-          </Stack>
+        <Card key={keyOf(row)} component="li" withBorder p={card ? 'sm' : 'md'} pos="relative">
+          {card ? card(row) : <Cells columns={columns} row={row} />}
         </Card>
       ))}
     </Stack>
+  );
+}
+
+function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]; row: Row }) {
+  return (
+    <>
+      <Box fw={600} mb={6} className="wrap">
+        {title!.cell(row)}
+      </Box>
+      <Stack gap={4}>
+        {rest.map(({ label: head, cell }) => {
+          const content = cell(row);
+          if (content === null || content === undefined || content === false) return null;
+          if (head === null) return <Box key={head}>{content}</Box>;
+          return (
+            <Group key={head} justify="space-between" gap="md" wrap="nowrap" align="baseline">
+              <Dimmed style={{ flexShrink: 0 }}>{head}</Dimmed>
+              <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+                {content}
+              </Box>
+            </Group>
+          );
+        })}
+      </Stack>
+    </>
   );
 }
 

@@ -6,7 +6,6 @@ import {
   Grid,
   Group,
   Progress,
-  Skeleton,
   Stack,
   Text,
   Title,
@@ -15,154 +14,106 @@ import { useDisclosure } from '@mantine/hooks';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { notice } from '../../components/frame/notice.ts';
-import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
+import { IconRefresh } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 
 import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
-import { ApiFailure } from '../../api.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
-import { Failure, showFailure } from '../../components/Failure.tsx';
+import { showFailure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { useLocale } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
-import { NothingHere } from '../../components/frame/NotFound.tsx';
-import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { RequestHead } from '../../components/RequestHead.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { Snippets } from '../../components/snippets/Snippets.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import { formatUsd } from '../../money.ts';
 import { useAccountApi, useMay } from '../../session.tsx';
 import { useRequest } from './request-detail.ts';
-import { Facts, MetadataCard, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
+import { MetadataCard, PriceCard } from './RequestAside.tsx';
+import { useKeyName } from './requests-data.ts';
+import {
+  FactsCard,
+  Loaded,
+  RequestFrame,
+  TimelineCard,
+  WebhookCard,
+  Why,
+} from '../../requests/RequestPage.tsx';
 import './request-words.ts';
-import { said } from '../../words.ts';
 import { useReload } from '../../queries.ts';
-import { useIsNarrow } from '../../components/narrow.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 
 /** One request in full. */
 export function Request() {
-  const { t } = useTranslation('request');
-  const request_id = usePathPart('request_id');
-  const { data: request, error, refetch } = useRequest(request_id);
-  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
-  return (
-    <>
-      <BackLink to="/dashboard/requests">{t('list')}</BackLink>
-      {error && !request && <Failure error={error} retry={() => void refetch()} />}
-      {request ? <Whole request={request} /> : !error && <Loading />}
-    </>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation('common');
-  return (
-    <Grid gap="lg" role="status" aria-label={t('loading')}>
-      <Grid.Col span={{ base: 12, md: 8 }}>
-        <Skeleton h={34} w="60%" mb="lg" />
-        <Skeleton h={380} />
-      </Grid.Col>
-      <Grid.Col span={{ base: 12, md: 4 }}>
-        <Skeleton h={220} mt={56} />
-      </Grid.Col>
-    </Grid>
-  );
+  const of = useRequest(usePathPart('request_id'));
+  return <Loaded of={of}>{(request) => <Whole request={request} />}</Loaded>;
 }
 
 function Whole({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
-  const { request_id, model_id, status, kind } = request;
-  const mayBuild = useMay('build');
-  // In one column, price and timeline come before the code.
-  const isNarrow = useIsNarrow('62em');
-  return (
-    <>
-      <PageTitle title={model_id}>
-        {mayBuild && status === 'IN_QUEUE' && <Cancel request={request} />}
-        {mayBuild && kind !== 'text' && (
-          <Button
-            component="a"
-            href={`/studio/${model_id}?from=${request_id}`}
-            variant={status === 'IN_QUEUE' ? 'default' : 'filled'}
-            leftSection={<IconRefresh size={16} />}
-          >
-            {t('again')}
-          </Button>
-        )}
-      </PageTitle>
-      <RequestHead request_id={request_id} status={status} what={t('id')} />
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, md: 8 }}>
-          <Stack gap="lg">
-            <State request={request} />
-            {isNarrow && <Aside request={request} />}
-            {!request.cleared_at && <Input request={request} />}
-            <SameInCode request={request} />
-          </Stack>
-        </Grid.Col>
-        {!isNarrow && (
-          <Grid.Col span={4}>
-            <Stack gap="lg">
-              <Aside request={request} />
-            </Stack>
-          </Grid.Col>
-        )}
-      </Grid>
-    </>
-  );
-}
-
-function State({ request }: { request: RequestDetail }) {
   const { error, cleared_at, status } = request;
+  const keyName = useKeyName(request.key_id);
   return (
-    <>
-      {error && <Why error={error} />}
-      {!isFinal(request) && <UnderWay request={request} />}
-      {cleared_at && <Cleared at={cleared_at} />}
-      {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
-    </>
-  );
-}
-
-function Aside({ request }: { request: RequestDetail }) {
-  return (
-    <>
-      <PriceCard request={request} />
-      <TimelineCard request={request} />
-      {request.webhook && <WebhookCard webhook={request.webhook} request={request} />}
-      {Object.keys(request.metadata).length > 0 && <MetadataCard request={request} />}
-      <Facts request={request} />
-    </>
-  );
-}
-
-function Why({ error }: { error: NonNullable<RequestDetail['error']> }) {
-  const { t, i18n } = useTranslation('request');
-  const todo = `error.${error.code}`;
-  return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<IconAlertTriangle />}
-      title={t('error_title')}
-      role="alert"
+    <RequestFrame
+      request={request}
+      back={<BackLink to="/dashboard/requests">{t('list')}</BackLink>}
+      actions={<Actions request={request} />}
+      state={
+        <>
+          {error && <Why request={request}>{<ToDo code={error.code} />}</Why>}
+          {!isFinal(request) && <UnderWay request={request} />}
+          {cleared_at && <Cleared at={cleared_at} />}
+          {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
+        </>
+      }
+      aside={
+        <>
+          <PriceCard request={request} />
+          <TimelineCard request={request} />
+          <WebhookCard request={request} />
+          <MetadataCard request={request} />
+          <FactsCard request={request} keyName={keyName} />
+        </>
+      }
     >
-      <Text size="sm" fw={550}>
-        {said(error)}
-      </Text>
-      <Text size="sm" mt={4}>
-        {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}
-      </Text>
-      <Code mt="xs" display="inline-block">
-        {error.code}
-      </Code>
-    </Alert>
+      {!cleared_at && <Input request={request} />}
+      <SameInCode request={request} />
+    </RequestFrame>
+  );
+}
+
+function Actions({ request }: { request: RequestDetail }) {
+  const { t } = useTranslation('request');
+  const { request_id, model_id, status, kind } = request;
+  if (!useMay('build')) return null;
+  return (
+    <>
+      {status === 'IN_QUEUE' && <Cancel request={request} />}
+      {kind !== 'text' && (
+        <Button
+          component="a"
+          href={`/studio/${model_id}?from=${request_id}`}
+          variant={status === 'IN_QUEUE' ? 'default' : 'filled'}
+          leftSection={<IconRefresh size={16} />}
+        >
+          {t('again')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function ToDo({ code }: { code: string }) {
+  const { t, i18n } = useTranslation('request');
+  const todo = `error.${code}`;
+  return (
+    <Text size="sm" mt={4}>
+      {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}
+    </Text>
   );
 }
 

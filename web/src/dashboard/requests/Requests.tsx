@@ -1,16 +1,4 @@
-import {
-  Anchor,
-  Box,
-  Button,
-  Card,
-  Group,
-  Progress,
-  Skeleton,
-  Stack,
-  Table,
-  Text,
-  Tooltip,
-} from '@mantine/core';
+import { Anchor, Box, Button, Group, Skeleton, Text, Tooltip } from '@mantine/core';
 import {
   IconActivity,
   IconChevronLeft,
@@ -20,17 +8,17 @@ import {
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
-import { Note, PlainButton, Dot } from '../../components/styles.ts';
-import { isFinal } from '../../../../client/src/watch.ts';
+import { PlainButton, Dot } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
-import { Duration, StatusBadge, Usd, useLocale, usePercent, When } from '../../components/text.tsx';
+import { useLocale, When } from '../../components/text.tsx';
+import { type Column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
+import { RequestName, RequestPrice, RequestState, RequestTook } from '../../requests/columns.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { isShrunk } from '../../components/shrunk.ts';
 import { Thumb } from '../../components/Thumb.tsx';
 import { useLiveState } from '../../live.tsx';
-import { formatUsd } from '../../money.ts';
 import { useAccountPath } from '../../session.tsx';
 import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
@@ -62,15 +50,13 @@ export function Requests() {
         <Box style={{ opacity: page.isPlaceholderData ? 0.6 : 1 }} aria-busy={page.isFetching}>
           {page.data.data.length === 0 ? (
             <Nothing page={page.data} search={search} />
-          ) : isPhone ? (
-            <Cards entries={page.data.data} />
           ) : (
-            <Lines entries={page.data.data} />
+            <Entries entries={page.data.data} />
           )}
           <Pager page={page.data} search={search} />
         </Box>
       ) : (
-        !page.error && <Loading />
+        !page.error && <Entries entries={undefined} />
       )}
     </>
   );
@@ -92,17 +78,6 @@ function LiveBadge() {
         {t(`live.${state}`)}
       </Dot>
     </Tooltip>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation('common');
-  return (
-    <Stack gap="xs" aria-label={t('loading')} role="status">
-      {Array.from({ length: 8 }, (_, i) => (
-        <Skeleton key={i} h={52} />
-      ))}
-    </Stack>
   );
 }
 
@@ -142,96 +117,70 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
   );
 }
 
-function Lines({ entries }: { entries: RequestEntry[] }) {
+/** `entries`: undefined while loading. */
+function Entries({ entries }: { entries: RequestEntry[] | undefined }) {
   const { t } = useTranslation('requests');
   const navigate = useNavigate();
+  const columns: Column<RequestEntry>[] = [
+    {
+      label: t('column.model'),
+      cell: (entry) => (
+        <RequestName request_id={entry.request_id} thumb={<Small entry={entry} />}>
+          <ModelLink entry={entry} />
+        </RequestName>
+      ),
+    },
+    { label: t('column.status'), cell: (entry) => <RequestState request={entry} /> },
+    {
+      label: t('column.time'),
+      cell: ({ created_at }) => (
+        <Text size="sm" span>
+          <When at={created_at} />
+        </Text>
+      ),
+    },
+    { label: t('column.key'), cell: ({ key_id }) => <KeyName id={key_id} /> },
+    {
+      label: t('column.duration'),
+      number: true,
+      cell: (entry) => <RequestTook request={entry} />,
+    },
+    { label: t('column.price'), number: true, cell: (entry) => <RequestPrice request={entry} /> },
+  ];
   return (
-    <Table.ScrollContainer minWidth={820}>
-      <Table verticalSpacing={8} highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('column.model')}</Table.Th>
-            <Table.Th>{t('column.status')}</Table.Th>
-            <Table.Th>{t('column.time')}</Table.Th>
-            <Table.Th>{t('column.key')}</Table.Th>
-            <Table.Th ta="right">{t('column.duration')}</Table.Th>
-            <Table.Th ta="right">{t('column.price')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {entries.map((entry) => (
-            <Table.Tr
-              key={entry.request_id}
-              style={{ cursor: 'pointer' }}
-              onClick={(event) => {
-                // The link inside does the same for keyboards and new tabs.
-                if (event.target instanceof Element && event.target.closest('a')) return;
-                const { request_id } = entry;
-                void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } });
-              }}
-            >
-              <Table.Td maw={340}>
-                <Group gap="sm" wrap="nowrap">
-                  <Small entry={entry} />
-                  <Box miw={0}>
-                    <ModelLink entry={entry} />
-                    <Note truncate ff="monospace">
-                      {entry.request_id}
-                    </Note>
-                  </Box>
-                </Group>
-              </Table.Td>
-              <Table.Td>
-                <State entry={entry} />
-              </Table.Td>
-              <Table.Td>
-                <Text size="sm" span>
-                  <When at={entry.created_at} />
-                </Text>
-              </Table.Td>
-              <Table.Td maw={150}>
-                <KeyName id={entry.key_id} />
-              </Table.Td>
-              <Table.Td ta="right">
-                <Took entry={entry} />
-              </Table.Td>
-              <Table.Td ta="right">
-                <Price entry={entry} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataList
+      label={t('common:nav.requests')}
+      columns={columns}
+      rows={entries}
+      keyOf={({ request_id }) => request_id}
+      open={({ request_id }) =>
+        void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } })
+      }
+      card={(entry) => <PhoneCard entry={entry} />}
+    />
   );
 }
 
-function Cards({ entries }: { entries: RequestEntry[] }) {
+function PhoneCard({ entry }: { entry: RequestEntry }) {
   return (
-    <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
-      {entries.map((entry) => (
-        <Card key={entry.request_id} component="li" withBorder padding="sm" pos="relative">
-          <Group gap="sm" wrap="nowrap" align="flex-start">
-            <Small entry={entry} size={56} />
-            <Box miw={0} flex={1}>
-              <ModelLink entry={entry} wide />
-              <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
-                <State entry={entry} />
-                <Box ta="right">
-                  <Price entry={entry} />
-                </Box>
-              </Group>
-              <Group justify="space-between" gap="xs" mt={6} c="dimmed">
-                <Text size="xs" span>
-                  <When at={entry.created_at} />
-                </Text>
-                <Took entry={entry} size="xs" />
-              </Group>
-            </Box>
-          </Group>
-        </Card>
-      ))}
-    </Stack>
+    <Group gap="sm" wrap="nowrap" align="flex-start">
+      <Small entry={entry} size={56} />
+      <Box miw={0} flex={1}>
+        <ModelLink entry={entry} wide />
+        <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
+          <RequestState request={entry} />
+          <Box ta="right">
+            <RequestPrice request={entry} />
+          </Box>
+        </Group>
+        <Group justify="space-between" gap="xs" mt={6} c="dimmed">
+          <Text size="xs" span>
+            <When at={entry.created_at} />
+          </Text>
+          <RequestTook request={entry} size="xs" />
+        </Group>
+      </Box>
+    </Group>
   );
 }
 
@@ -270,61 +219,14 @@ function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolea
   );
 }
 
-function State({ entry }: { entry: RequestEntry }) {
-  const { t } = useTranslation('common');
-  const percent = usePercent();
-  const { status, progress } = entry;
-  return (
-    <Stack gap={4} align="flex-start">
-      <StatusBadge status={status} />
-      {status === 'IN_PROGRESS' && progress !== null && (
-        <Progress
-          value={progress * 100}
-          w={100}
-          size="sm"
-          aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
-        />
-      )}
-    </Stack>
-  );
-}
-
 function KeyName({ id }: { id: string }) {
   const { t } = useTranslation('requests');
   const keys = useKeyNames();
   if (!keys) return <Skeleton h={14} w={80} />;
   return (
-    <Text size="sm" truncate>
+    <Text size="sm" truncate maw={150}>
       {keys.get(id)?.name ?? t('unknown_key')}
     </Text>
-  );
-}
-
-function Took({ entry, size = 'sm' }: { entry: RequestEntry; size?: 'xs' | 'sm' }) {
-  const { created_at, started_at, completed_at } = entry;
-  // A request cancelled in the queue never started, so this is the time it waited.
-  const to = isFinal(entry) ? completed_at : null;
-  return (
-    <Text size={size} span c={isFinal(entry) ? undefined : 'dimmed'}>
-      <Duration from={started_at ?? created_at} to={to} />
-    </Text>
-  );
-}
-
-function Price({ entry }: { entry: RequestEntry }) {
-  const { t } = useTranslation('requests');
-  const { quoted_usd_micro: quoted, charged_usd_micro: charged } = entry;
-  return (
-    <>
-      <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
-        <Usd micro={charged ?? quoted} column />
-      </Text>
-      {charged !== quoted && (
-        <Note className="number">
-          {charged === null ? t('quoted') : t('of_quoted', { amount: `$${formatUsd(quoted)}` })}
-        </Note>
-      )}
-    </>
   );
 }
 

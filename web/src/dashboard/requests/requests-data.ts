@@ -6,6 +6,7 @@ import { modelsQuery } from '../../studio/models.ts';
 import type { Choices } from './RequestFilters.tsx';
 import { queryOf, type Search } from './request-entries.ts';
 import { useAccountQuery } from '../../queries.ts';
+import './requests-words.ts';
 
 /** A page of the list. The previous one stays until this one is loaded. */
 export function usePage(search: Search) {
@@ -23,6 +24,14 @@ export function usePage(search: Search) {
 export function useKeyNames(): Map<string, KeyName> | undefined {
   const { data } = useAccountQuery('GET /requests/choices', {}, { staleTime: 60_000 });
   return data && new Map(data.keys.map((key) => [key.key_id, key]));
+}
+
+/** The name and the end of a key, as a request's page shows them; undefined while loading. */
+export function useKeyName(key_id: string): string | undefined {
+  const { t } = useTranslation('requests');
+  const keys = useKeyNames();
+  const key = keys?.get(key_id);
+  return keys && (key ? `${key.name} …${key.last4}` : t('unknown_key'));
 }
 
 export function useChoices(): Choices {

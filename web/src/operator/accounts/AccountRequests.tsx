@@ -1,10 +1,11 @@
-import { Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
 import { type Column, whenColumn } from '../../components/list/DataList.tsx';
 import type { AnyRequest } from '../../api-types.ts';
-import { StatusBadge, Usd } from '../../components/text.tsx';
+import { RequestName, RequestPrice, RequestState } from '../../requests/columns.tsx';
+import { Usd } from '../../components/text.tsx';
 import './account-words.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
@@ -19,40 +20,18 @@ export function AccountRequests({ account_id }: { account_id: string }) {
   const columns: Column<AnyRequest>[] = [
     {
       label: t('common:model'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
-          <Text fz="xs" c="dimmed" ff="monospace" fw={400} className="wrap">
-            {row.request_id}
-          </Text>
-        </Stack>
+      cell: ({ request_id, model_id }) => (
+        <RequestName request_id={request_id}>
+          <RequestLink id={request_id}>{model_id}</RequestLink>
+        </RequestName>
       ),
     },
-    {
-      label: t('status'),
-      cell: (row) => (
-        <Stack gap={2} align="flex-start">
-          <StatusBadge status={row.status} />
-          {row.error_code !== null && (
-            <Text fz="xs" c="dimmed">
-              {row.error_code}
-            </Text>
-          )}
-        </Stack>
-      ),
-    },
+    { label: t('status'), cell: (row) => <RequestState request={row} /> },
     { label: t('common:upstream'), cell: (row) => row.upstream },
     {
       label: t('common:charged'),
       number: true,
-      cell: (row) =>
-        row.charged_usd_micro === null ? (
-          <Text span c="dimmed" fz="sm">
-            <Usd micro={row.quoted_usd_micro} /> {t('quoted')}
-          </Text>
-        ) : (
-          <Usd micro={row.charged_usd_micro} column />
-        ),
+      cell: (row) => <RequestPrice request={row} />,
     },
     { label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
     { label: t('common:margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },

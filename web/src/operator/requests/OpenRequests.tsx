@@ -6,9 +6,9 @@ import { AccountLink, RequestLink } from '../links.tsx';
 import { type Column, usdColumn } from '../../components/list/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
-import { Copy } from '../../components/Copy.tsx';
 import { Duration, StatusBadge, usePercent, When } from '../../components/text.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
+import { RequestName } from '../../requests/columns.tsx';
 import { useAction } from '../action.ts';
 import { liveMs } from '../live.ts';
 import './queue-words.ts';
@@ -70,7 +70,14 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
   const { t } = useTranslation('operator_queue');
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
-    { label: t('request'), cell: (row) => <RequestName row={row} /> },
+    {
+      label: t('request'),
+      cell: ({ request_id, model_id }) => (
+        <RequestName request_id={request_id} copies>
+          <RequestLink id={request_id}>{model_id}</RequestLink>
+        </RequestName>
+      ),
+    },
     {
       label: t('account'),
       cell: (row) => <AccountLink id={row.account_id}>{row.email}</AccountLink>,
@@ -117,21 +124,6 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
       />
       {chosen && <CancelDialog row={chosen} onClose={() => setChosen(null)} />}
     </>
-  );
-}
-
-function RequestName({ row }: { row: OpenRequest }) {
-  const { t } = useTranslation('operator_queue');
-  return (
-    <Stack gap={0}>
-      <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
-      <Group gap={2} wrap="nowrap">
-        <Note ff="monospace" fw={400} title={row.request_id}>
-          {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
-        </Note>
-        <Copy text={row.request_id} what={`${t('request')} ${row.request_id}`} />
-      </Group>
-    </Stack>
   );
 }
 

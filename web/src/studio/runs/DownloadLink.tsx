@@ -1,7 +1,7 @@
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { QuietIcon } from '../../components/styles.ts';
-import { download } from './download.ts';
+import { download } from '../../components/download.ts';
 import type { Medium } from './runs.ts';
 
 export function DownloadLink({ medium }: { medium: Medium }) {

@@ -19,7 +19,7 @@ import { StatusBadge, Usd, usePercent, When } from '../../components/text.tsx';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { formatUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
-import { download } from './download.ts';
+import { download } from '../../components/download.ts';
 import type { Input } from '../form/draft.ts';
 import { DownloadLink } from './DownloadLink.tsx';
 import { Shown, Words } from './Shown.tsx';

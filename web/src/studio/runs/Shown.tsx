@@ -2,6 +2,7 @@ import { Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Playable } from '../../components/Media.tsx';
 import { isShrunk } from '../../components/shrunk.ts';
 import { useAccountPath } from '../../session.tsx';
 import classes from './Runs.module.css';
@@ -10,10 +11,8 @@ import { shownAs, type Medium } from './runs.ts';
 /** An output by its kind. An image is shown in full, or with `onView` as a thumbnail to click. */
 export function Shown({ medium, onView }: { medium: Medium; onView?: () => void }) {
   const { t } = useTranslation('studio');
-  const kind = shownAs(medium);
-  const { url, file_name } = medium;
-  if (kind === 'image') {
-    if (!onView) return <img src={url} alt={file_name} className={classes.medium} />;
+  const { url, file_name, content_type } = medium;
+  if (onView && shownAs(medium) === 'image') {
     return (
       <UnstyledButton
         className={classes.open}
@@ -24,38 +23,15 @@ export function Shown({ medium, onView }: { medium: Medium; onView?: () => void 
       </UnstyledButton>
     );
   }
-  if (kind === 'video') {
-    return (
-      <video
-        src={url}
-        controls
-        loop
-        playsInline
-        preload="metadata"
-        className={classes.medium}
-        aria-label={file_name}
-      />
-    );
-  }
-  if (kind === 'audio') {
-    return (
-      <Stack className={classes.center}>
-        <audio
-          src={url}
-          controls
-          preload="metadata"
-          style={{ width: '100%' }}
-          aria-label={file_name}
-        />
+  const player = (
+    <Playable url={url} content_type={content_type} alt={file_name} className={classes.medium} loop>
+      <Stack className={classes.center} gap={4}>
+        <IconFile size={32} stroke={1.4} />
+        <Text size="sm">{file_name}</Text>
       </Stack>
-    );
-  }
-  return (
-    <Stack className={classes.center} gap={4}>
-      <IconFile size={32} stroke={1.4} />
-      <Text size="sm">{file_name}</Text>
-    </Stack>
+    </Playable>
   );
+  return shownAs(medium) === 'audio' ? <Stack className={classes.center}>{player}</Stack> : player;
 }
 
 /** A thumbnail; the full image if the service makes none. */

@@ -1,14 +1,16 @@
 import type { MouseEvent } from 'react';
-import { reached } from '../../api.ts';
-import { showFailure } from '../../components/Failure.tsx';
-import type { Medium } from './runs.ts';
-import { save } from '../../components/save.ts';
+import { reached } from '../api.ts';
+import { showFailure } from './Failure.tsx';
+import { save } from './save.ts';
 
 /**
  * Saves a file under its name. Browsers use the name only for links to the page's own origin, so
  * files at other URLs are fetched first.
  */
-export function download(event: MouseEvent, { url, file_name }: Medium): void {
+export function download(
+  event: MouseEvent,
+  { url, file_name }: { url: string; file_name: string },
+): void {
   if (new URL(url, location.href).origin === location.origin) return;
   event.preventDefault();
   void fetchAndSave(url, file_name).catch(showFailure);

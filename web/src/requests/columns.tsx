@@ -1,0 +1,99 @@
+import { Box, Group, Progress, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { ReactNode } from 'react';
+import { isFinal } from '../../../client/src/watch.ts';
+import type { RequestEntry } from '../api-types.ts';
+import { Copy } from '../components/Copy.tsx';
+import { Note } from '../components/styles.ts';
+import { Duration, StatusBadge, Usd, usePercent } from '../components/text.tsx';
+import { formatUsd } from '../money.ts';
+import './request-words.ts';
+
+/** Cells of the lists of requests. */
+
+type Line = Pick<RequestEntry, 'request_id' | 'status' | 'quoted_usd_micro'>;
+
+/** The link that names the request, over its id. */
+export function RequestName(props: {
+  request_id: string;
+  children: ReactNode;
+  /** Left of both. */
+  thumb?: ReactNode;
+  /** Shows the ends of the id, and copies the whole. */
+  copies?: boolean;
+}) {
+  const { t } = useTranslation('request');
+  const { request_id, children, thumb, copies = false } = props;
+  return (
+    <Group gap="sm" wrap="nowrap" maw={340} miw={180}>
+      {thumb}
+      <Box miw={0}>
+        {children}
+        <Group gap={2} wrap="nowrap">
+          <Note truncate ff="monospace" fw={400} title={request_id}>
+            {copies ? `${request_id.slice(0, 8)}…${request_id.slice(-4)}` : request_id}
+          </Note>
+          {copies && <Copy text={request_id} what={t('id')} />}
+        </Group>
+      </Box>
+    </Group>
+  );
+}
+
+export function RequestState(props: {
+  request: Pick<Line, 'status'> & { progress?: number | null; error_code?: string | null };
+}) {
+  const { t } = useTranslation('common');
+  const percent = usePercent();
+  const { status, progress = null, error_code = null } = props.request;
+  return (
+    <Stack gap={4} align="flex-start">
+      <StatusBadge status={status} />
+      {status === 'IN_PROGRESS' && progress !== null && (
+        <Progress
+          value={progress * 100}
+          w={100}
+          size="sm"
+          aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
+        />
+      )}
+      {error_code !== null && <Note>{error_code}</Note>}
+    </Stack>
+  );
+}
+
+/** How long it has run; before its start, how long it has waited. */
+export function RequestTook(props: {
+  request: Pick<RequestEntry, 'status' | 'created_at' | 'started_at' | 'completed_at'>;
+  size?: 'xs' | 'sm';
+}) {
+  const { request, size = 'sm' } = props;
+  const { created_at, started_at, completed_at } = request;
+  // A request cancelled in the queue never started, so this is the time it waited.
+  const to = isFinal(request) ? completed_at : null;
+  return (
+    <Text size={size} span c={isFinal(request) ? undefined : 'dimmed'}>
+      <Duration from={started_at ?? created_at} to={to} />
+    </Text>
+  );
+}
+
+/** The charge, or the reserved amount; below it the quote, if it differs. */
+export function RequestPrice(props: {
+  request: Pick<RequestEntry, 'quoted_usd_micro' | 'charged_usd_micro'>;
+}) {
+  const { t } = useTranslation('request');
+  const { quoted_usd_micro: quoted, charged_usd_micro: charged } = props.request;
+  return (
+    <>
+      <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
+        <Usd micro={charged ?? quoted} column />
+      </Text>
+      {charged !== quoted && (
+        <Note className="number">
+          {charged === null ? t('is_quoted') : t('of_quoted', { amount: `$${formatUsd(quoted)}` })}
+        </Note>
+      )}
+    </>
+  );
+}
