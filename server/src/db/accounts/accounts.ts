@@ -1,24 +1,26 @@
 import { namesOf } from '../../core/account/email.ts';
 import { isUuid, lastId } from '../../lib/id.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-export interface AccountRow {
-  id: string;
-  email: string;
-  status: 'active' | 'suspended';
-  is_operator: boolean;
-  webhook_secrets: string[];
-  name: string | null;
+const accountColumns = columns('a', {
+  id: of<string>(),
+  email: of<string>(),
+  status: of<'active' | 'suspended'>(),
+  is_operator: of<boolean>(),
+  webhook_secrets: of<string[]>(),
+  name: of<string | null>(),
   /** The account's share of every rate, in millionths. */
-  price_ppm: number;
+  price_ppm: of<number>(),
   /** Whether its keys of scope `keys` work and its people may make such keys. */
-  keys_by_api: boolean;
-  created_at: Date;
-  available_usd_micro: bigint;
-  reserved_usd_micro: bigint;
+  keys_by_api: of<boolean>(),
+  created_at: of<Date>(),
+  available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
+  reserved_usd_micro: of<bigint>('b.debits_pending'),
   /** The next money that comes in pays this debt first. */
-  debt_usd_micro: bigint;
-}
+  debt_usd_micro: of<bigint>('b.debt'),
+});
+export type AccountRow = RowOf<typeof accountColumns>;
 
 /** Creates the account with an empty balance; false if the e-mail address is taken. */
 export async function insert(
@@ -40,11 +42,8 @@ export async function insert(
 export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
   const { stored, form } = namesOf(emailOrId);
   const id = isUuid(stored) ? stored : null;
-  const rows = await db.run<AccountRow>(sql`
-    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
-      a.price_ppm, a.keys_by_api, a.created_at,
-      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
+  const rows = await db.run(sql`
+    select ${accountColumns}
     from accounts a join balances b on b.account_id = a.id
     where a.email = ${stored} or coalesce(a.email_form, a.email) = ${form} or a.id = ${id}
     order by a.email <> ${stored} limit 1`);
@@ -56,11 +55,8 @@ export function list(
   db: Connection,
   page: { limit: number; before?: string | undefined },
 ): Promise<AccountRow[]> {
-  return db.run<AccountRow>(sql`
-    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
-      a.price_ppm, a.keys_by_api, a.created_at,
-      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro
+  return db.run(sql`
+    select ${accountColumns}
     from (
       select * from accounts
       where id < ${page.before ?? lastId}::uuid

@@ -2,10 +2,15 @@ import type { FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
-import { progressShare, requestRow, tokenCounts, type RequestRow } from '../requests/requests.ts';
+import {
+  progressShare,
+  requestColumns,
+  tokenCounts,
+  type RequestRow,
+} from '../requests/requests.ts';
 
 /** The money of a request that only the operator may see, and the numbers of its call. */
-const marginRow = columns('i', {
+const marginColumns = columns('i', {
   /** The part of the charge that was given back. */
   refunded_usd_micro: of<bigint>(`coalesce((select sum(t.amount_usd_micro)::bigint
     from transfers t where t.refunded_id = r.id), 0)`),
@@ -16,19 +21,19 @@ const marginRow = columns('i', {
   numbered: of<boolean | null>(),
   caller_id: of<string | null>(),
 });
-export type MarginRow = RequestRow & RowOf<typeof marginRow>;
+export type MarginRow = RequestRow & RowOf<typeof marginColumns>;
 
 /** Newest first. */
 export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]> {
   return db.run(sql`
-    select ${requestRow}, ${marginRow}
+    select ${requestColumns}, ${marginColumns}
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
 /** One request in detail, for the operator; without its input, metadata, attempts and output. */
-const fullRow = columns('r', {
+const fullColumns = columns('r', {
   email: of<string>('c.email'),
   key_name: of<string>('k.name'),
   key_prefix: of<string>('k.prefix'),
@@ -51,11 +56,11 @@ const fullRow = columns('r', {
   progress: progressShare,
   outputs_made: of<number>('(select count(*)::int from outputs o where o.request_id = r.id)'),
 });
-export type FullRow = MarginRow & RowOf<typeof fullRow>;
+export type FullRow = MarginRow & RowOf<typeof fullColumns>;
 
 export async function findFull(db: Connection, id: string): Promise<FullRow | null> {
   const [row] = await db.run(sql`
-    select ${requestRow}, ${marginRow}, ${fullRow}
+    select ${requestColumns}, ${marginColumns}, ${fullColumns}
     from requests r join accounts c on c.id = r.account_id join keys k on k.id = r.key_id
     join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id

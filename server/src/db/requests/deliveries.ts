@@ -6,7 +6,7 @@ import { fragment, sql, type Connection } from '../../lib/sql/sql.ts';
 
 export type DeliveryCause = 'final' | 'resend' | 'test' | 'low_balance';
 
-const deliveryRow = columns('d', {
+const deliveryColumns = columns('d', {
   id: of<string>(),
   request_id: of<string | null>(),
   attempt: of<number | null>(),
@@ -17,7 +17,7 @@ const deliveryRow = columns('d', {
   duration_ms: of<number>(),
   created_at: of<Date>(),
 });
-export type DeliveryRow = RowOf<typeof deliveryRow>;
+export type DeliveryRow = RowOf<typeof deliveryColumns>;
 
 /** Records a delivery that was not a step of a worker: a resend or test by hand, or an alert. */
 export async function insert(
@@ -63,7 +63,7 @@ export function ofRequest(
   { request_id, below_id, limit }: { request_id: string; below_id: string | null; limit: number },
 ): Promise<DeliveryRow[]> {
   return db.run(sql`
-    select ${deliveryRow} from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     where request_id = ${request_id} and id < ${below_id ?? lastId}::uuid
     order by id desc limit ${limit}`);
 }
@@ -86,7 +86,7 @@ export function list(
     page.failed ? '(status is null or status not between 200 and 299)' : 'true',
   );
   return db.run(sql`
-    select ${deliveryRow} from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     where account_id = ${page.account_id}
       and id < ${page.below_id ?? lastId}::uuid
       and ${failed}

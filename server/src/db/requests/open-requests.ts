@@ -2,7 +2,7 @@ import type { AttemptOutcome } from '../../core/request/request.ts';
 import { firstId, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
-import { requestRow, type RequestRow } from './requests.ts';
+import { requestColumns, type RequestRow } from './requests.ts';
 
 /**
  * Open requests of all accounts, for the operator. They are found by the indexes for claims, which
@@ -24,7 +24,7 @@ export interface OpenFilter {
   due_seconds: number;
 }
 
-const openRow = columns('r', {
+const openColumns = columns('r', {
   email: of<string>('c.email'),
   /** True: its start was refused, and it waits for a slot for the next try. */
   waits: of<boolean>(),
@@ -38,7 +38,7 @@ const openRow = columns('r', {
   message: of<string | null>('a.message'),
   progress: of<number | null>("(a.progress ->> 'progress')::float8"),
 });
-export type OpenRow = RequestRow & RowOf<typeof openRow>;
+export type OpenRow = RequestRow & RowOf<typeof openColumns>;
 
 /** Maximum number of waiting requests that are counted, or searched for a list. */
 export const depthMax = 50_000;
@@ -69,7 +69,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
         and id > ${above} and id <= ${until}
       order by id limit ${filter.limit}
     )
-    select ${requestRow}, ${openRow}
+    select ${requestColumns}, ${openColumns}
     from page join requests r using (id) join accounts c on c.id = r.account_id
     left join lateral (
       select upstream, outcome, handle, message, progress from attempts

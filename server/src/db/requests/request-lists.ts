@@ -3,7 +3,7 @@ import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import { asked, withAsked, type Asked } from './call-numbers.ts';
 import { nextBelow, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
-import { requestRow, type RequestRow } from './requests.ts';
+import { requestColumns, type RequestRow } from './requests.ts';
 
 export type ListedRow = RequestRow & Asked & { email: string };
 
@@ -36,12 +36,12 @@ export async function newest(
   return findListed(db, ids);
 }
 
-const listedRow = columns('a', { email: of<string>(), asked: asked('r.id') });
+const listedColumns = columns('a', { email: of<string>(), asked: asked('r.id') });
 
 /** These requests with the addresses of their accounts, newest first. */
 async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
   const rows = await db.run(sql`
-    select ${requestRow}, ${listedRow} from unnest(${ids}::uuid[]) m (id)
+    select ${requestColumns}, ${listedColumns} from unnest(${ids}::uuid[]) m (id)
     cross join lateral (select * from requests where id = m.id limit 1) r
     join accounts a on a.id = r.account_id
     order by r.id desc`);
@@ -49,7 +49,7 @@ async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
 }
 
 /** One attempt to start a request at an upstream, with fields that only the operator may see. */
-const attemptRow = columns('a', {
+const attemptColumns = columns('a', {
   attempt: of<number>(),
   upstream: of<string>(),
   /** The name of the key that was used, if the upstream has several. */
@@ -69,11 +69,11 @@ const attemptRow = columns('a', {
   /** When the outcome became known; null if it is unknown, or if the answer ended the request. */
   answered_at: of<Date | null>(),
 });
-export type AttemptRow = RowOf<typeof attemptRow>;
+export type AttemptRow = RowOf<typeof attemptColumns>;
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run(sql`
-    select ${attemptRow} from attempts a where request_id = ${requestId} order by attempt`);
+    select ${attemptColumns} from attempts a where request_id = ${requestId} order by attempt`);
 }
 
 /** The name of the key that this attempt used; null if its upstream has one key only. */

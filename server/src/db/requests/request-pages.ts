@@ -4,12 +4,12 @@ import { firstId, idsWritten, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { asked, calledIds, withAsked, type Asked } from './call-numbers.ts';
-import { progressShare, requestRow, type RequestRow } from './requests.ts';
+import { progressShare, requestColumns, type RequestRow } from './requests.ts';
 
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
 /** Fields of a line on a page. */
-const entryRow = columns('o', {
+const entryColumns = columns('o', {
   progress: progressShare,
   /** The number of outputs that are still kept, and the index of the first. */
   outputs: of<number>(`case when r.expires_at > now() then (
@@ -20,7 +20,7 @@ const entryRow = columns('o', {
   available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
   reserved_usd_micro: of<bigint>('b.debits_pending'),
 });
-export type EntryRow = RequestRow & Omit<RowOf<typeof entryRow>, 'asked'> & Asked;
+export type EntryRow = RequestRow & Omit<RowOf<typeof entryColumns>, 'asked'> & Asked;
 
 /**
  * The given requests that belong to the given accounts, each with its account's present balance.
@@ -31,7 +31,7 @@ export async function findEntries(
   accountIds: string[],
 ): Promise<EntryRow[]> {
   const rows = await db.run(sql`
-    select ${requestRow}, ${entryRow}
+    select ${requestColumns}, ${entryColumns}
     from requests r join balances b on b.account_id = r.account_id
     left join outputs o on o.request_id = r.id and o.index = 0 and r.expires_at > now()
     where r.id = any(${ids}::uuid[]) and r.account_id = any(${accountIds}::uuid[])`);

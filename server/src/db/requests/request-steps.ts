@@ -3,6 +3,7 @@ import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Route, Status } from '../../core/request/request.ts';
 import { newId } from '../../lib/id.ts';
 import { storableJson, storableText } from '../../lib/json.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
@@ -252,54 +253,57 @@ export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
 }
 
 /** The parts of a claimed request that a worker needs. */
-export interface ClaimedRequest {
-  id: string;
-  account_id: string;
-  key_id: string;
-  model_id: string;
-  kind: Kind;
-  upstream: string;
-  /** The upstream's own name of the model; null: the first name that the catalog row lists. */
-  upstream_model: string | null;
+const claimedRequestColumns = columns('r', {
+  id: of<string>(),
+  account_id: of<string>(),
+  key_id: of<string>(),
+  model_id: of<string>(),
+  kind: of<Kind>(),
+  upstream: of<string>(),
+  status: of<Status>(),
+  attempt: of<number>(),
+  quoted_usd_micro: of<bigint>(),
+  webhook_state: of<'pending' | 'delivered' | 'failed' | null>(),
+  past_deadline: of<boolean>('coalesce(r.deadline_at <= now(), false)'),
+  outputs_due: of<boolean>('coalesce(r.expires_at <= now(), false)'),
+  age_seconds: of<number>(
+    'extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8',
+  ),
+  input: of<Record<string, unknown>>('i.input'),
+  quote: of<QuoteJson>('i.quote'),
+  webhook_url: of<string | null>('i.webhook_url'),
+  idempotent: of<boolean>('i.idempotency_key is not null'),
   /** True: the request has a slot at its upstream. */
-  slot: boolean;
-  status: Status;
-  attempt: number;
-  quoted_usd_micro: bigint;
-  webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  past_deadline: boolean;
-  outputs_due: boolean;
-  age_seconds: number;
-  input: Record<string, unknown>;
-  quote: QuoteJson;
-  webhook_url: string | null;
-  started_in: number | null;
-  started_upstream: string | null;
-  /** The name of the key that the start used, if its upstream has several. */
-  started_key: string | null;
-  /** Keys that the upstream refused at starts of this request within the last minute. */
-  refused_keys: string[] | null;
+  slot: of<boolean>(),
+  /** The upstream's own name of the model; null: the first name that the catalog row lists. */
+  upstream_model: of<string | null>(),
+  started_in: of<number | null>('a.attempt'),
+  started_upstream: of<string | null>('a.upstream'),
+  outcome: of<AttemptOutcome>('a.outcome'),
+  handle: of<Record<string, unknown> | null>('a.handle'),
+  /** The upstream's newest message; callers do not see it. */
+  said: of<string | null>('a.message'),
+  /** Polls in succession at which its upstream did not know the job. */
+  missing: of<number>('coalesce(a.missing, 0)'),
   /** The number of starts, and the age of the newest start. */
-  starts: number;
-  start_age_seconds: number | null;
-  outcome: AttemptOutcome;
+  starts: of<number>('coalesce(a.starts, 0)'),
   /**
    * True: the newest start was left (see `left-starts.ts`). `left_routes`: the routes of all left
    * starts.
    */
-  left: boolean;
-  left_routes: Route[] | null;
+  left: of<boolean>('a.left_at is not null'),
+  left_routes: of<Route[] | null>('a.left_routes'),
+  /** The name of the key that the start used, if its upstream has several. */
+  started_key: of<string | null>('a.key'),
+  /** Keys that the upstream refused at starts of this request within the last minute. */
+  refused_keys: of<string[] | null>('a.refused_keys'),
+  start_age_seconds: of<number | null>('extract(epoch from now() - a.created_at)::float8'),
   /** Since when its outputs have been tried in vain; null if they have not. */
-  unfetched_seconds: number | null;
-  /** Polls in succession at which its upstream did not know the job. */
-  missing: number;
-  /** The upstream's newest message; callers do not see it. */
-  said: string | null;
-  handle: Record<string, unknown> | null;
-  idempotent: boolean;
+  unfetched_seconds: of<number | null>('extract(epoch from now() - a.unfetched_at)::float8'),
   /** True: an operator stopped the model, so no new start is made. */
-  stopped: boolean;
-}
+  stopped: of<boolean>('r.model_id in (select model_id from stopped_models)'),
+});
+export type ClaimedRequest = RowOf<typeof claimedRequestColumns>;
 
 /** After this time a key that was refused at a start is tried again. */
 const refusedKeySeconds = 60;
@@ -309,20 +313,8 @@ export function loadClaimed(
   db: Connection,
   claims: { id: string; attempt: number }[],
 ): Promise<ClaimedRequest[]> {
-  return db.run<ClaimedRequest>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt,
-      r.quoted_usd_micro,
-      r.webhook_state, coalesce(r.deadline_at <= now(), false) as past_deadline,
-      coalesce(r.expires_at <= now(), false) as outputs_due,
-      extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
-      i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
-      r.slot, r.upstream_model, a.attempt as started_in, a.upstream as started_upstream, a.outcome,
-      a.handle, a.message as said, coalesce(a.missing, 0) as missing,
-      coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
-      a.key as started_key, a.refused_keys,
-      extract(epoch from now() - a.created_at)::float8 as start_age_seconds,
-      extract(epoch from now() - a.unfetched_at)::float8 as unfetched_seconds,
-      r.model_id in (select model_id from stopped_models) as stopped
+  return db.run(sql`
+    select ${claimedRequestColumns}
     from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id

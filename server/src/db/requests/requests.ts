@@ -27,7 +27,7 @@ export const progressShare = of<number | null>(
 );
 
 /** The narrow row of a request, which most queries read. */
-export const requestRow = columns('r', {
+export const requestColumns = columns('r', {
   id: of<string>(),
   account_id: of<string>(),
   key_id: of<string>(),
@@ -46,7 +46,7 @@ export const requestRow = columns('r', {
   started_at: of<Date | null>(),
   completed_at: of<Date | null>(),
 });
-export type RequestRow = RowOf<typeof requestRow>;
+export type RequestRow = RowOf<typeof requestColumns>;
 
 export interface NewRequest {
   id: string;
@@ -121,28 +121,26 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
 }
 
 /** A request that was made by an earlier submit with the same Idempotency-Key. */
-export interface EarlierRequest {
-  request_id: string;
-  account_id: string;
-  idempotency_key: string;
-  fingerprint: Buffer;
-  model_id: string;
-  kind: Kind;
-  quoted_usd_micro: bigint;
-  queue_position: number;
-  unknown_inputs: UnknownInput[] | null;
-}
+const earlierRequestColumns = columns('i', {
+  request_id: of<string>(),
+  account_id: of<string>(),
+  idempotency_key: of<string>(),
+  fingerprint: of<Buffer>(),
+  model_id: of<string>('r.model_id'),
+  kind: of<Kind>('r.kind'),
+  quoted_usd_micro: of<bigint>('r.quoted_usd_micro'),
+  queue_position: of<number>(),
+  unknown_inputs: of<UnknownInput[] | null>(`i.quote->'unknown_inputs'`),
+});
+export type EarlierRequest = RowOf<typeof earlierRequestColumns>;
 
 /** Requests of these (account, Idempotency-Key) pairs. */
 export function findEarlier(
   db: Connection,
   submits: Pick<NewRequest, 'account_id' | 'idempotency_key'>[],
 ): Promise<EarlierRequest[]> {
-  return db.run<EarlierRequest>(sql`
-    select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
-      r.quoted_usd_micro,
-      i.queue_position,
-      i.quote->'unknown_inputs' as unknown_inputs
+  return db.run(sql`
+    select ${earlierRequestColumns}
     from ${rowsOf(submits, { account_id: 'uuid', idempotency_key: 'text' })} as d
     join request_inputs i on i.account_id = d.account_id and i.idempotency_key = d.idempotency_key
     join requests r on r.id = i.request_id`);
@@ -199,7 +197,7 @@ export async function clearPayloads(
 }
 
 /** Only the fields that a status response needs, because no row is read as often. */
-const statusRow = columns('r', {
+const statusColumns = columns('r', {
   id: of<string>(),
   account_id: of<string>(),
   key_id: of<string>(),
@@ -220,7 +218,7 @@ const statusRow = columns('r', {
   error_details: of<FailureDetails | null>(ofFailed('error_details')),
   progress: of<Progress | null>(newestProgress('a.progress')),
 });
-export type StatusRow = RowOf<typeof statusRow>;
+export type StatusRow = RowOf<typeof statusColumns>;
 
 /** The given requests that have not ended. */
 export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
@@ -231,7 +229,7 @@ export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
 
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
-  return db.run(sql`select ${statusRow} from requests r where r.id = any(${ids}::uuid[])`);
+  return db.run(sql`select ${statusColumns} from requests r where r.id = any(${ids}::uuid[])`);
 }
 
 /** The tokens of a completed chat; null for others. `s`: its result. */
@@ -239,7 +237,7 @@ export const tokenCounts = of<TokenCounts | null>(`case when s.input_tokens is n
   then json_build_object('input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
     'cached_tokens', s.cached_tokens, 'reasoning_tokens', s.reasoning_tokens) end`);
 
-const cardRow = columns('i', {
+const cardColumns = columns('i', {
   cleared_at: of<Date | null>('r.cleared_at'),
   input: of<Record<string, unknown>>(),
   quote: of<QuoteJson>(),
@@ -261,12 +259,12 @@ const cardRow = columns('i', {
       where d.request_id = r.id and d.cause = 'final' order by d.attempt desc limit 1)
   ) w order by w.turn limit 1)`),
 });
-export type CardRow = RequestRow & RowOf<typeof cardRow>;
+export type CardRow = RequestRow & RowOf<typeof cardColumns>;
 
 /** Requests with their input, output and messages, for the request view, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
   return db.run(sql`
-    select ${requestRow}, ${cardRow}
+    select ${requestColumns}, ${cardColumns}
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
     where r.id = any(${ids}::uuid[])`);

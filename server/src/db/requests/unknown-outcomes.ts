@@ -14,7 +14,7 @@ import type { Status } from '../../core/request/request.ts';
  */
 
 /** `d`: the outcome, `a`: its start. */
-const unknownRow = columns('r', {
+const unknownColumns = columns('r', {
   id: of<string>(),
   account_id: of<string>(),
   email: of<string>('c.email'),
@@ -51,7 +51,7 @@ const unknownRow = columns('r', {
   by_email: of<string | null>('n.by_email'),
   resolved_at: of<Date | null>('n.created_at'),
 });
-export type UnknownRow = RowOf<typeof unknownRow>;
+export type UnknownRow = RowOf<typeof unknownColumns>;
 
 /**
  * Selects unknown outcomes by upstream, and by the time at which the request ended or the start was
@@ -142,7 +142,7 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
 /** These outcomes with their requests, newest first. */
 function findOutcomes(db: Connection, ids: OutcomeId[]): Promise<UnknownRow[]> {
   return db.run(sql`
-    select ${unknownRow}
+    select ${unknownColumns}
     from ${rowsOf(ids, { request_id: 'uuid', attempt: 'int' })} as d
     join requests r on r.id = d.request_id
     join accounts c on c.id = r.account_id
