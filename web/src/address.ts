@@ -21,6 +21,14 @@ export function oneOf<const Value extends string>(offered: readonly Value[]): Ru
   return (value) => offered.find((each) => each === anyText(value));
 }
 
+/** A text of this form. */
+export function fits(form: RegExp): Rule {
+  return (value) => {
+    const text = anyText(value);
+    return text !== undefined && form.test(text) ? text : undefined;
+  };
+}
+
 /** Reads a query; the router then removes all other fields from the address. */
 export function strictly<Search extends object>(read: (given: Record<string, unknown>) => Search) {
   return (given: Record<string, unknown>): Search => {

@@ -116,6 +116,36 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('are found by the number of a call, and stay while they change', async () => {
+    const { page, context, faults, account } = await comes();
+    const headers = { 'x-request-id': 'order-7', 'idempotency-key': 'order-7' };
+    const call = { key: account.key, body: { prompt: 'a cat' }, headers };
+    const sent = await service.call('POST', '/v1/queue/fake/image', call);
+    const id = sent.body.request_id;
+    const repeat = await service.call('POST', '/v1/queue/fake/image', call);
+    const other = await submit(account);
+    const field = page.getByRole('textbox', { name: 'ID or call number' });
+    for (const headed of [sent, repeat]) {
+      await page.goto(`${base}/dashboard/requests`);
+      await lineOf(page, other).waitFor();
+      await field.fill(headed.headers.get('x-request-id')!);
+      await lineOf(page, other).waitFor({ state: 'detached' });
+      await lineOf(page, id).waitFor();
+      await page.reload();
+      await lineOf(page, id).waitFor();
+      assert.equal(await lineOf(page, other).count(), 0);
+    }
+    await page.getByText('Live', { exact: true }).waitFor();
+    await service.work();
+    await lineOf(page, id).getByText('Completed').waitFor();
+    await field.fill('order-7');
+    await page.waitForURL(/id=order-7/);
+    await lineOf(page, id).waitFor();
+    assert.equal(await lineOf(page, other).count(), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   test('keep their filters through a reload and the way back', async () => {
     const { page, context, faults, account } = await comes();
     const failed = await requestIn(service, account, 'FAILED');

@@ -14,10 +14,7 @@ const pages = {
   '': [lazyPage(() => import('./overview/Overview.tsx'), 'Overview'), strictly(spendSearch)],
   '/team': [lazyPage(() => import('./team/Team.tsx'), 'Team')],
   '/settings': [lazyPage(() => import('./settings/Settings.tsx'), 'Settings')],
-  '/requests': [
-    lazyPage(() => import('./requests/Requests.tsx'), 'Requests'),
-    strictly(readSearch),
-  ],
+  '/requests': [lazyPage(() => import('./requests/Requests.tsx'), 'Requests'), readSearch],
   '/requests/$request_id': [lazyPage(() => import('./requests/Request.tsx'), 'Request')],
   '/keys': [lazyPage(() => import('./keys/Keys.tsx'), 'Keys'), strictly(keysSearch)],
   '/money': [

@@ -4,7 +4,7 @@ import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PlainButton, QuietIcon } from '../../components/styles.ts';
-import { filterNames, metadataForm, statuses, type Search } from './request-entries.ts';
+import { filterNames, idForm, metadataForm, statuses, type Search } from './request-entries.ts';
 
 export interface Choices {
   keys: { value: string; label: string }[];
@@ -60,7 +60,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         label={t('find_id')}
         hint={t('find_id_hint')}
         wrong={t('bad_id')}
-        form={/^[!-~]{1,128}$/}
+        form={idForm}
         value={search.id}
         onType={(id) => set({ id })}
       />

@@ -1,21 +1,8 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
+import { byRules, fits, oneOf, type Read } from '../../address.ts';
 import { dayOf, midnight } from '../money/money-search.ts';
 
 /** Merges live changes into a page of requests. */
-
-/** The query of the list. Days are local: 2026-01-31. */
-export interface Search {
-  status?: Status | undefined;
-  model?: string | undefined;
-  key?: string | undefined;
-  /** One pair: NAME=VALUE. */
-  metadata?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
-  id?: string | undefined;
-  /** The shown page; left out: the newest requests. */
-  cursor?: string | undefined;
-}
 
 export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
@@ -23,26 +10,23 @@ export const filterNames = ['status', 'model', 'key', 'metadata', 'from', 'to', 
 
 /** A metadata pair, as it is typed and as the address keeps it. */
 export const metadataForm = /^[^=]{1,64}=.{0,512}$/;
+/** The beginning of an id, or a number of a call. */
+export const idForm = /^[!-~]{1,128}$/;
 
-/** Reads the query and drops invalid fields. */
-export function readSearch(given: Record<string, unknown>): Search {
-  const text = (name: keyof Search, form = /^.{1,300}$/) => {
-    const value = given[name];
-    const written = typeof value === 'number' ? String(value) : value;
-    return typeof written === 'string' && form.test(written) ? written : undefined;
-  };
-  const id = /^[0-9a-f-]{36}$/;
-  return {
-    status: statuses.find((status) => status === given.status),
-    model: text('model'),
-    key: text('key', id),
-    metadata: text('metadata', metadataForm),
-    from: dayOf(given.from),
-    to: dayOf(given.to),
-    id: text('id', /^[0-9a-fA-F-]{1,36}$/),
-    cursor: text('cursor', /^-?[0-9a-f-]{36}$/),
-  };
-}
+/** The query of the list, by which invalid fields are dropped. Days are local: 2026-01-31. */
+const rules = {
+  status: oneOf(statuses),
+  model: fits(/^.{1,300}$/),
+  key: fits(/^[0-9a-f-]{36}$/),
+  metadata: fits(metadataForm),
+  from: dayOf,
+  to: dayOf,
+  id: fits(idForm),
+  /** The shown page; left out: the newest requests. */
+  cursor: fits(/^-?[0-9a-f-]{36}$/),
+};
+export type Search = Read<typeof rules>;
+export const readSearch = byRules(rules);
 
 /** The parameters of the API call behind the list. */
 export function queryOf({ model, key, from, to, ...rest }: Search) {
@@ -61,9 +45,9 @@ export function placed(page: RequestPage, search: Search, changed: RequestEntry[
   let { data, next_cursor } = page;
   for (const entry of changed) {
     const at = data.findIndex(({ request_id }) => request_id === entry.request_id);
-    const fits = matches(entry, search);
-    if (at >= 0) data = fits ? data.with(at, entry) : data.toSpliced(at, 1);
-    else if (fits && belongsHere(entry, page)) data = [...data, entry];
+    if (at >= 0) data = matches(entry, search) ? data.with(at, entry) : data.toSpliced(at, 1);
+    else if (matches(entry, search) && isNamed(entry, search.id) && belongsHere(entry, page))
+      data = [...data, entry];
   }
   data = data.toSorted((a, b) => (a.request_id < b.request_id ? 1 : -1));
   if (data.length > pageSize) {
@@ -79,14 +63,18 @@ function belongsHere(entry: RequestEntry, page: RequestPage): boolean {
   return page.previous_cursor === null && (page.next_cursor === null || isBelow);
 }
 
+/** A change leaves these as they are, so an entry of the list stays named, by a repeat as well. */
+function isNamed({ request_id, call_id, caller_id }: RequestEntry, id: string | undefined) {
+  return !id || request_id.startsWith(id.toLowerCase()) || id === call_id || id === caller_id;
+}
+
 function matches(entry: RequestEntry, search: Search): boolean {
-  const { status, model, key, metadata, from, to, id } = search;
+  const { status, model, key, metadata, from, to } = search;
   return (
     (!status || entry.status === status) &&
     (!model || entry.model_id === model) &&
     (!key || entry.key_id === key) &&
     (!metadata || hasPair(entry, metadata)) &&
-    (!id || entry.request_id.startsWith(id.toLowerCase())) &&
     (!from || entry.created_at >= midnight(from)) &&
     (!to || entry.created_at < midnight(to, 1))
   );
