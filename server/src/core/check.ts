@@ -8,6 +8,14 @@ export interface Check {
   test(value: unknown): boolean;
 }
 
+/** An object with these fields. `isText`: the value may also be a plain string. */
+export interface KnownFields {
+  isText?: true;
+  fields: Readonly<Record<string, Shape>>;
+}
+
+export type Shape = Check | KnownFields | { list: Shape };
+
 export const text: Check = { is: 'a string', test: (v) => typeof v === 'string' };
 export const number: Check = { is: 'a number', test: (v) => typeof v === 'number' };
 export const integer: Check = { is: 'an integer', test: (v) => Number.isSafeInteger(v) };

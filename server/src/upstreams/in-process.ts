@@ -4,7 +4,7 @@ import {
   type CompletionsManners,
 } from '../core/apis/completions/write-call.ts';
 import { readReply } from '../core/apis/read-reply.ts';
-import { customNames } from '../core/apis/tools.ts';
+import { customNames } from '../core/apis/writing.ts';
 import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { Json } from '../lib/json.ts';

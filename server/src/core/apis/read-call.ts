@@ -1,9 +1,19 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { badField, badMessages } from '../bad-request.ts';
-import { givenFields, isFilled, isGiven, type Check } from '../check.ts';
+import {
+  givenFields,
+  isFilled,
+  isGiven,
+  oneOf,
+  type Check,
+  type KnownFields,
+  type Shape,
+} from '../check.ts';
 import { mediaInputsMax } from '../catalog/media-input.ts';
-import type { ReplyFormat, Settings } from '../chat/conversation.ts';
+import type { ReplyFormat, Settings, Tool, ToolChoice } from '../chat/conversation.ts';
 import { tooManyMedia } from '../chat/chat-media.ts';
+import { anyObject, shortName } from './writing.ts';
+import { hasKey, keysOf } from '../../lib/records.ts';
 
 /** Reads what calls of all APIs have in common. */
 
@@ -24,14 +34,6 @@ export function readTokenLimit(value: unknown, field: string): number | null {
   if (!isCount(value) || value < 1) throw badField(field, 'an integer of at least 1');
   return value;
 }
-
-/** `isText`: the value may also be a plain string. */
-export interface KnownFields {
-  isText?: true;
-  fields: Readonly<Record<string, Shape>>;
-}
-
-export type Shape = Check | KnownFields | { list: Shape };
 
 /** The shape of a field that is read by itself. */
 export const anything: Check = { is: 'anything', test: () => true };
@@ -173,4 +175,86 @@ function namesFile(part: unknown): boolean {
 
 function tooMany(field: string, what: string, max_items = messagesMax) {
   return badMessages(field, `must hold at most ${max_items} ${what}`, { max_items });
+}
+
+/** The input of a call that is given back. Servers parse it, and cannot parse an empty text. */
+export function givenInput(text: unknown): string {
+  return isFilled(text) && text.trim() !== '' ? text : '{}';
+}
+
+/** `own`: checked fields. */
+export function toolOf(own: Json, schema: unknown, custom: Tool['custom'] = null): Tool {
+  const { name, description, strict } = own;
+  return {
+    name: String(name),
+    description: isFilled(description) ? description : null,
+    parameters: isObject(schema) ? { ...anyObject, ...schema } : null,
+    strict: typeof strict === 'boolean' ? strict : null,
+    custom,
+  };
+}
+
+/** Maximum length of a name in a namespace, as OpenAI's models take it. */
+const nameMax = 64;
+
+/** The name that a tool has in the conversation. */
+export function flatName(namespace: unknown, name: string): string {
+  if (!isFilled(namespace)) return name;
+  const whole = `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`;
+  return shortName(whole, nameMax);
+}
+
+/** An API's words for the ways to choose. */
+type Modes = Readonly<Partial<Record<string, 'auto' | 'none' | 'any'>>>;
+
+const modesOfAllowed = { auto: 'auto', required: 'any' } as const;
+const chosenType = oneOf('function', 'custom', 'tool');
+
+/**
+ * Reads which of the tools the model may or must call, as a word or an object of any API's form.
+ * `at`: the caller's field.
+ *
+ * @throws ApiError `bad_request`
+ */
+export function readToolChoice(
+  choice: unknown,
+  tools: readonly Tool[],
+  modes: Modes,
+  at = 'tool_choice',
+): ToolChoice {
+  const none = { mode: null, tool: null, only: null };
+  if (!isGiven(choice)) return none;
+  const { type, ...own } = isObject(choice) ? choice : { type: choice };
+  if (type === 'allowed_tools') return { ...none, ...allowedIn(own, tools, at) };
+  const isNamed = isObject(choice) && !hasKey(modes, type);
+  if (isNamed) return { ...none, mode: 'tool', tool: nameIn(choice, at, tools) };
+  const mode = modeIn(type, at, modes);
+  if (mode === 'any' && tools.length === 0) throw badField('tools', `given, as ${at} demands one`);
+  return { ...none, mode };
+}
+
+function allowedIn(own: Json, tools: readonly Tool[], at: string) {
+  const path = isObject(own.allowed_tools) ? `${at}.allowed_tools` : at;
+  const { mode, tools: among } = objectOf(own.allowed_tools ?? own);
+  const only = itemsOf(among).map((each, i) =>
+    nameIn(objectOf(each), `${path}.tools[${i}]`, tools),
+  );
+  return { mode: isGiven(mode) ? modeIn(mode, `${path}.mode`, modesOfAllowed) : null, only };
+}
+
+function modeIn(word: unknown, at: string, modes: Modes): ToolChoice['mode'] {
+  if (!hasKey(modes, word)) throw badField(at, oneOf(...keysOf(modes)).is);
+  return modes[word]!;
+}
+
+/** The type need not be said beside a function. */
+function nameIn({ type = 'function', ...own }: Json, at: string, tools: readonly Tool[]): string {
+  if (!chosenType.test(type)) throw badField(`${at}.type`, chosenType.is);
+  const inner = own[String(type)];
+  const { name, namespace } = isObject(inner) ? inner : own;
+  const path = isObject(inner) ? `${at}.${String(type)}.name` : `${at}.name`;
+  if (!isFilled(name)) throw badField(path, 'the name of a tool');
+  const flat = flatName(namespace, name);
+  if (!tools.some((tool) => tool.name === flat)) throw badField(path, 'the name of one of tools');
+  return flat;
 }

@@ -1,7 +1,8 @@
-import type { Json } from '../../lib/json.ts';
-import type { ApiName, Conversation } from '../chat/conversation.ts';
+import { hash } from 'node:crypto';
+import { isObject, type Json } from '../../lib/json.ts';
+import { exactJson } from '../../lib/long-integers.ts';
+import type { ApiName, Conversation, Tool } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
-import { customNames, toolNames, type ToolNames } from './tools.ts';
 import type { Manners } from './api.ts';
 
 /** The writers of calls in all three APIs share these parts. */
@@ -46,6 +47,60 @@ export function choiceOf(
   if (tool !== null) return sent(tool);
   const word = mode && modes[mode];
   return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(sent) });
+}
+
+/** Services refuse a schema that has another type, or none. */
+export const anyObject: Json = { type: 'object', properties: {} };
+
+/** The names of the tools whose input is a text. */
+export function customNames(tools: readonly Tool[]): Set<string> {
+  return new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : [])));
+}
+
+/** Names of tools for an upstream that takes only short and plain ones. */
+interface ToolNames {
+  /** The name that the upstream gets. */
+  sent: (own: string) => string;
+  /** The caller's names, by those that were changed. */
+  shortened: ReadonlyMap<string, string>;
+}
+
+function toolNames(tools: readonly Tool[], max: number): ToolNames {
+  const sent = new Map<string, string>();
+  const shortened = new Map<string, string>();
+  for (const { name } of tools) {
+    const own = shortName(name, max);
+    if (own === name) continue;
+    sent.set(name, own);
+    shortened.set(own, name);
+  }
+  // A call of an earlier turn may name a tool that is no longer offered.
+  return { sent: (own) => sent.get(own) ?? shortName(own, max), shortened };
+}
+
+/**
+ * The beginning of a long name with a hash of all of it. So is a name with characters that OpenAI's
+ * and Anthropic's models do not take.
+ */
+export function shortName(name: string, max: number): string {
+  if (name.length <= max && !/[^\w-]/.test(name)) return name;
+  const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, max - 9);
+  return `${plain}_${hash('sha256', name, 'hex').slice(0, 8)}`;
+}
+
+/**
+ * The input of a tool call in Messages, where it is an object. A call with a broken input stays in
+ * the conversation: its result needs a call, and a client can show the model why it failed.
+ */
+export function toolInput(text: string): Json {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = exactJson(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Broken JSON is kept as a text.
+  }
+  return { INVALID_JSON: text };
 }
 
 /** The names that callers of each API know for what an upstream cannot be told. */

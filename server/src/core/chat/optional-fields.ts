@@ -1,5 +1,4 @@
-import { boolean, integer, number, text } from '../check.ts';
-import type { Shape } from '../apis/read-call.ts';
+import { type Shape, boolean, integer, number, text } from '../check.ts';
 
 /**
  * Fields of a chat that only some servers know. Each upstream's definition names the fields that it

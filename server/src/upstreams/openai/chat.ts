@@ -1,6 +1,6 @@
 import { readReply, ReplyBroken } from '../../core/apis/read-reply.ts';
 import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
-import { customNames } from '../../core/apis/tools.ts';
+import { customNames } from '../../core/apis/writing.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';

@@ -1,6 +1,8 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
+  type KnownFields,
+  type Shape,
   boolean,
   givenFields,
   integer,
@@ -19,19 +21,18 @@ import { cacheMark, cacheMarkShape, optionalFields } from '../../chat/optional-f
 import { readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import {
+  LeftOut,
   anything,
   demandFew,
   knownFields,
-  LeftOut,
   readFlag,
   readModel,
   readTokenLimit,
+  readToolChoice,
   schemaFormat,
   settingsOf,
-  type KnownFields,
-  type Shape,
+  toolOf,
 } from '../read-call.ts';
-import { readToolChoice, toolOf } from '../tools.ts';
 import { readTurns } from './read-turns.ts';
 
 const functionShape: KnownFields = {

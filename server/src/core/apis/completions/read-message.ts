@@ -1,7 +1,17 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
-import type { SentThought, TextForm, TextReader, Thoughts } from '../reading/texts.ts';
-import { countIn, inputTextOf, jsonTextOf, listOf, textOf, wordsOf } from '../reading/values.ts';
+import {
+  countIn,
+  inputTextOf,
+  jsonTextOf,
+  listOf,
+  textOf,
+  wordsOf,
+  type SentThought,
+  type TextForm,
+  type TextReader,
+  type Thoughts,
+} from '../reading/pieces.ts';
 import { claudeFormat, googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
 import type { Calls, OpenCall, SentCall } from '../reading/calls.ts';
 

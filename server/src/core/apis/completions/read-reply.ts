@@ -5,8 +5,14 @@ import { isReport, usageOfReport } from '../../chat/usage.ts';
 import type { Asked, OpenReader, Say } from '../api.ts';
 import { endedEarly, errorIn, failed, type ReplyBroken } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
-import { countIn, finishOf, reasonOf, textOf } from '../reading/values.ts';
-import { replyThoughts, textReader } from '../reading/texts.ts';
+import {
+  countIn,
+  finishOf,
+  reasonOf,
+  replyThoughts,
+  textOf,
+  textReader,
+} from '../reading/pieces.ts';
 import { googleFormat } from '../thoughts.ts';
 import { callPieces, readContent } from './read-message.ts';
 
@@ -142,28 +148,14 @@ export function reportIn(piece: Json): Json | null {
 
 const isOfUsage = /usage/i;
 
-/**
- * The first object with the name of a usage, as far inside as a message is. Nearly every piece is
- * searched for nothing, so no lists of names are made, and none of a list's indexes.
- */
+/** The first object with the name of a usage, as far inside as a message is. */
 function usageWithin(value: unknown, depth: number): Json | null {
-  if (Array.isArray(value)) return depth === 0 ? null : firstUsage(value, depth - 1);
-  if (!isObject(value)) return null;
-  for (const name in value) {
-    const field = value[name];
-    if (isObject(field) && isOfUsage.test(name) && isReport(field)) return field;
-  }
+  const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
+  const own = fields.find(([name, field]) => isOfUsage.test(name) && isReport(field));
+  if (own !== undefined) return objectOf(own[1]);
   if (depth === 0) return null;
-  for (const name in value) {
-    const found = usageWithin(value[name], depth - 1);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function firstUsage(items: readonly unknown[], depth: number): Json | null {
-  for (const item of items) {
-    const found = usageWithin(item, depth);
+  for (const [, field] of fields) {
+    const found = usageWithin(field, depth - 1);
     if (found !== null) return found;
   }
   return null;

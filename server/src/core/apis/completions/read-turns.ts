@@ -1,13 +1,21 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
-import { filled, integer, isFilled, isGiven, oneOf, scalar, text } from '../../check.ts';
-import { anything, knownFields, mustBe, type KnownFields, type LeftOut } from '../read-call.ts';
+import {
+  type KnownFields,
+  filled,
+  integer,
+  isFilled,
+  isGiven,
+  oneOf,
+  scalar,
+  text,
+} from '../../check.ts';
+import { type LeftOut, anything, givenInput, knownFields, mustBe } from '../read-call.ts';
 import { googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
-import { givenInput } from '../tools.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 /** A reply may have been empty or calls alone, and a tool may have no result to report. */

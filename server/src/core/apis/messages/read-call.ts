@@ -1,23 +1,33 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { boolean, integer, isFilled, isGiven, number, object, oneOf, text } from '../../check.ts';
 import {
+  type KnownFields,
+  boolean,
+  integer,
+  isFilled,
+  isGiven,
+  number,
+  object,
+  oneOf,
+  text,
+} from '../../check.ts';
+import {
+  LeftOut,
   anything,
   demandFew,
   knownFields,
-  LeftOut,
   readFlag,
   readModel,
   readTokenLimit,
+  readToolChoice,
   schemaFormat,
   settingsOf,
-  type KnownFields,
+  toolOf,
 } from '../read-call.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
 import type { ReadCall } from '../api.ts';
-import { readToolChoice, toolOf } from '../tools.ts';
 import { readTurns } from './read-turns.ts';
 
 /** Reads a call of Anthropic's Messages. */

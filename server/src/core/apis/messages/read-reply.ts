@@ -10,9 +10,9 @@ import {
   foreignUsage,
   jsonTextOf,
   reasonOf,
+  replyThoughts,
   textOf,
-} from '../reading/values.ts';
-import { replyThoughts } from '../reading/texts.ts';
+} from '../reading/pieces.ts';
 import { claudeFormat } from '../thoughts.ts';
 
 /** Reads a message of Anthropic's Messages, whole or as events. */

@@ -11,17 +11,18 @@ import type {
   Turn,
 } from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
-import { anyObject, toolInput } from '../tools.ts';
-import { givenFields } from '../../check.ts';
-import type { Calling, Manners, WrittenCall } from '../api.ts';
 import {
   type Writing as SharedWriting,
+  anyObject,
   effortBudgets,
   effortOfBudget,
   ignore,
   markOf,
   openWriting,
+  toolInput,
 } from '../writing.ts';
+import { givenFields } from '../../check.ts';
+import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */

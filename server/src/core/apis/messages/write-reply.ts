@@ -8,7 +8,7 @@ import {
   type ThoughtPiece,
 } from '../../chat/reply.ts';
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
-import { toolInput } from '../tools.ts';
+import { toolInput } from '../writing.ts';
 import { errors, type ErrorCode } from '../../errors.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
 import { inOrder, type Entry, type Ordered } from '../ordered.ts';

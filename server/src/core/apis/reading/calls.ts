@@ -3,7 +3,7 @@ import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
 import type { Asked, Say } from '../api.ts';
 import { jsonInput, textInput, type InputReader } from './input.ts';
-import { restOf } from './values.ts';
+import { restOf } from './pieces.ts';
 
 /** A piece of a tool call as an upstream sends it. Texts that it leaves out are empty. */
 export interface SentCall {

@@ -1,6 +1,8 @@
-import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { type Json, isCount, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
+  type Check,
+  type KnownFields,
   boolean,
   givenFields,
   integer,
@@ -10,25 +12,23 @@ import {
   object,
   oneOf,
   text,
-  type Check,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import {
+  LeftOut,
   anything,
   demandFew,
   knownFields,
-  LeftOut,
   readFlag,
   readModel,
   readTokenLimit,
+  readToolChoice,
   schemaFormat,
   settingsOf,
-  type KnownFields,
 } from '../read-call.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readInput } from './read-input.ts';
-import { readToolChoice } from '../tools.ts';
 import { readTools } from './tools.ts';
 
 /** Reads a call of OpenAI's Responses. */

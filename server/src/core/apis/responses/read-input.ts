@@ -1,12 +1,11 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import { anything, knownFields, mustBe, type KnownFields, type LeftOut } from '../read-call.ts';
-import { flatName, givenInput } from '../tools.ts';
-import { filled, isFilled, isGiven, text, type Check } from '../../check.ts';
+import { type LeftOut, anything, flatName, givenInput, knownFields, mustBe } from '../read-call.ts';
+import { type Check, type KnownFields, filled, isFilled, isGiven, text } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
-import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
+import { type Thought, responsesFormat, unpack, unpackedThoughts } from '../thoughts.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
 

@@ -4,8 +4,16 @@ import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
 import type { Say } from '../api.ts';
 import type { Calls } from '../reading/calls.ts';
-import { textReader, type TextForm, type TextReader, type Thoughts } from '../reading/texts.ts';
-import { inputTextOf, jsonTextOf, restOf, textOf } from '../reading/values.ts';
+import {
+  inputTextOf,
+  jsonTextOf,
+  restOf,
+  textOf,
+  textReader,
+  type TextForm,
+  type TextReader,
+  type Thoughts,
+} from '../reading/pieces.ts';
 import { responsesFormat } from '../thoughts.ts';
 
 export type ItemType = 'message' | 'reasoning' | 'call';

@@ -11,9 +11,9 @@ import {
   inputTextOf,
   jsonTextOf,
   reasonOf,
+  replyThoughts,
   textOf,
-} from '../reading/values.ts';
-import { replyThoughts } from '../reading/texts.ts';
+} from '../reading/pieces.ts';
 import { replyItems, type ItemType } from './read-items.ts';
 
 /** Reads a response of OpenAI's Responses, whole or as events. */

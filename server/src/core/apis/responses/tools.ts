@@ -1,10 +1,9 @@
 import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
-import { boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
+import { type KnownFields, boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { anything, knownFields, type KnownFields, type LeftOut } from '../read-call.ts';
+import { type LeftOut, anything, flatName, knownFields, toolOf } from '../read-call.ts';
 import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
-import { flatName, toolOf } from '../tools.ts';
 
 /**
  * Reads the tools of a call of OpenAI's Responses. A tool in a namespace, such as a tool of an MCP

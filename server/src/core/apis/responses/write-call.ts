@@ -6,6 +6,7 @@ import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import {
   type Writing as SharedWriting,
+  anyObject,
   choiceOf,
   ignore,
   isUnsaid,
@@ -13,7 +14,6 @@ import {
   sentEffort,
 } from '../writing.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
-import { anyObject } from '../tools.ts';
 
 /** How servers of OpenAI's Responses differ. */
 export interface ResponsesManners extends Manners {

@@ -1,8 +1,9 @@
 import * as checks from '../../../core/check.ts';
 import { passingFields } from '../../../core/apis/completions/read-call.ts';
-import type { Shape } from '../../../core/apis/read-call.ts';
+import type { Shape } from '../../../core/check.ts';
 import { optionalFields } from '../../../core/chat/optional-fields.ts';
 import {
+  type TSchema,
   anything,
   boolean,
   choice,
@@ -18,7 +19,6 @@ import {
   optionalOrNull,
   record,
   text,
-  type TSchema,
 } from '../../schemas/schema.ts';
 
 /**
