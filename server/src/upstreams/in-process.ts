@@ -4,7 +4,7 @@ import {
   type CompletionsManners,
 } from '../core/apis/completions/write-call.ts';
 import { readReply } from '../core/apis/read-reply.ts';
-import { customNames } from '../core/apis/writing.ts';
+import { askedOf } from '../core/apis/writing.ts';
 import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { Json } from '../lib/json.ts';
@@ -33,16 +33,10 @@ export function completionOf(
 
 /** The events of chunks, or of a whole chat completion. */
 export function eventsOf(
-  { request_id, conversation: { api, tools, settings } }: ChatCall,
+  { request_id, conversation }: ChatCall,
   chunks: AsyncIterable<Json> | Iterable<Json>,
 ): AsyncGenerator<ReplyEvent> {
-  return readReply(bytesOf(chunks), completionsReader, {
-    request_id,
-    api,
-    custom: customNames(tools),
-    ownName: (name) => name,
-    stops: settings.stop,
-  });
+  return readReply(bytesOf(chunks), completionsReader, askedOf(request_id, conversation));
 }
 
 async function* bytesOf(chunks: AsyncIterable<Json> | Iterable<Json>): AsyncGenerator<Uint8Array> {

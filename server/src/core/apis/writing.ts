@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { isObject, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
-import type { ApiName, Conversation, Tool } from '../chat/conversation.ts';
+import type { ApiName, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
-import type { Manners } from './api.ts';
+import type { Asked, Manners } from './api.ts';
 
 /** The writers of calls in all three APIs share these parts. */
 
@@ -49,11 +49,26 @@ export function choiceOf(
   return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(sent) });
 }
 
+/** The facts that the reader of a reply needs. `names`: the caller's names of shortened tools. */
+export function askedOf(
+  request_id: string,
+  { api, tools, settings }: Conversation,
+  names: ReadonlyMap<string, string> = new Map(),
+): Asked {
+  const ownName = (sent: string) => names.get(sent) ?? sent;
+  return { request_id, api, custom: customNames(tools), ownName, stops: settings.stop };
+}
+
+/** An address, or the bytes as one. */
+export function addressOf({ from, type, value }: Media): string {
+  return from === 'base64' && type !== null ? `data:${type};base64,${value}` : value;
+}
+
 /** Services refuse a schema that has another type, or none. */
 export const anyObject: Json = { type: 'object', properties: {} };
 
 /** The names of the tools whose input is a text. */
-export function customNames(tools: readonly Tool[]): Set<string> {
+function customNames(tools: readonly Tool[]): Set<string> {
   return new Set(tools.flatMap(({ name, custom }) => (custom ? [name] : [])));
 }
 

@@ -10,6 +10,7 @@ import type { Modality } from '../catalog/catalog.ts';
 import type { ApiError } from '../errors.ts';
 import { parseFileId } from '../request/id.ts';
 import { badMessages } from '../bad-request.ts';
+import { usualType } from '../media/content-type.ts';
 import type { Conversation, Media, MediaBlock, Turn } from './conversation.ts';
 import { asBase64 } from '../../lib/base64.ts';
 import { dataIn } from '../../lib/data-address.ts';
@@ -122,20 +123,10 @@ export function mediaOrBytes(value: string, at: string, name: string | null = nu
 export function statedMedia(stated: string, text: string, at: string): Media {
   const value = asBase64(text);
   if (value === null) return mediaOf(text, at);
-  const type = typeByBytes(value) ?? usualType(stated);
+  const label = stated.trim().toLowerCase();
+  const named = label.startsWith('image/') ? usualType(label) : label || null;
+  const type = typeByBytes(value) ?? named;
   return { type, from: 'base64', value, name: null, at };
-}
-
-/** Names of types that are in use beside the registered ones. */
-const aliases: Readonly<Record<string, string>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-};
-
-function usualType(type: string): string | null {
-  const lower = type.trim().toLowerCase();
-  return lower === '' ? null : (aliases[lower] ?? lower);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Shape, boolean, integer, number, text } from '../check.ts';
+import { boolean, integer, number, text, type Shape } from '../check.ts';
 
 /**
  * Fields of a chat that only some servers know. Each upstream's definition names the fields that it

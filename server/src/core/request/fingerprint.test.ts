@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../errors.ts';
-import { type Call, fingerprint, idempotencyKey } from './fingerprint.ts';
+import { fingerprint, idempotencyKey, type Call } from './fingerprint.ts';
 
 const call: Call = {
   method: 'POST',

@@ -1,6 +1,6 @@
 import { readReply, ReplyBroken } from '../../core/apis/read-reply.ts';
 import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
-import { customNames } from '../../core/apis/writing.ts';
+import { askedOf } from '../../core/apis/writing.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -86,7 +86,7 @@ export function createChat(
     }
     try {
       for (;;) {
-        const asked = askedOf(call, written!);
+        const asked = askedOf(call.request_id, call.conversation, written!.names);
         const outcome = await called(call, sent!, wire, form, asked, tools, times);
         const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written!) : [];
         if (outcome.outcome === 'reply') {
@@ -116,17 +116,6 @@ interface Times {
   firstMs: number;
   idleMs: number;
   peekMs: number;
-}
-
-function askedOf({ request_id, conversation }: ChatCall, { names }: WrittenCall): Asked {
-  const { api, tools, settings } = conversation;
-  return {
-    request_id,
-    api,
-    custom: customNames(tools),
-    ownName: (sent) => names.get(sent) ?? sent,
-    stops: settings.stop,
-  };
 }
 
 /** The outcome of a call that the server's API cannot express; null for any other error. */

@@ -1,8 +1,6 @@
-import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
-  type KnownFields,
-  type Shape,
   boolean,
   givenFields,
   integer,
@@ -15,6 +13,8 @@ import {
   oneOf,
   text,
   textOrTexts,
+  type KnownFields,
+  type Shape,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape, optionalFields } from '../../chat/optional-fields.ts';

@@ -1,11 +1,10 @@
-import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import {
-  type KnownFields,
   filled,
   integer,
   isFilled,
@@ -13,8 +12,9 @@ import {
   oneOf,
   scalar,
   text,
+  type KnownFields,
 } from '../../check.ts';
-import { type LeftOut, anything, givenInput, knownFields, mustBe } from '../read-call.ts';
+import { anything, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];

@@ -4,7 +4,6 @@ import type {
   Block,
   CallBlock,
   Conversation,
-  Media,
   MediaBlock,
   RefusalBlock,
   ResultBlock,
@@ -17,13 +16,14 @@ import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import {
-  type Writing as SharedWriting,
+  addressOf,
   choiceOf,
   ignore,
   isUnsaid,
   markOf,
   openWriting,
   sentEffort,
+  type Writing as SharedWriting,
 } from '../writing.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 
@@ -275,10 +275,6 @@ function partOf(block: Shown, writing: Writing): Json {
   const filename = media.name && { filename: media.name };
   const named = media.from === 'file_id' ? 'file_id' : 'file_data';
   return { type: 'file', file: { [named]: addressOf(media), ...filename }, ...mark };
-}
-
-function addressOf({ from, type, value }: Media): string {
-  return from === 'base64' && type !== null ? `data:${type};base64,${value}` : value;
 }
 
 type Proofs = ReadonlyMap<string | null, string>;

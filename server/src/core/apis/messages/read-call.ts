@@ -1,7 +1,6 @@
-import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
-  type KnownFields,
   boolean,
   integer,
   isFilled,
@@ -10,6 +9,7 @@ import {
   object,
   oneOf,
   text,
+  type KnownFields,
 } from '../../check.ts';
 import {
   LeftOut,

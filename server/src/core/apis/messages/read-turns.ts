@@ -1,6 +1,6 @@
-import { type Json, isObject } from '../../../lib/json.ts';
+import { isObject, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
-import { type KnownFields, boolean, filled, isFilled, isGiven, object, text } from '../../check.ts';
+import { boolean, filled, isFilled, isGiven, object, text, type KnownFields } from '../../check.ts';
 import { badMessages } from '../../bad-request.ts';
 import type {
   Block,
@@ -10,7 +10,7 @@ import type {
   ThoughtBlock,
   Turn,
 } from '../../chat/conversation.ts';
-import { type LeftOut, anything, knownFields, mustBe } from '../read-call.ts';
+import { anything, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
 import { unpacked } from '../thoughts.ts';

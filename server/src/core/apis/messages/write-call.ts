@@ -12,7 +12,6 @@ import type {
 } from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
 import {
-  type Writing as SharedWriting,
   anyObject,
   effortBudgets,
   effortOfBudget,
@@ -20,6 +19,7 @@ import {
   markOf,
   openWriting,
   toolInput,
+  type Writing as SharedWriting,
 } from '../writing.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';

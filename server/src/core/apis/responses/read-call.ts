@@ -1,8 +1,6 @@
-import { type Json, isCount, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import {
-  type Check,
-  type KnownFields,
   boolean,
   givenFields,
   integer,
@@ -12,6 +10,8 @@ import {
   object,
   oneOf,
   text,
+  type Check,
+  type KnownFields,
 } from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import {

@@ -1,11 +1,11 @@
-import { type Json, isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import { type LeftOut, anything, flatName, givenInput, knownFields, mustBe } from '../read-call.ts';
-import { type Check, type KnownFields, filled, isFilled, isGiven, text } from '../../check.ts';
+import { anything, flatName, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
-import { type Thought, responsesFormat, unpack, unpackedThoughts } from '../thoughts.ts';
+import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
 

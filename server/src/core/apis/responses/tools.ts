@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
-import { type KnownFields, boolean, isFilled, isGiven, object, oneOf, text } from '../../check.ts';
+import { boolean, isFilled, isGiven, object, oneOf, text, type KnownFields } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { type LeftOut, anything, flatName, knownFields, toolOf } from '../read-call.ts';
+import { anything, flatName, knownFields, toolOf, type LeftOut } from '../read-call.ts';
 import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
 

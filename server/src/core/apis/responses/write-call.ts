@@ -5,13 +5,14 @@ import type { Block, Conversation, MediaBlock, Tool, Turn } from '../../chat/con
 import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import {
-  type Writing as SharedWriting,
+  addressOf,
   anyObject,
   choiceOf,
   ignore,
   isUnsaid,
   openWriting,
   sentEffort,
+  type Writing as SharedWriting,
 } from '../writing.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 
@@ -210,8 +211,7 @@ function withSummaries(items: Json[]): Json[] {
 
 function mediaOf({ type, media, at, detail = 'auto' }: MediaBlock): Json {
   const { from, value, name } = media;
-  const url =
-    from === 'base64' && media.type !== null ? `data:${media.type};base64,${value}` : value;
+  const url = addressOf(media);
   if (type === 'image') return { type: 'input_image', image_url: url, detail };
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
   if (from === 'url') return { type: 'input_file', file_url: value };
