@@ -37,6 +37,7 @@ import { openWeb, webOrigin } from './web.ts';
 import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { readChainsNowAndThen, type ChainJob } from './worker/jobs/chains.ts';
+import { createLostReplies } from './operations/requests/lost-replies.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
@@ -305,6 +306,10 @@ function httpDeps(
       ),
       everyMs: given.times.streamGrantsMs,
     }),
+    lostReplies: createLostReplies(
+      db,
+      throttled((told) => log.warn(told, 'could not note a reply that was lost')),
+    ),
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,

@@ -13,6 +13,7 @@ import type { Author } from '../operations/operator-action.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { AccountLimits } from '../operations/requests/admit.ts';
 import type { Operations } from '../operations/requests/batched.ts';
+import type { LostReplies } from '../operations/requests/lost-replies.ts';
 import type { WebhookFetches } from '../operations/requests/webhook-fetch.ts';
 import type { QueueView } from '../operations/upstreams/queue-view.ts';
 import type { Refusals } from '../operations/accounts/refusals.ts';
@@ -47,6 +48,7 @@ export interface HttpDeps {
   requestEvents: RequestEvents;
   pageEvents: PageEvents;
   streamGrants: StreamGrants;
+  lostReplies: LostReplies;
   queue: QueueView;
   lookup: Lookup;
   own: ReadonlySet<string>;

@@ -5,12 +5,11 @@ import fc from 'fast-check';
 import type { Model } from '../../src/core/catalog/catalog.ts';
 import { validateInput } from '../../src/core/catalog/model-input.ts';
 import {
-  atOwnField,
-  formValue,
   imagesInput,
   readImagesCall,
   type ImagesDoor,
 } from '../../src/core/request/images-call.ts';
+import { atOwnField, formValue } from '../../src/core/request/translated.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { price } from '../../src/core/price/price.ts';
 import { objectOf, type Json } from '../../src/lib/json.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Model } from '../../src/core/catalog/catalog.ts';
-import { formValue } from '../../src/core/request/images-call.ts';
+import { formValue } from '../../src/core/request/translated.ts';
 import { exactJson } from '../../src/lib/long-integers.ts';
 import { images } from '../kit/fake.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -12,6 +12,8 @@ export interface Faulty {
   spoil: (call: Call) => Fault | undefined;
   /** Sets the faults of the next calls to a path, one each; later calls pass. */
   meet(path: RegExp | string, ...faults: (Fault | undefined)[]): void;
+  /** Breaks all its connections, on both sides. */
+  cut(): void;
   stop(): Promise<void>;
 }
 
@@ -46,6 +48,7 @@ export async function startFaulty(target: string): Promise<Faulty> {
     meet(path, ...faults) {
       faulty.spoil = (call) => (call.path.search(path) === -1 ? undefined : faults.shift());
     },
+    cut,
     stop,
   };
   const server = createServer((req, reply) => {
@@ -69,8 +72,11 @@ export async function startFaulty(target: string): Promise<Faulty> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   faulty.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  async function stop() {
+  function cut() {
     for (const socket of sockets) socket.destroy();
+  }
+  async function stop() {
+    cut();
     await new Promise((resolve) => server.close(resolve));
   }
   return faulty;

@@ -13,9 +13,14 @@ export function takes(model: Row, field: string): boolean {
 
 /** Whether the row takes this value of a field that it lists. */
 export function fits(model: Row, field: string, value: unknown): boolean {
+  return takes(model, field) && brokenRule(model, field, value) === null;
+}
+
+/** The rule that this value of a field breaks; null: none. */
+export function brokenRule(model: Row, field: string, value: unknown): string | null {
   const path = `/${escaped(field)}`;
   const faults = validateInput({ input_schema: model.input_schema }, { [field]: value }) ?? [];
-  return takes(model, field) && !faults.some((fault) => fault.path.startsWith(path));
+  return faults.find((fault) => fault.path.startsWith(path))?.message ?? null;
 }
 
 interface FieldOptions {

@@ -1,14 +1,13 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
-import { fits, optionsOf, takes, typeOf } from '../catalog/model-fields.ts';
+import { fits, optionsOf, takes } from '../catalog/model-fields.ts';
 import { badField, badRequest } from '../bad-request.ts';
 import { ApiError } from '../errors.ts';
-import { readMetadata, type Metadata } from './metadata.ts';
-import { isObject, type Json } from '../../lib/json.ts';
-import { integerOf } from '../../lib/long-integers.ts';
+import type { Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import { sizeFields } from '../catalog/size-fields.ts';
 import { sizeOf } from '../price/size.ts';
+import { givenIn, imageLists, openInput, readImage, type TranslatedInput } from './translated.ts';
 
 /** Translates calls of OpenAI's Images into inputs of the queue. */
 
@@ -28,10 +27,10 @@ export interface ImagesCall {
   mask: string | null;
 }
 
-/** Fields that this service reads itself; all others are inputs of the model. */
-const own = new Set(['model', 'response_format', 'stream', 'partial_images', 'image', 'images']);
-/** Fields without effect on an image. */
-const ignored = new Set(['user', 'safety_identifier']);
+/** Fields that this service reads itself, or that change no image; all others are inputs. */
+const own = new Set(
+  'model response_format stream partial_images image images mask user safety_identifier'.split(' '),
+);
 /** Fields that a model may have under the same name, with the values that mean its default. */
 const options: Readonly<Record<string, unknown[]>> = {
   quality: ['auto', 'standard'],
@@ -49,7 +48,6 @@ const options: Readonly<Record<string, unknown[]>> = {
 /** Inputs that also state a size. If a call had two sizes, models would follow different ones. */
 const otherSizes = ['resolution', 'aspect_ratio', 'image_size', 'width', 'height'];
 const imagesMax = 16;
-const imageLists = ['image_urls', 'reference_image_urls'];
 const masks = ['mask_url', 'mask_image_url'];
 
 /** @throws ApiError `bad_request`, which names the field */
@@ -87,47 +85,12 @@ function readMask(mask: unknown): string | null {
   return isGiven(mask) ? readImage(mask, 'mask') : null;
 }
 
-/** An address or file id as a plain text, or in an object as OpenAI writes it in JSON. */
-function readImage(value: unknown, field: string): string {
-  if (isFilled(value)) return value;
-  if (isObject(value) && isGiven(value.image_url) !== isGiven(value.file_id)) {
-    const inner = value.image_url ?? value.file_id;
-    if (isFilled(inner)) return inner;
-  }
-  throw badField(
-    field,
-    'a file of a form, an address, a file_id, {"image_url": "…"} or {"file_id": "…"}',
-  );
-}
-
-/**
- * An input for the queue. `from`: for each translated input field, the field of the call that it
- * comes from.
- */
-export interface ImagesInput {
-  input: Json;
-  from: Readonly<Record<string, string>>;
-  metadata: Metadata | null;
-}
-
 /** @throws ApiError that names the field which the model cannot take */
-export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
+export function imagesInput(call: ImagesCall, model: Model): TranslatedInput {
   demandDoor(call, model);
-  const isOurs = (field: string) => field === 'metadata' && !takes(model, field);
-  const rest = Object.entries(call.body).filter(
-    ([field, value]) => isGiven(value) && !own.has(field) && !ignored.has(field) && !isOurs(field),
-  );
-  const { n, size, mask: _mask, ...given } = Object.fromEntries(rest);
-  const input: Json = {};
-  const from: Record<string, string> = {};
-  const set = (field: string, fields: Json) => {
-    for (const [name, value] of Object.entries(fields)) {
-      if (name !== field && Object.hasOwn(given, name))
-        throw badRequest(field, `Send ${field} or ${name}, not both.`);
-      input[name] = value;
-      from[name] = field;
-    }
-  };
+  const { fields, metadata } = givenIn(call.body, own, model);
+  const { n, size, ...given } = fields;
+  const { input, from, set } = openInput(given);
   for (const [field, value] of Object.entries(given)) {
     if (Object.hasOwn(options, field)) set(field, optionField(field, value, model));
     else input[field] = value;
@@ -140,7 +103,6 @@ export function imagesInput(call: ImagesCall, model: Model): ImagesInput {
   }
   if (call.images.length > 0) set('image', imageFields(call.images, model));
   if (call.mask !== null) set('mask', maskField(call.mask, model));
-  const metadata = isOurs('metadata') ? readMetadata(call.body.metadata, 'metadata') : null;
   return { input, from, metadata };
 }
 
@@ -220,40 +182,4 @@ function maskField(mask: string, model: Model): Json {
   const field = masks.find((each) => takes(model, each));
   if (field !== undefined) return { [field]: mask };
   throw unsupported('mask', [], model);
-}
-
-/**
- * The value of a form's field, which arrives as a text, in the type that it has in JSON. A text
- * that does not fit the type is returned unchanged.
- */
-export function formValue(field: string, text: string, model: Model | undefined): unknown {
-  const known: Record<string, string> = {
-    n: 'integer',
-    stream: 'boolean',
-    partial_images: 'integer',
-    output_compression: 'integer',
-  };
-  const type = known[field] ?? (model && typeOf(model, field));
-  if (field === 'metadata' && type !== 'string') return objectIn(text) ?? text;
-  if (type === 'integer' && /^-?\d{1,40}$/.test(text)) return integerOf(BigInt(text));
-  if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,9})?$/.test(text))
-    return Number(text);
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
-  return text;
-}
-
-function objectIn(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The error with the call's own field in place of the input's. */
-export function atOwnField(error: ApiError, from: ImagesInput['from']): ApiError {
-  const { param } = error;
-  if (param === null) return error;
-  return Object.hasOwn(from, param) && from[param] !== param ? error.at(from[param]!) : error;
 }

@@ -48,6 +48,11 @@ export interface MakingCall {
    * nothing is reserved that nobody waits for.
    */
   makes(request_id: string, model_id: string): void;
+  /**
+   * The request of an earlier call with this fingerprint whose reply was lost. Left out: a call
+   * without an Idempotency-Key is never a repeat.
+   */
+  earlier?(print: Buffer): Promise<SubmitResult | null>;
   /** The call made this request, or repeats the call that did. */
   made(request: { request_id: string; replayed: boolean }): void;
 }
@@ -86,11 +91,20 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const sized = sizedInput(input, model);
   const quote = sizedQuote(model, sized, caller.price_ppm);
   await checkInput(model, sized.input, caller.account_id, deps);
+  const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
+  const print =
+    idempotency_key === null && call.earlier === undefined
+      ? null
+      : fingerprint({ method: 'POST', ...compared, webhook_url });
+  const earlier = idempotency_key === null && print ? await call.earlier?.(print) : null;
+  if (earlier) {
+    call.made(earlier);
+    return earlier;
+  }
   const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const unknown = unknownInputs(model, sized.input);
-  const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
   const id = newId();
   // Before the submit, because the database's answer may be lost after it has stored the request.
   call.makes(id, model.id);
@@ -105,8 +119,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       upstream_model,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
-      fingerprint:
-        idempotency_key === null ? null : fingerprint({ method: 'POST', ...compared, webhook_url }),
+      fingerprint: idempotency_key === null ? null : print,
       input: JSON.stringify(keptInput(model, input, sized.stated)),
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),

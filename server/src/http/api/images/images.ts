@@ -1,42 +1,20 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { demandModel, findModel } from '../../../core/catalog/find-model.ts';
-import {
-  atOwnField,
-  imagesInput,
-  readImagesCall,
-  type ImagesCall,
-  type ImagesDoor,
-} from '../../../core/request/images-call.ts';
-import { withoutNulls } from '../../../core/catalog/model-input.ts';
-import { ApiError } from '../../../core/errors.ts';
+import type { Model } from '../../../core/catalog/catalog.ts';
+import { imagesInput, readImagesCall, type ImagesDoor } from '../../../core/request/images-call.ts';
 import { idempotencyKey } from '../../../core/request/fingerprint.ts';
-import { eitherMetadata, metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
 import { addresses } from '../../../core/request/views.ts';
-import { objectOf } from '../../../lib/json.ts';
-import type { FormPart } from '../../../lib/multipart.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
-import type { SubmitResult } from '../../../operations/requests/admit.ts';
-import { demandFreeJob, submitJob } from '../../../operations/requests/submit.ts';
-import {
-  chatMaxBytes,
-  formMaxBytes,
-  isForm,
-  jsonMaxBytes,
-  readForm,
-  readHeldObject,
-  readObject,
-} from '../../body.ts';
-import { makingCall } from '../../call.ts';
+import { demandFreeJob } from '../../../operations/requests/submit.ts';
 import { turnOf } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
-import { takeDataImages, withImages } from './data-images.ts';
-import { readFormCall, storeImages, type FormCall } from './form-images.ts';
+import { tellSubmit, webhookQuery } from '../queue.ts';
+import type { ImageFields } from '../translated/form-files.ts';
+import { received, submitTranslated } from '../translated/submit.ts';
+import { ended, inWaitingSlot } from '../waiting.ts';
 import { imagesReply } from './images-reply.ts';
 import { ImageEdit, ImageGeneration, ImagesResponse } from './images-schema.ts';
-import { tellSubmit, webhookQuery } from '../queue.ts';
-import { ended, inWaitingSlot } from '../waiting.ts';
 
 /** OpenAI's Images: each call submits a request to the queue and waits for its end. */
 
@@ -91,94 +69,19 @@ async function submitCall(
   idempotency_key: string | null,
   deps: HttpDeps,
 ) {
-  const { release, ...sent } = await received(req, reply, door, deps);
+  const { release, ...sent } = await received(req, reply, door === 'edits' ? fields : null, deps);
   const call = readImagesCall(door, sent.body);
-  const submitted = await submitImages(call, sent, idempotency_key, req, reply, deps);
+  const { response_format: format, model } = call;
+  const { response_format: _, ...body } = sent.body;
+  const translate = (row: Model) => imagesInput(call, row);
+  const asked = { path: `/images/${door}`, model, translate, idempotency_key };
+  const submitted = await submitTranslated(asked, { ...sent, body }, req, reply, deps);
   release();
-  return { submitted, format: call.response_format };
+  return { submitted, format };
 }
 
-/** The JSON of an edit may hold images; its other fields have the limit of every call. */
-const jsonOfEdits = {
-  maxBytes: chatMaxBytes,
-  types: 'multipart/form-data, or as application/json',
-  beyond:
-    ` Send the images as a form (multipart/form-data) of at most ${formMaxBytes} bytes, or send ` +
-    'larger ones to POST /v1/files and their file_id here.',
+const fields: ImageFields = {
+  files: { image: 'list', mask: 'one' },
+  json: { image: 'image', images: 'image', mask: 'mask' },
+  advice: 'Send images as image or image[], and a mask as mask.',
 };
-
-async function received(
-  req: KeyedRequest,
-  reply: FastifyReply,
-  door: ImagesDoor,
-  deps: HttpDeps,
-): Promise<FormCall & { release: () => void }> {
-  if (door === 'edits' && isForm(req)) {
-    const read = (parts: FormPart[]) => readFormCall(parts, deps);
-    const { form, release } = await readForm(req, reply, read, deps);
-    return { ...form, release };
-  }
-  if (door === 'generations') {
-    const body = await readObject(req, reply, jsonMaxBytes, deps);
-    return { body, images: [], release: () => {} };
-  }
-  const { body, size, take, release } = await readHeldObject(req, reply, jsonOfEdits, deps);
-  if (size <= jsonMaxBytes) return { body, images: [], release };
-  const call = takeDataImages(body);
-  take(call.images.reduce((sum, { bytes }) => sum + bytes.length, 0));
-  return { ...call, release };
-}
-
-/** Throws the `ApiError` that refuses the call, with the call's own name of the field. */
-async function submitImages(
-  call: ImagesCall,
-  { body, images }: FormCall,
-  idempotency_key: string | null,
-  req: KeyedRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<SubmitResult> {
-  const { caller, raw, query } = req;
-  const inHeader = metadataIn(headerValues(raw.rawHeaders, metadataHeader));
-  const model = modelOf(call, deps);
-  demandModel(caller, model.id, 'model');
-  const { input, from, metadata: inBody } = imagesInput(call, model);
-  const metadata = eitherMetadata(inBody, inHeader);
-  const stored = images.length === 0 ? null : await storeImages(images, caller.account_id, deps);
-  // `submitJob` compares the webhook, so it is left out here: a repeat may name it in the query.
-  const {
-    response_format: _format,
-    webhook_url: _webhook,
-    ...compared
-  } = withImages(body, (id) => stored?.digests.get(id) ?? id);
-  try {
-    const submitted = await submitJob(
-      {
-        caller,
-        model_id: model.id,
-        body: input,
-        webhook_url: objectOf(query).webhook_url,
-        idempotency_key,
-        metadata,
-        call: makingCall(req, reply),
-        compared: { path: `/images/${call.door}`, body: withoutNulls(compared) },
-      },
-      deps,
-    );
-    if (submitted.replayed) await stored?.remove();
-    return submitted;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    // A refusal that forbids a retry means that the job may exist, because the database failed.
-    if (error.headers['x-should-retry'] === undefined) await stored?.remove();
-    throw atOwnField(error, from);
-  }
-}
-
-function modelOf({ model }: ImagesCall, { catalog }: HttpDeps) {
-  try {
-    return findModel(catalog(), model);
-  } catch (error) {
-    throw error instanceof ApiError ? error.at('model') : error;
-  }
-}

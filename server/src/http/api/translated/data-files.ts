@@ -5,7 +5,7 @@ import { dataIn } from '../../../lib/data-address.ts';
 import { newId } from '../../../lib/id.ts';
 import { isObject, type Json } from '../../../lib/json.ts';
 import { jsonMaxBytes } from '../../body.ts';
-import type { FormCall, FormImage } from './form-images.ts';
+import type { FormCall, FormImage, ImageFields } from './form-files.ts';
 
 /** Images inside JSON. In a large body they become uploads, because a request keeps its input. */
 
@@ -15,9 +15,9 @@ import type { FormCall, FormImage } from './form-images.ts';
  * @throws ApiError `invalid_input` for a broken address, `payload_too_large` if the other fields
  * are too large
  */
-export function takeDataImages(body: Json): FormCall {
+export function takeDataImages(body: Json, fields: ImageFields): FormCall {
   const images: FormImage[] = [];
-  const taken = withImages(body, (address, field) => {
+  const taken = withImages(body, fields, (address, field) => {
     const bytes = bytesIn(address, field);
     if (bytes === null) return address;
     const id = newId();
@@ -43,10 +43,10 @@ function bytesIn(address: string, field: string): Buffer | null {
 /** The body after `change` of each text that names an image, also inside lists and objects. */
 export function withImages(
   body: Json,
-  change: (text: string, field: FormImage['field']) => string,
+  { json }: ImageFields,
+  change: (text: string, field: string) => string,
 ): Json {
-  const fields = { image: 'image', images: 'image', mask: 'mask' } as const;
-  const changed = (value: unknown, field: FormImage['field']): unknown => {
+  const changed = (value: unknown, field: string): unknown => {
     if (typeof value === 'string') return change(value, field);
     if (Array.isArray(value)) return value.map((each) => changed(each, field));
     if (!isObject(value)) return value;
@@ -54,7 +54,7 @@ export function withImages(
       Object.entries(value).map(([name, each]) => [name, changed(each, field)]),
     );
   };
-  const kept = Object.entries(fields).filter(([name]) => Object.hasOwn(body, name));
+  const kept = Object.entries(json).filter(([name]) => Object.hasOwn(body, name));
   return {
     ...body,
     ...Object.fromEntries(kept.map(([name, field]) => [name, changed(body[name], field)])),

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { formValue } from '../../../core/request/images-call.ts';
+import { formValue } from '../../../core/request/translated.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { fileId } from '../../../core/request/id.ts';
 import { newId } from '../../../lib/id.ts';
-import type { Json } from '../../../lib/json.ts';
+import { objectOf, type Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
 import { once } from '../../../lib/streams.ts';
 import { typeName, typeNames } from '../../../core/media/content-type.ts';
@@ -15,10 +15,20 @@ import * as files from '../../../db/accounts/files.ts';
 
 /** Turns a form with images into the same call in JSON. Its images become uploads. */
 
+/** The fields of a call that may hold images, and what each takes. */
+export interface ImageFields {
+  /** In a form. */
+  files: Readonly<Record<string, 'one' | 'list'>>;
+  /** In JSON, by the field that errors name. */
+  json: Readonly<Record<string, string>>;
+  /** A sentence for a file in any other field. */
+  advice: string;
+}
+
 export interface FormImage {
   id: string;
   /** The field of the form. */
-  field: 'image' | 'mask';
+  field: string;
   bytes: Buffer;
 }
 
@@ -29,22 +39,24 @@ export interface FormCall {
 }
 
 /** @throws ApiError `bad_request` or `payload_too_large` */
-export function readFormCall(parts: FormPart[], { catalog }: Pick<HttpDeps, 'catalog'>): FormCall {
+export function readFormCall(
+  parts: FormPart[],
+  { files, advice }: ImageFields,
+  { catalog }: Pick<HttpDeps, 'catalog'>,
+): FormCall {
   const texts = new Map<string, string>();
   const images: FormImage[] = [];
   let textBytes = 0;
   for (const { name, file_name, bytes } of parts) {
     const field = name.replace(/\[\d{0,3}\]$/, '');
     if (file_name !== null) {
-      if (field !== 'image' && field !== 'mask')
-        throw badPart(
-          name,
-          'is not a file of this call. Send images as image or image[], and a mask as mask.',
-        );
+      if (!Object.hasOwn(files, field))
+        throw badPart(name, `is not a file of this call. ${advice}`);
       images.push({ id: newId(), field, bytes });
       continue;
     }
-    if (!/^\w{1,64}$/.test(name) || name === '__proto__')
+    const [, outer = name] = innerName.exec(name) ?? [];
+    if (!/^\w{1,64}$/.test(outer) || outer === '__proto__')
       throw badPart(name.slice(0, 64), 'is not a field of this call.');
     if (texts.has(name)) throw badPart(name, 'must be sent once.');
     textBytes += bytes.length;
@@ -57,19 +69,26 @@ export function readFormCall(parts: FormPart[], { catalog }: Pick<HttpDeps, 'cat
       throw badPart(name, 'must be a text in UTF-8, without NUL.');
     texts.set(name, bytes.toString('utf8'));
   }
-  const twice = images.find(({ field }) => texts.has(field));
-  if (twice)
-    throw badPart(twice.field, 'must be sent either as files or as text fields, not as both.');
   const model = catalog().models.get(texts.get('model') ?? '');
-  const values = [...texts].map(([name, text]) => [name, formValue(name, text, model)]);
-  const ids = (wanted: FormImage['field']) =>
-    images.filter(({ field }) => field === wanted).map(({ id }) => fileId(id));
-  const image = ids('image');
-  const [mask, ...masks] = ids('mask');
-  if (masks.length > 0) throw badPart('mask', 'must be sent once.');
-  const files = { ...(image.length > 0 && { image }), ...(mask !== undefined && { mask }) };
-  return { body: { ...Object.fromEntries(values), ...files }, images };
+  const body: Json = {};
+  for (const [name, text] of texts) {
+    const [, outer, inner] = innerName.exec(name) ?? [];
+    if (outer === undefined) body[name] = formValue(name, text, model);
+    else if (texts.has(outer)) throw badPart(outer, 'must be sent once.');
+    else body[outer] = { ...objectOf(body[outer]), [inner!]: text };
+  }
+  for (const [field, sent] of Map.groupBy(images, (image) => image.field)) {
+    if (Object.hasOwn(body, field))
+      throw badPart(field, 'must be sent either as files or as text fields, not as both.');
+    const ids = sent.map(({ id }) => fileId(id));
+    if (files[field] === 'one' && ids.length > 1) throw badPart(field, 'must be sent once.');
+    body[field] = files[field] === 'one' ? ids[0] : ids;
+  }
+  return { body, images };
 }
+
+/** `image[file_id]`: a field of an object, as clients write it in a form. */
+const innerName = /^(\w{1,64})\[([\w.-]{1,64})\]$/;
 
 function badPart(param: string, rule: string): ApiError {
   return new ApiError('bad_request', { message: `${param} ${rule}`, param });
