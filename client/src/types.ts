@@ -1088,6 +1088,70 @@ export type ImageEdit = {
   [field: string]: unknown;
 };
 
+export type VideoCreation = {
+  /** The id of a video model. */
+  model: string;
+  /** A description of the video. */
+  prompt: string;
+  /** Its length, such as `4`. */
+  seconds?: string | number;
+  /** `WIDTHxHEIGHT` in pixels. A model with resolutions gets the smallest that holds it. */
+  size?: string;
+  /** Pairs of texts that are kept with the request; in a form, write them as JSON. */
+  metadata?: Record<string, string>;
+  /** A picture that the video begins with. */
+  input_reference?: {
+    /** A public address or a `data:` address. */
+    image_url: string;
+  } | {
+    /** The id of an upload. */
+    file_id: string;
+  } | string;
+  [field: string]: unknown;
+};
+
+export type Video = {
+  /** The id of the request, for the calls below /requests too. */
+  id: string;
+  object: 'video';
+  /** The model. */
+  model: string;
+  /** A cancelled video is `failed`, with the error code `cancelled`. */
+  status: 'queued' | 'in_progress' | 'completed' | 'failed';
+  /** In percent. */
+  progress: number;
+  /** When it was asked for. In Unix seconds. */
+  created_at: number;
+  /** When it ended. In Unix seconds. */
+  completed_at: number | null;
+  /** When its bytes are deleted. In Unix seconds. */
+  expires_at: number | null;
+  /** As sent. */
+  prompt: string | null;
+  /** As sent, else as made; `auto` until then. */
+  size: string;
+  /** Its length, as a text. */
+  seconds: string;
+  /** Always null. */
+  remixed_from_video_id: string | null;
+  error: {
+    code: string;
+    /** For people. */
+    message: string;
+  } | null;
+};
+
+export type VideoList = {
+  object: 'list';
+  data: Array<Video>;
+  first_id: string | null;
+  /** `after` of the next page. */
+  last_id: string | null;
+  has_more: boolean;
+};
+
+export type DeletedVideo = { id: string; object: 'video.deleted'; deleted: boolean };
+
 export type NewApiKey = {
   /** The secret, shown only here. */
   key: string;

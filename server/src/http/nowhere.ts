@@ -8,6 +8,8 @@ const texts =
   'Text models answer at POST /v1/chat/completions, /v1/responses and /v1/messages; GET /v1/models lists all models.';
 const queue =
   'use POST /v1/queue/{model_id}; GET /v1/models?kind=image and ?kind=video list the models.';
+const videos =
+  'POST /v1/videos makes a video from a prompt and a picture. For a model that changes videos, use POST /v1/queue/{model_id}.';
 const conversation = 'Send the whole conversation with each call';
 
 /**
@@ -20,7 +22,10 @@ const notOffered: [call: string, instead: string][] = [
   ['/v1/completions', 'use POST /v1/chat/completions.'],
   ['/v1/edits', 'use POST /v1/chat/completions.'],
   ['/v1/images/variations', 'use POST /v1/images/edits.'],
-  ['/v1/videos', queue],
+  ['/v1/videos/*/remix', videos],
+  ['/v1/videos/edits', videos],
+  ['/v1/videos/extensions', videos],
+  ['/v1/videos/characters', videos],
   ['/v1/predictions', queue],
   ['/v1/embeddings', `there are no embedding models. ${texts}`],
   ['/v1/rerank', `there are no reranking models. ${texts}`],

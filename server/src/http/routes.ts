@@ -20,6 +20,7 @@ import * as requests from './requests/status.ts';
 import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
 import { operatorCalls } from './operator/routes.ts';
+import * as videos from './videos/videos.ts';
 import { anyone, below, key, keyOrSignature, row, signature, type Row } from './row.ts';
 
 /** A call of the API, which the OpenAPI document describes. */
@@ -63,6 +64,11 @@ const otherForms: Row[] = [
   row(spend, 'POST', '/responses', responses.create, docs.createResponse),
   row(spend, 'POST', '/images/generations', images.generate, docs.generateImages),
   row(spend, 'POST', '/images/edits', images.edit, docs.editImages),
+  row(spend, 'POST', '/videos', videos.create, docs.createVideo),
+  row(spend, 'GET', '/videos', videos.list, docs.listVideos),
+  row(spend, 'GET', '/videos/:request_id', videos.read, docs.readVideo),
+  row(spend, 'DELETE', '/videos/:request_id', videos.remove, docs.deleteVideo),
+  row(spend, 'GET', '/videos/:request_id/content', videos.content, docs.videoContent),
   row(spend, 'POST', '/messages', messages.create, docs.messages),
   row(spend, 'POST', '/messages/count_tokens', messages.countTokens, docs.countTokens),
 ];

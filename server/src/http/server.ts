@@ -258,8 +258,13 @@ function mount(app: FastifyInstance, table: Row[], deps: HttpDeps): void {
   for (const [url, known] of supported) {
     const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
     const allow = allowed.join(', ');
-    const refuse = async ({ method }: FastifyRequest) => {
-      const why = notOfferedAt(method, url.replace(/:\w+/g, '*'));
+    const pattern = url.replace(/:\w+/g, '*');
+    const refuse = async ({ method, url: asked }: FastifyRequest) => {
+      const message = notOfferedAt(method, asked.split('?')[0]!);
+      // The address may be that of another service's call, which only looks like this parameter.
+      if (message !== null && notOfferedAt(method, pattern) === null)
+        throw new ApiError('not_found', { message });
+      const why = notOfferedAt(method, pattern);
       throw new ApiError('method_not_allowed', {
         message: `This address supports only ${allow}.${why === null ? '' : ` ${method} ${why}`}`,
         headers: { allow },

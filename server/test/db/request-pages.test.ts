@@ -143,7 +143,7 @@ describe('following the pages gives all that match, once and in order', () => {
           seen.push(...page.ids);
           const { rows, next } = await list(db, filter, bounds);
           listed.push(...rows.map(({ id }) => id));
-          below_id = pages.nextBelow(page);
+          below_id = pages.nextBehind(page);
           assert.equal(next, below_id);
           assert.ok(++count <= total + 1, 'the pages do not end');
         } while (below_id !== null);

@@ -1,5 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newKey } from '../../src/core/account/key.ts';
 import { sign } from '../../src/core/request/signature.ts';
@@ -9,7 +11,8 @@ import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createKey } from '../kit/keys.ts';
-import { tinyPng } from '../kit/fake.ts';
+import type { Result } from '../../src/upstreams/upstream.ts';
+import { images, tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
@@ -71,6 +74,11 @@ const matrix = `
   POST /v1/responses                           401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/images/generations                  401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/images/edits                        401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/videos                              401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /v1/videos                              401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /v1/videos/:request_id                  401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /v1/videos/:request_id/content          401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  DELETE /v1/videos/:request_id                401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/messages                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/messages/count_tokens               401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
@@ -168,6 +176,8 @@ let headersOf: Record<Column, Record<string, string>>;
 let queryOf: Partial<Record<Column, string>>;
 /** A finished request of the owner with one output. */
 let done: string;
+/** The same of a video. */
+let filmed: string;
 /** A file of the owner. */
 let uploaded: string;
 
@@ -177,7 +187,9 @@ before(async () => {
   other = await service.account();
   const suspended = await service.account();
   await accounts.setStatus(service.db, suspended.account_id, 'suspended');
+  service.fake.behave.poll = ({ key }) => ({ state: 'done', result: resultOf(String(key)) });
   done = await submitted();
+  filmed = await submitted(owner, film);
   const file = { key: owner.key, raw: tinyPng, headers: { 'content-type': 'image/png' } };
   uploaded = (await service.call('POST', '/v1/files', file)).body.file_id;
   await service.work();
@@ -212,9 +224,18 @@ after(async () => {
   await service.stop();
 });
 
-async function submitted(account = owner): Promise<string> {
+const film = 'fake/film/text-to-video';
+const mp4 = readFileSync(join(import.meta.dirname, '../fixtures/media/film.mp4'));
+
+/** A video for the request of one, otherwise an image. */
+function resultOf(id: string): Result {
+  const media = [{ field: 'video', source: { bytes: mp4 } }];
+  return id === filmed ? { media, fields: {} } : images(1);
+}
+
+async function submitted(account = owner, model = 'fake/image'): Promise<string> {
   const body = { prompt: 'a cat' };
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  const reply = await service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id;
 }
@@ -242,7 +263,9 @@ const dataUrl = `data:image/png;base64,${tinyPng.toString('base64')}`;
 /** A call of this route that succeeds if it is allowed. */
 async function callOf(route: string): Promise<{ method: string; path: string; call: CallOptions }> {
   const [method = '', pattern = ''] = route.split(' ');
-  const id = pattern.endsWith('/cancel') ? await submitted() : done;
+  const ends = /^DELETE|cancel$/.test(route);
+  const isVideo = pattern.startsWith('/v1/videos');
+  const id = ends ? await submitted(owner, isVideo ? film : undefined) : isVideo ? filmed : done;
   const path = pattern
     .replace('/models/*', '/models/fake/image')
     .replace('/queue/*', '/queue/fake/image')
@@ -266,6 +289,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/responses': { body: { model: 'fake/chat', input: 'hello' } },
     '/v1/images/generations': { body: { model: 'fake/image', prompt: 'a cat' } },
     '/v1/images/edits': { body: { model: 'fake/image', prompt: 'a cat', image: dataUrl } },
+    '/v1/videos': { body: { model: film, prompt: 'a cat' } },
     '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
     '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
     '/v1/keys': { body: { name: 'made' } },

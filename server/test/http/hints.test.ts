@@ -70,7 +70,7 @@ describe('an address that is not there', () => {
     ['/v1/messages/batches', /is not offered; use POST \/v1\/messages/],
     ['/v1/v1/messages', /Did you mean \/v1\/messages\?/],
     ['/v1/images/variations', /is not offered; use POST \/v1\/images\/edits/],
-    ['/v1/videos', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
+    ['/v1/videos/video_1/remix', /is not offered; POST \/v1\/videos makes a video/],
     ['/v1/embeddings', /\/v1\/embeddings is not offered; .* Text models answer at POST/],
     ['/v1/keyboards', /There is nothing at/],
     ['/v1', /\/v1 is the base address\. GET \/v1\/models lists the models/],

@@ -53,6 +53,22 @@ const parameters: Record<string, string[]> = {
     'header x-metadata',
     'header x-request-id',
   ],
+  'POST /videos': [
+    'query webhook_url',
+    'header Idempotency-Key',
+    'header x-metadata',
+    'header x-request-id',
+  ],
+  'GET /videos': ['query after', 'query limit', 'query order'],
+  'GET /videos/{request_id}': ['path request_id'],
+  'GET /videos/{request_id}/content': [
+    'path request_id',
+    'query variant',
+    'header Range',
+    'header If-None-Match',
+    'header If-Range',
+  ],
+  'DELETE /videos/{request_id}': ['path request_id'],
   'POST /messages': ['header Idempotency-Key', 'header x-metadata', 'header x-request-id'],
   'POST /messages/count_tokens': [],
   'POST /queue/{model_id}': [

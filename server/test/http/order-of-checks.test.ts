@@ -104,6 +104,10 @@ async function exhaust(account: TestAccount): Promise<void> {
 
 const calls: Record<string, () => Pick<Attempt, 'path' | 'body'>> = {
   'a submit': () => ({ path: '/v1/queue/fake/image', body: { prompt: 'two' } }),
+  'a video': () => ({
+    path: '/v1/videos',
+    body: { model: 'fake/film/text-to-video', prompt: 'two' },
+  }),
   'a chat': () => ({
     path: '/v1/chat/completions',
     body: { model: 'fake/chat', messages: [{ role: 'user', content: 'two' }], max_tokens: 8_000 },

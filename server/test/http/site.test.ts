@@ -31,6 +31,7 @@ const pages: [path: string, title: string][] = [
   ['/docs/api/webhooks', 'Webhooks'],
   ['/docs/api/files', 'Files'],
   ['/docs/api/images', 'Images'],
+  ['/docs/api/videos', 'Videos'],
   ['/docs/api/fal', 'fal&#39;s run'],
   ['/docs/api/chat', 'Chat'],
   ['/docs/api/responses', 'Responses'],

@@ -276,6 +276,19 @@ export function expiry(row: { completed_at: Date | null }, links: Links): Date {
   return new Date(seconds * 1000);
 }
 
+/**
+ * Whether the outputs of a completed request are no longer served. `expires_at` of the row: null,
+ * or in the past, once they were deleted.
+ */
+export function outputsGone(
+  row: { completed_at: Date | null; expires_at: Date | null },
+  nowMs: number,
+  links: Links,
+): boolean {
+  const until = Math.min(row.expires_at?.getTime() ?? 0, expiry(row, links).getTime());
+  return until <= nowMs;
+}
+
 export function outputUrl(
   row: Pick<Row, 'id' | 'completed_at'>,
   index: number,

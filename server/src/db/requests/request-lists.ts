@@ -2,7 +2,7 @@ import type { AttemptOutcome } from '../../core/request/request.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import { asked, withAsked, type Asked } from './call-numbers.ts';
-import { nextBelow, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
+import { nextBehind, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
 import { requestColumns, type RequestRow } from './requests.ts';
 
 export type ListedRow = RequestRow & Asked & { email: string };
@@ -14,7 +14,7 @@ export async function list(
   bounds: PageBounds,
 ): Promise<{ rows: ListedRow[]; next: string | null }> {
   const page = await pageBelow(db, filter, bounds);
-  return { rows: await findListed(db, page.ids), next: nextBelow(page) };
+  return { rows: await findListed(db, page.ids), next: nextBehind(page) };
 }
 
 /**

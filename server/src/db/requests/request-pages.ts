@@ -1,8 +1,9 @@
+import type { Kind } from '../../core/catalog/catalog.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Status } from '../../core/request/request.ts';
 import { firstId, idsWritten, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
-import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
+import { constant, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { asked, calledIds, withAsked, type Asked } from './call-numbers.ts';
 import { progressShare, requestColumns, type RequestRow } from './requests.ts';
 
@@ -44,6 +45,8 @@ export interface PageFilter {
   status: Status | null;
   model_id: string | null;
   key_id: string | null;
+  /** Left out: all kinds. */
+  kinds?: readonly Kind[];
   /** Only requests of the account that have all these pairs; left out: all. */
   metadata?: Metadata | null;
   /** Left out: all upstreams. */
@@ -91,7 +94,7 @@ const calledShare = 1 / 100;
 const countMax = 200;
 
 /** The end of a page where its search begins, and its direction. */
-interface Way {
+export interface Way {
   sort: 'asc' | 'desc';
   /** Exclusive; null: from the first or the last request. */
   from: string | null;
@@ -140,7 +143,7 @@ function candidates(filter: PageFilter, way: Way, look: number): Fragment {
   if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, most);
   const bounds = stretch(filter, way, 'id');
   return (bind) => `
-    select id, status, model_id, key_id, upstream, created_at from requests
+    select id, status, kind, model_id, key_id, upstream, created_at from requests
     where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)} and ${bounds(bind)}
     order by id ${way.sort} limit ${bind(most)}::int`;
 }
@@ -183,7 +186,7 @@ function searched(filter: PageFilter, way: Way, look: number): Fragment {
   // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
   return (bind) => `
     select c.id, r.* from (${found(bind)}) c cross join lateral (
-      select status, model_id, key_id, upstream, created_at from requests
+      select status, kind, model_id, key_id, upstream, created_at from requests
       where id = c.id and ${ofAccount(filter)(bind)} limit 1
     ) r order by c.id ${way.sort}`;
 }
@@ -197,13 +200,14 @@ function hasAll({ metadata, call_id = null }: PageFilter): Fragment {
 
 /** The ids of a page, in order. Reads at most `look` requests. */
 function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bounds): Fragment {
-  const { status, model_id, key_id, upstream = null, from_ms, to_ms } = filter;
+  const { status, model_id, key_id, kinds = null, upstream = null, from_ms, to_ms } = filter;
   const ms = `* interval '1 ms'`;
   return (bind) => `
     select id from (${searched(filter, way, look)(bind)}) r
     where (${bind(status)}::text is null or status = ${bind(status)})
       and (${bind(model_id)}::text is null or model_id = ${bind(model_id)})
       and (${bind(key_id)}::uuid is null or key_id = ${bind(key_id)})
+      and (${bind(kinds)}::text[] is null or kind = any(${bind(kinds)}))
       and (${bind(upstream)}::text is null or upstream = ${bind(upstream)})
       and created_at >= coalesce('epoch'::timestamptz + ${bind(from_ms)}::float8 ${ms}, '-infinity')
       and created_at < coalesce('epoch'::timestamptz + ${bind(to_ms)}::float8 ${ms}, 'infinity')
@@ -212,25 +216,31 @@ function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bound
 }
 
 /** Matching ids, newest first. */
-export async function idsBelow(
+export function idsBelow(
   db: Connection,
   filter: PageFilter,
   { below_id, ...bounds }: PageBounds,
 ): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(sql`
-    select id from (${matching(filter, below(below_id), bounds)}) m order by id desc`);
-  return rows.map(({ id }) => id);
+  return idsOn(db, filter, below(below_id), bounds);
 }
 
 /** Matching ids that are newer than this one, oldest first. */
-export async function idsAbove(
+export function idsAbove(
   db: Connection,
   filter: PageFilter,
   { above_id, ...bounds }: Bounds & { above_id: string },
 ): Promise<string[]> {
-  const way: Way = { sort: 'asc', from: above_id };
+  return idsOn(db, filter, { sort: 'asc', from: above_id }, bounds);
+}
+
+async function idsOn(
+  db: Connection,
+  filter: PageFilter,
+  way: Way,
+  bounds: Bounds,
+): Promise<string[]> {
   const rows = await db.run<{ id: string }>(sql`
-    select id from (${matching(filter, way, bounds)}) m order by id`);
+    select id from (${matching(filter, way, bounds)}) m order by id ${constant(way.sort)}`);
   return rows.map(({ id }) => id);
 }
 
@@ -238,18 +248,19 @@ export async function idsAbove(
 async function reach(
   db: Connection,
   filter: PageFilter,
-  { below_id, look = scanMax }: Omit<PageBounds, 'limit'>,
+  way: Way,
+  { look = scanMax }: Omit<Bounds, 'limit'>,
 ): Promise<{ id: string; created_at: Date } | null> {
   const most = readMax(filter, look);
   const [row] = await db.run<{ id: string; created_at: Date }>(sql`
     select id, created_at from requests where id = (
-      select id from (${candidates(filter, below(below_id), look)}) c
-      order by id desc offset ${most - 1}::int limit 1)`);
+      select id from (${candidates(filter, way, look)}) c
+      order by id ${constant(way.sort)} offset ${most - 1}::int limit 1)`);
   return row ?? null;
 }
 
 export interface Page {
-  /** Newest first. */
+  /** In the page's order. */
   ids: string[];
   /** Further requests match. */
   more: boolean;
@@ -257,20 +268,30 @@ export interface Page {
   reached: { id: string; created_at: Date } | null;
 }
 
-/** A page of matching requests, and where the next one begins. */
-export async function pageBelow(
+/** A page of matching requests, newest first, and where the next one begins. */
+export function pageBelow(
   db: Connection,
   filter: PageFilter,
-  { limit, ...bounds }: PageBounds,
+  { below_id, ...bounds }: PageBounds,
 ): Promise<Page> {
-  const ids = await idsBelow(db, filter, { ...bounds, limit: limit + 1 });
+  return pageOn(db, filter, below(below_id), bounds);
+}
+
+/** A page of matching requests in one of two directions, and where the next one begins. */
+export async function pageOn(
+  db: Connection,
+  filter: PageFilter,
+  way: Way,
+  { limit, ...bounds }: Bounds,
+): Promise<Page> {
+  const ids = await idsOn(db, filter, way, { ...bounds, limit: limit + 1 });
   const more = ids.length > limit;
-  const reached = more ? null : await reach(db, filter, bounds);
+  const reached = more ? null : await reach(db, filter, way, bounds);
   return { ids: ids.slice(0, limit), more, reached };
 }
 
-/** The id below which the next page begins; null: there is none. */
-export function nextBelow({ ids, more, reached }: Page): string | null {
+/** The id behind which the next page begins; null: there is none. */
+export function nextBehind({ ids, more, reached }: Page): string | null {
   return (more ? ids.at(-1) : reached?.id) ?? null;
 }
 

@@ -229,6 +229,14 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
       and r.webhook_state = 'pending' returning r.id`);
 }
 
+/** Outputs of a completed request are served no longer, and due to be deleted. */
+export async function endOutputs(db: Connection, requestId: string): Promise<void> {
+  await db.run(sql`
+    update requests set expires_at = completed_at,
+      wake_at = case when leased then wake_at else least(wake_at, now()) end
+    where id = ${requestId} and status = 'COMPLETED' and expires_at > completed_at`);
+}
+
 /** Notes that the bytes of a request's outputs are deleted. */
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { verify } from '../../core/request/signature.ts';
-import { expiry } from '../../core/request/views.ts';
+import { outputsGone } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { openEndpoint } from '../endpoint.ts';
@@ -32,7 +32,6 @@ export const read = openEndpoint(shapes, async ({ req, reply }, deps) => {
   );
   if (!output) throw new ApiError('not_found');
   // guard: outputs-end-after-a-day
-  if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now())
-    throw new ApiError('expired');
+  if (outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
   return sendStored(req, reply, output, deps);
 });

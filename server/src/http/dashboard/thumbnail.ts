@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { expiry } from '../../core/request/views.ts';
+import { outputsGone } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { NoPlace } from '../../lib/fair-queue.ts';
 import { isUuid } from '../../lib/id.ts';
@@ -27,8 +27,7 @@ export const thumbnail = visitEndpoint(
     const row = isUuid(id) ? await deps.operations.status(id) : null;
     if (row?.account_id !== req.account_id || row.status !== 'COMPLETED')
       throw new ApiError('not_found');
-    const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();
-    if (isOver) throw new ApiError('expired');
+    if (outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
     const outputs = await requests.findOutputs(deps.db, [id]);
     const output = outputs.find((each) => String(each.index) === index);
     const etag = `"${output?.sha256}-${size}"`;

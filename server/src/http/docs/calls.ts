@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { uploadForm } from '../api/files.ts';
 import { imageEditForm } from '../api/images/images-schema.ts';
+import { videoForm } from '../videos/videos-schema.ts';
 import { ModelOutput, QueuedRequest } from '../requests/schema.ts';
 import { choice, either, openObject, optional, text } from '../schemas/schema.ts';
 import { keyed } from './about.ts';
@@ -128,6 +129,20 @@ function images(operationId: string): RouteDocs {
 export const generateImages = images('generateImages');
 export const editImages: RouteDocs = { ...images('editImages'), body: { form: imageEditForm } };
 
+export const createVideo: RouteDocs = {
+  operationId: 'createVideo',
+  headers: ofRequest,
+  body: { form: videoForm },
+  replies: { 200: { headers: ['Replayed?', 'Ignored?', 'PollAfter?'] } },
+  errors: submit.errors!,
+};
+export const listVideos = named('listVideos');
+export const readVideo: RouteDocs = {
+  operationId: 'readVideo',
+  replies: { 200: { headers: ['PollAfter?'] } },
+};
+export const deleteVideo: RouteDocs = { operationId: 'deleteVideo', errors: ['not_cancellable'] };
+
 export const falRun: RouteDocs = {
   operationId: 'falRun',
   headers: ofRequest,
@@ -243,6 +258,10 @@ const mediaTypes = ['image/*', 'video/*', 'audio/*'];
 const fileTypes = [...mediaTypes, 'application/pdf', 'text/plain'];
 
 export const output = download('readOutput', mediaTypes);
+export const videoContent: RouteDocs = {
+  ...download('readVideoContent', mediaTypes),
+  errors: ['request_not_ready', 'expired'],
+};
 export const readFile = download('readFile', fileTypes);
 export const upload: RouteDocs = {
   operationId: 'uploadFile',

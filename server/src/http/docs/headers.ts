@@ -56,6 +56,12 @@ export const headers = {
     `http://localhost:8080/v1/requests/${exampleId}/status`,
   ),
   FalRequestId: h('x-fal-request-id', 'The id of the request.', str(), exampleId),
+  PollAfter: h(
+    'openai-poll-after-ms',
+    'How long to wait before the next poll, in milliseconds. Missing once the video has ended.',
+    int(),
+    2000,
+  ),
   PreferenceApplied: h(
     'Preference-Applied',
     'The request was completed within the time of `Prefer: wait`, and the body is its output.',

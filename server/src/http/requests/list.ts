@@ -139,7 +139,7 @@ async function marginPage(
 ) {
   const page = await pages.pageBelow(db, filter, { below_id: cursor ?? null, limit });
   const rows = await withMargins(db, page.ids);
-  return { data: rows.map(marginOf), next_cursor: pages.nextBelow(page) };
+  return { data: rows.map(marginOf), next_cursor: pages.nextBehind(page) };
 }
 
 /** A request's id: the page below it; with a minus before it, the page above it. */
@@ -182,7 +182,7 @@ export const listOwn = visitEndpoint(
     const newest = page.ids[0] ?? cursor;
     return {
       data: page.ids.flatMap((each) => rows.get(each) ?? []).map((row) => entryOf(row, links)),
-      next_cursor: pages.nextBelow(page),
+      next_cursor: pages.nextBehind(page),
       previous_cursor: page.isTop ? null : `-${newest}`,
       looked_to: page.reached?.created_at ?? null,
     };

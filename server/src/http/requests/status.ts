@@ -3,8 +3,8 @@ import { ApiError } from '../../core/errors.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import {
   card,
-  expiry,
   failureOf,
+  outputsGone,
   pollAgainSeconds,
   responseView,
   statusView,
@@ -145,8 +145,7 @@ export async function outputOf(
   }
   if (row.cleared_at !== null) throw cleared();
   const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
-  if (outputs.length > 0 && expiry(row, deps.links).getTime() <= Date.now())
-    throw new ApiError('expired');
+  if (outputs.length > 0 && outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
   return responseView(row, outputs, deps.links);
 }
 
@@ -170,7 +169,7 @@ export const read = keyedEndpoint(
   async ({ req }, deps) => {
     const row = own(req, await deps.operations.card(requestId(req)));
     const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
-    const isOver = shown.expires_at !== null && shown.expires_at.getTime() <= Date.now();
+    const isOver = shown.expires_at !== null && outputsGone(row, Date.now(), deps.links);
     return isOver ? { ...shown, output_urls: [] } : shown;
   },
 );
@@ -236,7 +235,7 @@ function idInPath({ params }: Pick<RequestCall, 'params'>): string | null {
 }
 
 /** Requests of other accounts and missing requests get the same answer. */
-function own<Row extends { account_id: string }>(req: KeyedRequest, row: Row | null): Row {
+export function own<Row extends { account_id: string }>(req: KeyedRequest, row: Row | null): Row {
   // guard: own-requests
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
   return row;

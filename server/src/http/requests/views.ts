@@ -5,6 +5,7 @@ import {
   callNumbers as numbersOf,
   expiry,
   failureOf,
+  outputsGone,
   outputUrl,
   type Links,
 } from '../../core/request/views.ts';
@@ -263,7 +264,7 @@ interface OwnBeside extends Beside {
 export function detailOf(row: CardRow, beside: OwnBeside, links: Links) {
   const { outputs, progress: reported, queue_position, refunded_usd_micro: refunded } = beside;
   const until = expiry(row, links);
-  const isKept = row.expires_at !== null && until > new Date();
+  const isKept = !outputsGone(row, Date.now(), links);
   return {
     ...viewOf(row),
     ...detailsOf(row, beside),

@@ -27,6 +27,7 @@ export const manual: Record<string, Entry[]> = {
     { name: 'api/webhooks', title: 'Webhooks' },
     { name: 'api/files', title: 'Files' },
     { name: 'api/images', title: 'Images' },
+    { name: 'api/videos', title: 'Videos' },
     { name: 'api/fal', title: "fal's run" },
     { name: 'api/chat', title: 'Chat' },
     { name: 'api/responses', title: 'Responses' },
