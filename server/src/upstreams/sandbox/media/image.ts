@@ -2,10 +2,10 @@ import sharp from 'sharp';
 import type { Matrix3x3, Sharp } from 'sharp';
 import { labelsOf } from '../drawing/labels.ts';
 import { drawLandscape } from '../drawing/landscape.ts';
-import { paletteNames, paletteOf, rgbOf } from '../drawing/scene.ts';
+import { paletteFor, rgbOf } from '../drawing/palette.ts';
 import type { Order } from '../orders/order.ts';
 import type { Size } from '../orders/size.ts';
-import { hashText } from '../random.ts';
+import { hashText, randomFrom } from '../random.ts';
 import { planesOf } from './planes.ts';
 import type { Planes } from './planes.ts';
 import { imagePixelsMax } from './probe.ts';
@@ -139,7 +139,7 @@ const words: [RegExp, (image: Sharp, size: Size) => Sharp][] = [
 function applyWords(image: Sharp, prompt: string, seed: number, size: Size): Sharp {
   const known = words.find(([word]) => word.test(prompt));
   if (known) return known[1](image, size);
-  const palette = paletteOf(paletteNames[hashText(`${seed}:${prompt}`) % paletteNames.length]!);
+  const palette = paletteFor(prompt, randomFrom(hashText(`${seed}:${prompt}`)));
   const [near, light] = [rgbOf(palette.near), rgbOf(palette.light)];
   // Two colours: shadows get the palette's darkest colour, lights its brightest.
   const grey = (c: 0 | 1 | 2): Matrix3x3[0] => {
