@@ -28,7 +28,7 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
   return {
     caller_id: callerIdOf(req),
     makes(request_id, model_id) {
-      if (reply.raw.destroyed) throw nobodyWaits();
+      demandAwaited(reply);
       req.model_id = model_id;
       rename(callNumber(request_id));
     },
@@ -45,7 +45,7 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
  */
 export function toItsEnd<T>(work: (req: FastifyRequest, reply: FastifyReply) => Promise<T>) {
   return async (req: FastifyRequest, reply: FastifyReply): Promise<T> => {
-    if (reply.raw.destroyed) throw nobodyWaits();
+    demandAwaited(reply);
     const releases: (() => void)[] = [];
     req.atEnd = releases;
     try {
@@ -55,6 +55,11 @@ export function toItsEnd<T>(work: (req: FastifyRequest, reply: FastifyReply) => 
       for (const release of releases) release();
     }
   };
+}
+
+/** Throws if the caller has left, so that nothing more is held or begun for it. */
+export function demandAwaited({ raw }: FastifyReply): void {
+  if (raw.destroyed) throw nobodyWaits();
 }
 
 /** Fires when the caller has left, or has its reply. */

@@ -1,9 +1,11 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { tinyPng } from '../kit/fake.ts';
+import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
 import { replyOf } from '../upstreams/fakes/openai-chat.ts';
 import { openStand, type Stand } from '../upstreams/openai-kit.ts';
 
@@ -227,9 +229,11 @@ describe('the bytes that a chat holds beside its body', () => {
       const left = new AbortController();
       const gone = assert.rejects(ask([file, image('https://slow-names.com/a.png')], left.signal));
       await asked.promise;
+      const over = (await finished(small.app.metrics)) + 1;
       left.abort();
       await gone;
-      for (let i = 0; i < 3; i++) await small.call('GET', '/v1/balance', { key });
+      const noticed = async () => (await finished(small.app.metrics)) >= over;
+      await until('the service has noticed', noticed);
       found.resolve(['93.184.216.34']);
 
       assert.equal((await ask([file])).status, 200, 'nothing is held for who left');

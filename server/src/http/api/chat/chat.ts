@@ -30,7 +30,7 @@ import {
   type ReceivedChat,
 } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
-import { makingCall } from '../../call.ts';
+import { demandAwaited, makingCall } from '../../call.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { asApiError, errorBody } from '../../errors.ts';
 import { hijackHeaders } from '../../hijack.ts';
@@ -118,6 +118,7 @@ interface Shown {
 async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Promise<unknown> {
   const { req, reply, call } = shown;
   const prepared = await prepareChat(call, req.caller, deps);
+  demandAwaited(reply);
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0) holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, deps);
   // If the key or person loses access, the call is treated as if the caller had left: what was
