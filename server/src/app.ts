@@ -30,7 +30,7 @@ import { movedSince } from './ledger/statement.ts';
 import type { BatchBounds } from './operations/requests/batched.ts';
 import { createQueueView } from './operations/upstreams/queue-view.ts';
 import { openServices, ownNames, type Services } from './services.ts';
-import type { CatalogStore } from './storage/catalog.ts';
+import type { CatalogStore } from './catalog/catalog.ts';
 import type { ServiceDatabase } from './database.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';

@@ -29,7 +29,7 @@ import { openEvents, type Events } from './operations/events.ts';
 import { openReports, type ReportEvent } from './operations/operator-events.ts';
 import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
-import { openCatalog, type CatalogStore } from './storage/catalog.ts';
+import { openCatalog, type CatalogStore } from './catalog/catalog.ts';
 import { openStorage } from './storage/index.ts';
 import { readAtOnce } from './storage/inspect.ts';
 import { Spool } from './storage/spool.ts';

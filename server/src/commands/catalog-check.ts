@@ -1,7 +1,7 @@
 import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
-import type { CheckedFolder } from '../storage/check-folder.ts';
+import type { CheckedFolder } from '../catalog/check-folder.ts';
 import { compareTerms } from '../upstreams/check-upstream.ts';
 import {
   checkFromFolder,

@@ -1,7 +1,7 @@
 import { catalogDir, type Config } from '../config.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { upstreamsOf } from '../services.ts';
-import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
+import { checkFolder, type CheckedFolder } from '../catalog/check-folder.ts';
 import { checkUpstream, type UpstreamReport } from '../upstreams/check-upstream.ts';
 
 /** Checks upstreams from the command line, without a service. */

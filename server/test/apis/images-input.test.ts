@@ -13,7 +13,7 @@ import { atOwnField, formValue } from '../../src/core/request/translated.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { price } from '../../src/core/price/price.ts';
 import { objectOf, type Json } from '../../src/lib/json.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { isLong } from '../kit/long.ts';
 
 /** Calls of OpenAI's Images, translated to inputs of the shipped models. */

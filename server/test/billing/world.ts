@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { Model } from '../../src/core/catalog/catalog.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { fakeComfyui } from '../upstreams/fakes/comfyui.ts';
 import { fakeFal } from '../upstreams/fakes/fal.ts';

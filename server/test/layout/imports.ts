@@ -13,9 +13,20 @@ const below: Record<string, string[]> = {
   upstreams: ['core', 'lib'],
   chains: ['core', 'lib'],
   storage: ['core', 'lib'],
+  catalog: ['core', 'lib'],
   operations: ['db', 'ledger', 'upstreams', 'storage', 'core', 'lib'],
-  http: ['operations', 'db', 'ledger', 'upstreams', 'chains', 'storage', 'core', 'lib'],
-  worker: ['operations', 'db', 'ledger', 'upstreams', 'chains', 'storage', 'core', 'lib'],
+  http: ['operations', 'db', 'ledger', 'upstreams', 'chains', 'storage', 'catalog', 'core', 'lib'],
+  worker: [
+    'operations',
+    'db',
+    'ledger',
+    'upstreams',
+    'chains',
+    'storage',
+    'catalog',
+    'core',
+    'lib',
+  ],
 };
 
 /** Everything in ledger/ moves money, except these two files, which only read. */

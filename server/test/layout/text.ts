@@ -35,7 +35,7 @@ const finalStatus = /\bset\s+(?:[^;]*\s)?status\s*=\s*'(COMPLETED|FAILED|CANCELL
  * money nor a final status.
  */
 export function checkTransactions(project: Project): string[] {
-  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|chains)\//)
+  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|catalog|chains)\//)
     .filter(({ path }) => !isTest(path))
     .flatMap((source) => {
       const begins = [...source.code.matchAll(/\.tx\s*[(<]/g)];

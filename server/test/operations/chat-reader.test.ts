@@ -8,7 +8,7 @@ import type { EndTransition } from '../../src/core/request/request.ts';
 import { createBudget } from '../../src/lib/budget.ts';
 import type { ChatRun } from '../../src/operations/requests/chat-call.ts';
 import { runChat, type ChatDeps, type Reader } from '../../src/operations/requests/chat.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { fakeCatalog } from '../kit/service.ts';
 
 /** Chats whose reader fails after the model has begun to answer. */

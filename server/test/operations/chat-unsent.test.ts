@@ -7,7 +7,7 @@ import type { EndTransition } from '../../src/core/request/request.ts';
 import { createBudget } from '../../src/lib/budget.ts';
 import { runChat, type ChatDeps } from '../../src/operations/requests/chat.ts';
 import type { ChatRun } from '../../src/operations/requests/chat-call.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { createFake } from '../kit/fake.ts';
 import { fakeCatalog } from '../kit/service.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { keysOf } from '../../src/lib/records.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { claim, begin } from '../kit/by-hand.ts';
 import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

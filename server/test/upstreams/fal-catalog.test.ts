@@ -7,7 +7,7 @@ import {
   validateInput,
 } from '../../src/core/catalog/model-input.ts';
 import { price } from '../../src/core/price/price.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { open, started } from './fal-kit.ts';
 
 const text = await readFile(new URL('../../../catalog/fal.yaml', import.meta.url), 'utf8');

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { settingsOf, type UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import type {
   Handle,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { readOptions } from '../../src/upstreams/http-job/options.ts';
 import { parsePath, valuesAt } from '../../src/upstreams/http-job/path.ts';
 import { fill, fillPath } from '../../src/upstreams/http-job/template.ts';

@@ -8,7 +8,7 @@ import type { Model } from '../../src/core/catalog/catalog.ts';
 import { upstreamInput, validateInput } from '../../src/core/catalog/model-input.ts';
 import { price } from '../../src/core/price/price.ts';
 import { catalogLines } from '../../src/http/docs/guide-catalog.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
 import { SIGNAL, make, openSandbox } from './sandbox-kit.ts';
 import type { Opened } from './sandbox-kit.ts';
 

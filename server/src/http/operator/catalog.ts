@@ -8,7 +8,7 @@ import { revenueOf, type ModelRow } from '../../db/accounts/revenue.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { resumeModel, stopModel } from '../../operations/upstreams/stop-model.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
-import type { CatalogContents, FiledRow } from '../../storage/catalog-contents.ts';
+import type { CatalogContents, FiledRow } from '../../catalog/contents.ts';
 import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
 import {
   anything,

@@ -11,7 +11,7 @@ import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { bodyStream, collect, reading } from '../body.ts';
 import type { EndTransition } from '../../core/request/request.ts';
-import type { CatalogStore } from '../../storage/catalog.ts';
+import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
 import { inSignIn } from '../database-share.ts';

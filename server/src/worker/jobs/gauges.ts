@@ -9,7 +9,7 @@ import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { Disk } from './disk-space.ts';
-import type { CatalogStore } from '../../storage/catalog.ts';
+import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { Spool } from '../../storage/spool.ts';
 import type { WatchedStorage } from '../../storage/watched.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';

@@ -2,7 +2,7 @@ import type { Owners } from '../core/catalog/catalog-conflicts.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
-import type { Folder, LoadedFile } from './catalog-folder.ts';
+import type { Folder, LoadedFile } from './folder.ts';
 
 /** Everything in the catalog files, including what callers do not see. */
 export interface CatalogContents {

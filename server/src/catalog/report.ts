@@ -1,6 +1,6 @@
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
-import type { Folder, LoadedFile } from './catalog-folder.ts';
+import type { Folder, LoadedFile } from './folder.ts';
 
 /** The methods of a pino logger that are used. */
 export interface CatalogLog {

@@ -2,7 +2,7 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { emptyText, parseCatalogText, type ParsedText } from './catalog-text.ts';
+import { emptyText, parseCatalogText, type ParsedText } from './text.ts';
 
 /** The present contents of a file in the folder. */
 export interface ReadFile {

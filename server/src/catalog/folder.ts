@@ -9,7 +9,7 @@ import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import { statedLosses } from '../core/catalog/listed-price.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
-import { readFiles, type ReadFile } from './catalog-files.ts';
+import { readFiles, type ReadFile } from './files.ts';
 
 export interface FolderOptions {
   /** Folder of the `.yaml` and `.yml` files; other files and subfolders are ignored. */

@@ -6,10 +6,10 @@ import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { UpstreamDefinition } from '../../src/core/catalog/upstream-definition.ts';
 import { validateInput } from '../../src/core/catalog/model-input.ts';
-import { parseCatalogText } from '../../src/storage/catalog-text.ts';
-import { openCatalog } from '../../src/storage/catalog.ts';
-import { checkFolder } from '../../src/storage/check-folder.ts';
-import type { CatalogOptions } from '../../src/storage/catalog.ts';
+import { parseCatalogText } from '../../src/catalog/text.ts';
+import { openCatalog } from '../../src/catalog/catalog.ts';
+import { checkFolder } from '../../src/catalog/check-folder.ts';
+import type { CatalogOptions } from '../../src/catalog/catalog.ts';
 import { until } from '../kit/until.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);

@@ -2,7 +2,7 @@ import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { LiveOptions } from './catalog.ts';
-import { readFolder, rowProblem, type Folder, type FolderOptions } from './catalog-folder.ts';
+import { readFolder, rowProblem, type Folder, type FolderOptions } from './folder.ts';
 
 /** The contents of a folder that was checked without a running service. */
 export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
-import { contentsOf, type CatalogContents } from './catalog-contents.ts';
-import { signatureOf, unreadable } from './catalog-files.ts';
+import { contentsOf, type CatalogContents } from './contents.ts';
+import { signatureOf, unreadable } from './files.ts';
 import {
   emptyFolder,
   readFolder,
   type Folder,
   type FolderOptions,
   type Warning,
-} from './catalog-folder.ts';
-import { report, reportHidden, type CatalogLog } from './catalog-report.ts';
+} from './folder.ts';
+import { report, reportHidden, type CatalogLog } from './report.ts';
 import { watchFolder, type WatchOptions } from './watch-folder.ts';
 
 export interface LiveOptions {
