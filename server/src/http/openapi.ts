@@ -105,7 +105,6 @@ function operation(route: Route, making: Making): Json {
     summary,
     description: isScoped ? `${description}\n\nScope: \`${route.scope}\`.` : description,
     ...(security && { security }),
-    ...(route.bySession && { 'x-by-session': true }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(docs.body, shapes.body ?? shapes.rawBody, prose),
     responses,

@@ -26,8 +26,6 @@ import { anyone, below, key, keyOrSignature, row, signature, type Row } from './
 /** A call of the API, which the OpenAPI document describes. */
 export type Route = Row & {
   docs: docs.RouteDocs;
-  /** The session of a signed-in person can also make it, without a key. */
-  bySession?: boolean;
 };
 
 const spend = key('spend');
@@ -121,7 +119,7 @@ const health: Row[] = [
 /** The whole API: the router, the OpenAPI document and the authorisation test read this table. */
 export const routes: Route[] = [
   ...prefixed(open),
-  ...prefixed(keyedCalls).map((each) => ({ ...each, bySession: true })),
+  ...prefixed(keyedCalls),
   ...[otherForms, managingCalls].flatMap(prefixed),
   ...prefixed(below('/operator', operatorCalls)),
   ...[signed, calledBack].flatMap(prefixed),

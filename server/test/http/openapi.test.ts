@@ -11,7 +11,6 @@ import { codesOf } from '../../src/http/docs/failures.ts';
 import { documentedPath, openapiDocument } from '../../src/http/openapi.ts';
 import { openapiText } from '../../src/http/openapi-text.ts';
 import { routes } from '../../src/http/routes.ts';
-import { webRoutes } from '../../src/http/session/routes.ts';
 import { inLong } from '../kit/long.ts';
 import { document, resolve, schemaFault } from '../kit/openapi.ts';
 
@@ -226,16 +225,6 @@ describe('the document and the table of routes', () => {
       const ofOperator = operation.security?.some((each: Json) => 'OperatorKey' in each);
       assert.equal(ofOperator ?? false, route.who === 'operator', name);
     }
-  });
-
-  test('mark the calls that the session of a signed-in person can make', () => {
-    const below = '/api/accounts/:account_id/v1';
-    const bySession = webRoutes
-      .filter(({ path }) => path.startsWith(below))
-      .map(({ method, path }) => `${method} ${documentedPath({ path: path.slice(below.length) })}`);
-    const marked = operations.filter(({ operation }) => operation['x-by-session']);
-    // A file is also read by its signed link, without a key.
-    assert.deepEqual([...marked.map(({ name }) => name), 'GET /files/{file_id}'], bySession);
   });
 
   test('have an operationId that is used once', () => {

@@ -100,21 +100,6 @@ describe('a page', () => {
   });
 });
 
-test('each call that a signed-in person can make leads to its form', async () => {
-  for (const [page, call, id] of [
-    ['queue', 'POST /queue/{model_id}', 'submit'],
-    ['chat', 'POST /chat/completions', 'chatCompletions'],
-    ['requests', 'GET /requests/{request_id}/status', 'readStatus'],
-    ['balance', 'GET /balance', 'readBalance'],
-  ]) {
-    const html = await textOf(`/docs/api/${page}`);
-    const link = `"/dashboard/docs/reference?op=${id}" aria-label="Sign in to try it: ${call}"`;
-    assert.ok(html.includes(`${link}>Sign in to try it</a>`), call);
-  }
-  for (const page of ['responses', 'keys', 'health'])
-    assert.doesNotMatch(await textOf(`/docs/api/${page}`), /Sign in to try it: /);
-});
-
 test('the diagram of the states has the states and the labels of its source', async () => {
   const source = await textOf('/docs/states.md');
   const [, mermaid] = /```mermaid\n([^]*?)```/.exec(source)!;

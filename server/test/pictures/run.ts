@@ -55,7 +55,6 @@ const looks: Look[] = [
   { name: 'webhooks', path: '/dashboard/webhooks', who: demo },
   { name: 'team', path: '/dashboard/team', who: demo },
   { name: 'docs', path: '/dashboard/docs', who: demo },
-  { name: 'reference', path: '/dashboard/docs/reference', who: demo },
   { name: 'settings', path: '/dashboard/settings', who: demo },
   { name: 'studio', path: '/studio', who: demo },
   {

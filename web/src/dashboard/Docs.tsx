@@ -7,14 +7,13 @@ import {
   Select,
   Skeleton,
   Stack,
-  Tabs,
   Text,
   ThemeIcon,
 } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useLocation, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
 import { Heading, PlainButton } from '../components/styles.ts';
@@ -26,17 +25,15 @@ import { useSettings } from '../entry/signing-in.ts';
 import { firstChoice, modelsQuery } from '../studio/models.ts';
 import { examples, tools, type StepName } from './examples.ts';
 
-const Reference = lazy(() => import('./Reference.tsx'));
-
-/** How to start, and the reference of every call. */
+/** How to start. The public pages have the rest. */
 export function Docs() {
   const { t } = useTranslation('docs');
-  const { pathname } = useLocation();
-  const navigate = useNavigate();
-  const tab = pathname.endsWith('/reference') ? 'reference' : 'start';
   return (
     <>
       <PageTitle title={t('common:nav.docs')} text={t('text')}>
+        <PlainButton component="a" href="/docs/api">
+          {t('reference')}
+        </PlainButton>
         <PlainButton component="a" href="/docs">
           {t('all')}
         </PlainButton>
@@ -44,28 +41,7 @@ export function Docs() {
           {t('models')}
         </PlainButton>
       </PageTitle>
-      <Tabs
-        value={tab}
-        onChange={(next) =>
-          void navigate({
-            to: next === 'reference' ? '/dashboard/docs/reference' : '/dashboard/docs',
-          })
-        }
-        keepMounted={false}
-      >
-        <Tabs.List mb="lg">
-          <Tabs.Tab value="start">{t('start')}</Tabs.Tab>
-          <Tabs.Tab value="reference">{t('reference')}</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="start">
-          <QuickStart />
-        </Tabs.Panel>
-        <Tabs.Panel value="reference">
-          <Suspense fallback={<Skeleton h={400} />}>
-            <Reference />
-          </Suspense>
-        </Tabs.Panel>
-      </Tabs>
+      <QuickStart />
     </>
   );
 }

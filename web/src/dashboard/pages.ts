@@ -3,11 +3,9 @@ import { strictly } from '../address.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { readSearch } from './requests/request-entries.ts';
 import { spendSearch, statementSearch } from './money/money-search.ts';
-import { docsSearch, keysSearch, webhooksSearch } from './search.ts';
+import { keysSearch, webhooksSearch } from './search.ts';
 
 type Query = Record<string, unknown>;
-
-const docs = lazyPage(() => import('./Docs.tsx'), 'Docs');
 
 /** Each page, and how it reads its query. */
 const pages = {
@@ -28,8 +26,7 @@ const pages = {
     lazyPage(() => import('./webhooks/Webhooks.tsx'), 'Webhooks'),
     strictly(webhooksSearch),
   ],
-  '/docs': [docs, docsSearch],
-  '/docs/reference': [docs, docsSearch],
+  '/docs': [lazyPage(() => import('./Docs.tsx'), 'Docs')],
 } satisfies Record<string, [ReturnType<typeof lazyPage>, ((given: Query) => object)?]>;
 
 /** The customer's pages. */

@@ -1,6 +1,4 @@
-import { anyText, byRules } from '../address.ts';
-
-/** The queries of the pages for keys, webhooks and documents. */
+/** The queries of the pages for keys and webhooks. */
 
 type Query = Record<string, unknown>;
 
@@ -17,5 +15,3 @@ export const keysSearch = ({ show, create }: Query): KeysSearch => ({
 
 export const webhooksSearch = ({ failed }: Query): { failed?: true } =>
   failed === true ? { failed } : {};
-
-export const docsSearch = byRules({ op: anyText });

@@ -1,6 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { documentedPath } from '../openapi.ts';
-import { keyedCalls } from '../routes.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { escape, link, sendMissing, sendPage, sendText } from './frame.ts';
 import { entries, manual } from './entries.ts';
@@ -47,29 +45,7 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
     description: `Farebox: ${shown.title}.`,
     path: `/docs/${name}`,
     side: sideOf(name),
-    body: `${withForms(withContents(shown))}${turns(name)}`,
-  });
-}
-
-/** For each call, the id of the form in the dashboard that makes it as the signed-in person. */
-const forms = new Map(
-  keyedCalls.map(({ method, path, docs }) => [
-    `${method} ${documentedPath({ path })}`,
-    docs?.operationId,
-  ]),
-);
-
-/**
- * Adds a link to the form below the heading of each call that has one. The page is the same for
- * everyone, without a script, so it cannot know whether its reader is signed in.
- */
-function withForms(html: string): string {
-  return html.replaceAll(/<h2 id=.*<code>([^<]+)<\/code>.*<\/h2>\n/g, (heading, call: string) => {
-    const id = forms.get(call);
-    if (!id) return heading;
-    const href = `/dashboard/docs/reference?op=${id}`;
-    const label = `Sign in to try it: ${call}`;
-    return `${heading}<p class="try"><a href="${href}" aria-label="${label}">Sign in to try it</a></p>\n`;
+    body: `${withContents(shown)}${turns(name)}`,
   });
 }
 
@@ -107,7 +83,6 @@ value="${escape(asked)}" maxlength="${queryMax}">
 ${listOf([
   link('/docs', 'Quick start', current === '' && asked === ''),
   link('/models', 'Models and prices'),
-  link('/dashboard/docs/reference', 'Try the API (sign in)'),
 ])}
 ${lists.join('\n')}
 <h2>For programs</h2>${listOf(machine)}</nav>`;

@@ -3,7 +3,6 @@ import { useDebouncedValue } from '@mantine/hooks';
 import {
   IconHash,
   IconBell,
-  IconCode,
   IconBuilding,
   IconWallet,
   IconContrast,
@@ -128,7 +127,6 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
       ? [
           go('top_up', IconWallet, '/dashboard/money/top-up'),
           go('alerts', IconBell, '/dashboard/money/alerts'),
-          go('reference', IconCode, '/dashboard/docs/reference'),
         ]
       : []),
     ...me.accounts
