@@ -32,6 +32,8 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
           '/docs/api',
           '/docs/api/conventions',
           '/docs/api/chat',
+          '/docs/api/images',
+          '/docs/api/requests',
           '/docs/states',
           '/models',
           '/models/fake/image',

@@ -17,5 +17,5 @@ export function apiPage(page: string, table: Route[], { calls }: ApiProse): stri
       .replaceAll(' ', '-');
     return `| [\`${call}\`](api/${about.page}.md#${anchor}) | ${about.summary} |`;
   });
-  return `${own}${mark}\n${['| call | |', '|---|---|', ...lines].join('\n')}\n`;
+  return `${own}${mark}\n${['| call | about |', '|---|---|', ...lines].join('\n')}\n`;
 }
