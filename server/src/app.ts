@@ -278,6 +278,7 @@ function httpDeps(
   given: Pick<HttpDeps, 'leaving' | 'draining' | 'cutoff'> & { times: Times; lookup: Lookup },
 ): HttpDeps {
   const { db, log, catalog } = services;
+  const { times, ...rest } = given;
   const account = ceilings(config);
   const view = createQueueView(
     (names, limit) => queue.queueStates(db, names, limit),
@@ -295,16 +296,16 @@ function httpDeps(
         position: ({ upstream, id }) => view.position(upstream, id),
       },
       throttled((told) => log.warn(told, 'could not poll watched requests')),
-      given.times,
+      times,
     ),
-    pageEvents: pageEvents(services, given.times),
+    pageEvents: pageEvents(services, times),
     streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
       onError: throttled((told) =>
         log.warn(told, 'could not check whether open streams may continue'),
       ),
-      everyMs: given.times.streamGrantsMs,
+      everyMs: times.streamGrantsMs,
     }),
     lostReplies: createLostReplies(
       db,
@@ -313,13 +314,10 @@ function httpDeps(
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
-    leaving: given.leaving,
-    draining: given.draining,
-    cutoff: given.cutoff,
-    lookup: given.lookup,
+    ...rest,
     origin: () => webOrigin(config, services.links),
     chats: new Set(),
-    ...budgets(config, given.times),
+    ...budgets(config, times),
     settings: {
       rpm: config.FAREBOX_RPM,
       openJobs: config.FAREBOX_OPEN_JOBS,
@@ -339,9 +337,10 @@ function httpDeps(
       corsOrigins: config.FAREBOX_CORS_ORIGINS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
+      signUp: config.FAREBOX_SIGN_UP ?? 'invite',
       hasPages: config.FAREBOX_WEB,
       trustedProxies: config.FAREBOX_TRUSTED_PROXIES,
-      times: given.times,
+      times,
     },
     unready: () => unready(services),
   };

@@ -26,7 +26,7 @@ export function openWeb(
   const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
   const web: WebSettings = {
     origin,
-    signUp: config.FAREBOX_SIGN_UP ?? 'invite',
+    signUp: deps.settings.signUp,
     hasMail: services.mail !== null,
     oidcName: oidc && config.FAREBOX_OIDC_NAME,
     topUpText: config.FAREBOX_TOP_UP_TEXT,

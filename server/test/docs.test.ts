@@ -107,7 +107,7 @@ describe('docs/api/', () => {
     assert.ok(found.length > 15);
     for (const [call, path] of found) {
       const outside = call.startsWith('http') ? '' : '/v1';
-      const isKnown = ['GET', 'POST', 'PATCH', 'DELETE'].some((method) => {
+      const isKnown = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].some((method) => {
         const operation = findOperation(method, `${outside}${path!.replace(/\$\w+/g, 'x')}`);
         return typeof operation !== 'string';
       });

@@ -394,6 +394,21 @@ export interface Calls {
   };
   'POST /api/operator/accounts/:account_id/suspend': { reply: AccountStatus };
   'POST /api/operator/accounts/:account_id/resume': { reply: AccountStatus };
+  'PUT /api/operator/accounts/:account_id/price': {
+    body: { price_ppm: number };
+    reply: { price_ppm: number };
+  };
+  'PUT /api/operator/accounts/:account_id/keys-by-api': {
+    body: { keys_by_api: boolean };
+    reply: { keys_by_api: boolean };
+  };
+  'GET /api/operator/accounts/:account_id/statement': {
+    query: {
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<AccountMovement>; next_cursor: string | null };
+  };
   'GET /api/operator/accounts/:account_id/keys': {
     query: {
       /** Entries of a page. */
@@ -471,6 +486,8 @@ export interface Calls {
     };
     reply: RefundBooking;
   };
+  'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
+  'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
   'GET /api/operator/transfers': {
     query: {
       /** Only of this account. */
@@ -514,17 +531,11 @@ export interface Calls {
     };
     reply: { data: Array<OperatorEvent>; next_cursor: string | null };
   };
-  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
-  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
-  'GET /api/operator/accounts/:account_id/statement': {
-    query: { cursor?: string };
-    reply: { data: Array<AccountMovement>; next_cursor: string | null };
-  };
-  'GET /api/operator/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
-  'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
-  'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
   'GET /api/operator/references': {
-    query: { reference: string };
+    query: {
+      /** The name of the payment. */
+      reference: string;
+    };
     reply: {
       booked: {
         transfer_id: string;
@@ -538,12 +549,6 @@ export interface Calls {
       } | null;
     };
   };
-  'GET /api/operator/invitations': {
-    reply: {
-      sign_up: 'open' | 'invite' | 'closed';
-      data: Array<SignUpInvitation>;
-    };
-  };
   'GET /api/operator/vouchers': {
     query: {
       /** Entries of a page. */
@@ -553,6 +558,64 @@ export interface Calls {
     };
     reply: { data: Array<Voucher>; next_cursor: string | null };
   };
+  'POST /api/operator/vouchers': {
+    body: {
+      amount_usd_micro: string;
+      count: number;
+      note?: string | null;
+      expires_at?: string | null;
+    };
+    reply: {
+      data: Array<{
+        id: string;
+        /** Shown only here. */
+        code: string;
+      }>;
+    };
+  };
+  'POST /api/operator/vouchers/:voucher_id/void': { reply: { status: 'void' } };
+  'GET /api/operator/invitations': {
+    reply: {
+      sign_up: 'open' | 'invite' | 'closed';
+      data: Array<SignUpInvitation>;
+    };
+  };
+  'POST /api/operator/invitations': {
+    body: {
+      /** An e-mail address. */
+      email: string;
+    };
+    reply: {
+      invitation_id: string;
+      email: string;
+      /** Shown only here. */
+      link: string;
+    };
+  };
+  'DELETE /api/operator/invitations/:invitation_id': { reply: { withdrawn: boolean } };
+  'GET /api/operator/log': {
+    query: {
+      /** Only about this account. */
+      account_id?: string;
+      /** Only by this author, as `by_email` names it. */
+      by?: string;
+      /** Only of this kind. */
+      action?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<LogEntry>;
+      next_cursor: string | null;
+      /** Everyone who is in the log. */
+      authors: Array<string>;
+    };
+  };
+  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
+  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
+  'GET /api/operator/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
   'GET /api/operator/operator-keys': {
     query: {
       /** Entries of a page. */
@@ -578,22 +641,6 @@ export interface Calls {
       cursor?: string;
     };
     reply: { data: Array<OperatorDeposit>; next_cursor: string | null };
-  };
-  'GET /api/operator/log': {
-    query: {
-      account_id?: string;
-      by?: string;
-      action?: string;
-      /** Entries of a page. */
-      limit?: number;
-      /** The `next_cursor` of the page before. */
-      cursor?: string;
-    };
-    reply: {
-      data: Array<LogEntry>;
-      next_cursor: string | null;
-      authors: Array<string>;
-    };
   };
   'GET /api/operator/catalog': {
     reply: {
@@ -651,17 +698,9 @@ export interface Calls {
     };
   };
   'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
-  'PUT /api/operator/accounts/:account_id/price': {
-    body: { price_ppm: number };
-    reply: { price_ppm: number };
-  };
   'PUT /api/operator/accounts/:account_id/operator': {
     body: { is_operator: boolean };
     reply: { is_operator: boolean };
-  };
-  'PUT /api/operator/accounts/:account_id/keys-by-api': {
-    body: { keys_by_api: boolean };
-    reply: { keys_by_api: boolean };
   };
   'POST /api/operator/accounts/:account_id/invitations': {
     body: {
@@ -687,29 +726,6 @@ export interface Calls {
     };
     reply: { before: string; email: string };
   };
-  'POST /api/operator/invitations': {
-    body: {
-      /** An e-mail address. */
-      email: string;
-    };
-    reply: {
-      invitation_id: string;
-      email: string;
-      /** Shown only here. */
-      link: string;
-    };
-  };
-  'DELETE /api/operator/invitations/:invitation_id': { reply: { withdrawn: boolean } };
-  'POST /api/operator/vouchers': {
-    body: {
-      amount_usd_micro: string;
-      count: number;
-      note?: string | null;
-      expires_at?: string | null;
-    };
-    reply: { data: Array<{ id: string; code: string }> };
-  };
-  'POST /api/operator/vouchers/:voucher_id/void': { reply: { status: 'void' } };
   'POST /api/operator/operator-keys': {
     body: { name: string; scopes: Array<Scope> };
     reply: {
@@ -938,7 +954,7 @@ export type RequestEntry = {
   /** From 0 to 1. */
   progress: number | null;
   error_code: string | null;
-  webhook_state: 'pending' | 'delivered' | 'failed' | null;
+  webhook_state: WebhookState | null;
   /** Number of outputs that are still kept. */
   outputs: number;
   /** The first output. */
@@ -947,6 +963,8 @@ export type RequestEntry = {
 
 /** The kind of output. */
 export type Kind = Sent<client.Kind>;
+
+export type WebhookState = 'pending' | 'delivered' | 'failed';
 
 export type KeyName = {
   key_id: string;
@@ -1012,7 +1030,7 @@ export type RequestDetail = {
   webhook: {
     /** For the operator only its origin: path and query may be a password. */
     url: string;
-    state: 'pending' | 'delivered' | 'failed' | null;
+    state: WebhookState | null;
   } | null;
   deliveries: Array<{
     cause: string;
@@ -1551,6 +1569,23 @@ export type Booking = {
 
 export type AccountStatus = { status: 'active' | 'suspended' };
 
+export type AccountMovement = {
+  transfer_id: string;
+  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
+  amount_usd_micro: string;
+  /** Change of the available balance; for a charge, the part of the reservation that is given back. */
+  change_usd_micro: string;
+  available_after_usd_micro: string;
+  request_id: string | null;
+  model_id: string | null;
+  source: SourceName | null;
+  reference: string | null;
+  reason: string | null;
+  has_receipt: boolean;
+  transaction: ChainTransaction | null;
+  created_at: string;
+};
+
 export type AccountKeyList = { data: Array<AccountKey>; next_cursor: string | null };
 
 export type NewAccountKey = AccountKey & {
@@ -1602,6 +1637,79 @@ export type RefundBooking = {
   request_id: string;
   /** All refunds of the request together. */
   refunded_usd_micro: string;
+};
+
+export type OperatorRequest = AnyRequest & {
+  /** From 0 to 1. */
+  progress: number | null;
+  error: {
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+    details?: {
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
+  } | null;
+  quote: {
+    unit: string;
+    unit_price_usd_micro: string;
+    quantity: number;
+    /** How the price is made up; the amounts add up to it. */
+    breakdown: Array<QuoteLine>;
+    assumptions: Record<string, unknown>;
+  };
+  delivered_quantity: number | null;
+  expires_at: string | null;
+  /** When the input and the output were deleted. */
+  cleared_at: string | null;
+  webhook: {
+    /** For the operator only its origin: path and query may be a password. */
+    url: string;
+    state: WebhookState | null;
+  } | null;
+  deliveries: Array<{
+    cause: string;
+    at: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number;
+  }>;
+  email: string;
+  key: { name: string; prefix: string; last4: string };
+  upstream_model: string | null;
+  tokens: {
+    input_tokens: number;
+    output_tokens: number;
+    /** The part of `input_tokens` that was read from a cache. */
+    cached_tokens: number;
+    /** The part of `output_tokens` that was reasoning. */
+    reasoning_tokens: number;
+  } | null;
+  /** Null if the caller saw the same message. */
+  error_cause: string | null;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  deadline_at: string | null;
+  outputs_made: number;
+  attempts: Array<UpstreamAttempt>;
+};
+
+export type UpstreamAttempt = {
+  at: string;
+  outcome: string | null;
+  attempt: number;
+  upstream: string;
+  /** The key with which the upstream was called, if the upstream has several. */
+  key: string | null;
+  class: string;
+  handle: string | null;
+  message: string | null;
+  answered_at: string | null;
+  left_at: string | null;
+  cost_usd_micro: string | null;
 };
 
 export type Transfer = {
@@ -1658,6 +1766,36 @@ export type OperatorEvent = {
   last_status: number | null;
   /** Why the newest delivery failed. */
   last_error: string | null;
+};
+
+export type Voucher = {
+  voucher_id: string;
+  last4: string;
+  amount_usd_micro: string;
+  note: string | null;
+  status: 'open' | 'redeemed' | 'void' | 'expired';
+  /** The operator's e-mail address. */
+  created_by: string | null;
+  created_at: string;
+  expires_at: string | null;
+  redeemed_at: string | null;
+  redeemed_by: string | null;
+  redeemed_by_name: string | null;
+};
+
+export type SignUpInvitation = { invitation_id: string; email: string; expires_at: string };
+
+export type LogEntry = {
+  log_id: string;
+  by_email: string;
+  /** The operator key that did it, if one did. */
+  operator_key_id: string | null;
+  action: string;
+  account_id: string | null;
+  account_email: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  created_at: string;
 };
 
 export type Revenue = {
@@ -1725,113 +1863,6 @@ export type AttentionLine = {
   of: Array<string>;
   /** When the oldest of them began. */
   since?: string;
-};
-
-export type AccountMovement = {
-  transfer_id: string;
-  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
-  amount_usd_micro: string;
-  /** Change of the available balance; for a charge, the part of the reservation that is given back. */
-  change_usd_micro: string;
-  available_after_usd_micro: string;
-  request_id: string | null;
-  model_id: string | null;
-  source: SourceName | null;
-  reference: string | null;
-  reason: string | null;
-  has_receipt: boolean;
-  transaction: ChainTransaction | null;
-  created_at: string;
-};
-
-export type OperatorRequest = AnyRequest & {
-  /** From 0 to 1. */
-  progress: number | null;
-  error: {
-    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-    code: FailureCode;
-    /** For people. */
-    message: string;
-    details?: {
-      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
-      reason: string;
-      [field: string]: unknown;
-    };
-  } | null;
-  quote: {
-    unit: string;
-    unit_price_usd_micro: string;
-    quantity: number;
-    /** How the price is made up; the amounts add up to it. */
-    breakdown: Array<QuoteLine>;
-    assumptions: Record<string, unknown>;
-  };
-  delivered_quantity: number | null;
-  expires_at: string | null;
-  /** When the input and the output were deleted. */
-  cleared_at: string | null;
-  webhook: {
-    /** For the operator only its origin: path and query may be a password. */
-    url: string;
-    state: 'pending' | 'delivered' | 'failed' | null;
-  } | null;
-  deliveries: Array<{
-    cause: string;
-    at: string;
-    status: number | null;
-    error: string | null;
-    duration_ms: number;
-  }>;
-  email: string;
-  key: { name: string; prefix: string; last4: string };
-  upstream_model: string | null;
-  tokens: {
-    input_tokens: number;
-    output_tokens: number;
-    /** The part of `input_tokens` that was read from a cache. */
-    cached_tokens: number;
-    /** The part of `output_tokens` that was reasoning. */
-    reasoning_tokens: number;
-  } | null;
-  /** Null if the caller saw the same message. */
-  error_cause: string | null;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  deadline_at: string | null;
-  outputs_made: number;
-  attempts: Array<UpstreamAttempt>;
-};
-
-export type UpstreamAttempt = {
-  at: string;
-  outcome: string | null;
-  attempt: number;
-  upstream: string;
-  /** The key with which the upstream was called, if the upstream has several. */
-  key: string | null;
-  class: string;
-  handle: string | null;
-  message: string | null;
-  answered_at: string | null;
-  left_at: string | null;
-  cost_usd_micro: string | null;
-};
-
-export type SignUpInvitation = { invitation_id: string; email: string; expires_at: string };
-
-export type Voucher = {
-  voucher_id: string;
-  last4: string;
-  amount_usd_micro: string;
-  note: string | null;
-  status: 'open' | 'redeemed' | 'void' | 'expired';
-  /** The operator's e-mail address. */
-  created_by: string | null;
-  created_at: string;
-  expires_at: string | null;
-  redeemed_at: string | null;
-  redeemed_by: string | null;
-  redeemed_by_name: string | null;
 };
 
 export type OperatorKey = {
@@ -1941,19 +1972,6 @@ export type OperatorDeposit = {
   /** When it was found. */
   created_at: string;
   credited_at: string | null;
-};
-
-export type LogEntry = {
-  log_id: string;
-  by_email: string;
-  /** The operator key that did it, if one did. */
-  operator_key_id: string | null;
-  action: string;
-  account_id: string | null;
-  account_email: string | null;
-  target: string | null;
-  details: Record<string, unknown> | null;
-  created_at: string;
 };
 
 export type CatalogProblem = {

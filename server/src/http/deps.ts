@@ -131,6 +131,8 @@ export interface HttpSettings {
   corsOrigins: readonly string[];
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
+  /** The people who may sign up. */
+  signUp: 'open' | 'invite' | 'closed';
   /** Whether this service has web pages. */
   hasPages: boolean;
   /** Number of the operator's own proxies in front of this service. */

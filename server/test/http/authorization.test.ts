@@ -102,6 +102,19 @@ const matrix = `
   GET  /v1/operator/transfers                          401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/usage                              401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /v1/operator/events                             401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/accounts/:account_id/statement     401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/requests/:request_id               401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/requests/:request_id/input         401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/references                         401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/vouchers                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/invitations                        401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  GET  /v1/operator/log                                401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  PUT  /v1/operator/accounts/:account_id/price         401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  PUT  /v1/operator/accounts/:account_id/keys-by-api   401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  POST /v1/operator/invitations                        401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  DELETE /v1/operator/invitations/:invitation_id       401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  POST /v1/operator/vouchers                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  POST /v1/operator/vouchers/:voucher_id/void          401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts                           401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts/:account_id/suspend       401 401 401 401 401 401 | 401 401 401 | 401 401 401
   POST /v1/operator/accounts/:account_id/resume        401 401 401 401 401 401 | 401 401 401 | 401 401 401

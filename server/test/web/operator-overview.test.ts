@@ -191,7 +191,7 @@ describe('vouchers', () => {
   test('are made in number, and can be voided', async () => {
     const body = { amount_usd_micro: '2500000', count: 3, note: 'course' };
     const { status, body: made } = await operator.call('POST', '/api/operator/vouchers', body);
-    assert.equal(status, 200);
+    assert.equal(status, 201);
     assert.equal(new Set(made.data.map(({ code }: { code: string }) => code)).size, 3);
     const [{ id }] = made.data;
     const gone = await operator.call('POST', `/api/operator/vouchers/${id}/void`, {});

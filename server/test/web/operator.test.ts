@@ -7,8 +7,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { createOperatorKey } from '../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../src/operations/operator-action.ts';
-import { createVouchers } from '../../src/operations/accounts/voucher.ts';
-import { invite } from '../../src/operations/accounts/person.ts';
+import { secretsIn } from '../http/operator/world.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
 
@@ -33,30 +32,17 @@ const logRows = async () => {
 
 let references = 0;
 const email = () => `new${++references}@example.com`;
-const newVoucher = async () => {
-  const wanted = { amount: 1n, count: 1, expires_at: null, note: null };
-  return (await createVouchers(service.db, wanted))[0]!.id;
-};
 
 /** A successful call of each action, by the action's name in the log. */
 const calls: Record<string, () => Promise<[Record<string, string>, object]>> = {
   'books.prove': async () => [{}, {}],
-  'account.price': async () => [{}, { price_ppm: 900_000 }],
   'account.operator': async () => [{}, { is_operator: false }],
-  'account.keys_by_api': async () => [{}, { keys_by_api: false }],
   'account.invite': async () => [{}, { email: email(), role: 'billing' }],
   'person.reset': async () => [{ person_id: owner.id }, {}],
   'person.email': async () => [
     { person_id: (await person(service, { [customer.account_id]: 'billing' })).id },
     { email: email() },
   ],
-  'invitation.create': async () => [{}, { email: email() }],
-  'invitation.withdraw': async () => {
-    const wanted = { account_id: null, email: email(), role: 'owner', invited_by: null } as const;
-    return [{ invitation_id: (await invite(service.db, wanted)).id }, {}];
-  },
-  'voucher.create': async () => [{}, { amount_usd_micro: '1000000', count: 2 }],
-  'voucher.void': async () => [{ voucher_id: await newVoucher() }, {}],
   'operator_key.create': async () => [{}, { name: 'billing', scopes: ['money', 'read'] }],
   'operator_key.revoke': async () => {
     const wanted = { name: 'old', scopes: ['read'] } as const;
@@ -229,14 +215,6 @@ test('operator keys are listed with whether their maker is still an operator', a
 /** Names of the actions, in the order of the table above. */
 function actions(): string[] {
   return Object.keys(calls);
-}
-
-function secretsIn(answer: unknown): string[] {
-  const text = JSON.stringify(answer);
-  const tokens = [...text.matchAll(/token=([\w-]+)/g)].map((match) => match[1]!);
-  const codes = [...text.matchAll(/"code":"([^"]+)"/g)].map((match) => match[1]!);
-  const keys = [...text.matchAll(/fb[xo]_\w{38}/g)].map(([key]) => key);
-  return [...tokens, ...codes, ...keys];
 }
 
 let suspended: Person | undefined;

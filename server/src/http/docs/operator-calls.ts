@@ -25,6 +25,23 @@ export const listAllRequests: RouteDocs = {
 export const listTransfers: RouteDocs = { operationId: 'listTransfers', errors: ['not_found'] };
 export const readUsage = named('readUsage');
 export const listEvents = named('listEvents');
+export const setPrice = named('setAccountPrice');
+export const setKeysByApi = named('setKeysByApi');
+export const readStatement: RouteDocs = { operationId: 'readStatement', errors: ['not_found'] };
+export const readAnyRequest = named('readAnyRequest');
+export const readInput = named('readRequestInput');
+export const findReference = named('findReference');
+export const listVouchers = named('listVouchers');
+export const createVouchers: RouteDocs = { operationId: 'createVouchers', replies: { 201: {} } };
+export const voidVoucher = named('voidVoucher');
+export const listInvitations = named('listSignUpInvitations');
+export const createInvitation: RouteDocs = {
+  operationId: 'createSignUpInvitation',
+  replies: { 201: {} },
+  errors: ['invalid_input'],
+};
+export const withdrawInvitation = named('withdrawSignUpInvitation');
+export const readLog: RouteDocs = { operationId: 'readLog', errors: ['not_found'] };
 
 function named(operationId: string): RouteDocs {
   return { operationId };

@@ -30,6 +30,16 @@ export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'req
     schema: { type: 'string', format: 'uuid' },
     example: exampleKeyId,
   },
+  voucher_id: {
+    description: 'The id of the voucher.',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0199b3e5-2c4d-7a90-8b1f-6d3e5a7c9b02',
+  },
+  invitation_id: {
+    description: 'The id of the invitation.',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0199b3e6-4d5e-7b21-9c2a-7e4f6b8d0c13',
+  },
   index: {
     description: 'Index of the output, from 0.',
     schema: { type: 'integer', minimum: 0 },

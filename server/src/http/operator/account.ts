@@ -137,18 +137,18 @@ const AccountMovement = named(
   }),
 );
 
-const movementNumber = text(undefined, {
+const movementNumber = text('The `next_cursor` of the page before.', {
   pattern: '^\\d{1,18}$',
   rule: cursorRule,
 });
 /** Higher than the number of any movement. */
 const lastSeq = 2n ** 63n - 1n;
 
-/** GET /statement: its cursor is the number of a movement. */
-export const movements = visitEndpoint(
+/** GET /operator/accounts/{account_id}/statement: its cursor is the number of a movement. */
+export const movements = operatorEndpoint(
   {
     params: ['account_id'],
-    query: object({ cursor: optional(movementNumber) }),
+    query: form({ cursor: optional(movementNumber) }),
     reply: pageOf(AccountMovement),
   },
   async ({ params, query: { cursor } }, deps) => {
@@ -212,9 +212,10 @@ export const resume = operatorAction(
 const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
 /**
- * PUT /price: the share of every rate that the account pays from the next call on, in millionths.
+ * PUT /operator/accounts/{account_id}/price: the share of every rate that the account pays from the
+ * next call on, in millionths.
  */
-export const price = visitAction(
+export const price = operatorAction(
   { params: ['account_id'], body: form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, deps) => {
     const account = await need(deps.db, params);
@@ -239,8 +240,11 @@ export const operator = visitAction(
 
 const KeysByApi = object({ keys_by_api: boolean() });
 
-/** PUT /keys-by-api: whether keys of scope `keys` may manage the account's keys. */
-export const keysByApi = visitAction(
+/**
+ * PUT /operator/accounts/{account_id}/keys-by-api: whether keys of scope `keys` may manage the
+ * account's keys.
+ */
+export const keysByApi = operatorAction(
   { params: ['account_id'], body: form(KeysByApi.properties), reply: KeysByApi },
   async ({ params, body: { keys_by_api } }, deps) => {
     const account = await need(deps.db, params);

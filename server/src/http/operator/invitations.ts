@@ -14,7 +14,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Links with which somebody may sign up and get their own account. */
 
@@ -23,39 +23,41 @@ const SignUpInvitation = named(
   object({ invitation_id: id(), email: text(), expires_at: time() }),
 );
 
-/** GET /invitations: the open invitations, and who may sign up without one. */
-export const list = visitEndpoint(
+/** GET /operator/invitations: the open invitations, and who may sign up without one. */
+export const list = operatorEndpoint(
   {
     reply: object({
       sign_up: choice(['open', 'invite', 'closed']),
       data: listOf(SignUpInvitation),
     }),
   },
-  async (_call, { db, web }) => {
+  async (_call, { db, settings }) => {
     const rows = await invitations.listOpen(db, null);
     const data = rows.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row }));
-    return { sign_up: web.signUp, data };
+    return { sign_up: settings.signUp, data };
   },
 );
 
-/** POST /invitations */
-export const create = visitAction(
+/** POST /operator/invitations */
+export const create = operatorAction(
   {
     body: form({ email: email() }),
     reply: object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
   },
-  async ({ body, req: { session } }, { web }) =>
-    async (db) => {
-      const wanted = { account_id: null, role: 'owner', invited_by: session.person_id } as const;
+  async ({ body, by, reply }, { origin }) => {
+    reply.code(201);
+    return async (db) => {
+      const wanted = { account_id: null, role: 'owner', invited_by: by.person_id } as const;
       const made = await invite(db, { ...wanted, email: body.email });
-      const link = `${web.origin()}/invitation?token=${made.token}`;
+      const link = `${origin()}/invitation?token=${made.token}`;
       const answer = { invitation_id: made.id, email: made.email, link };
       return { answer, target: made.email };
-    },
+    };
+  },
 );
 
-/** DELETE /invitations/:invitation_id */
-export const withdraw = visitAction(
+/** DELETE /operator/invitations/{invitation_id} */
+export const withdraw = operatorAction(
   { params: ['invitation_id'], reply: object({ withdrawn: boolean() }) },
   async ({ params }, deps) => {
     const invitation_id = idOf(params.invitation_id);

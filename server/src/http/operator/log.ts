@@ -2,6 +2,7 @@ import * as operatorLog from '../../db/operator-log.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   anything,
+  form,
   id,
   list as listOf,
   named,
@@ -13,7 +14,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { operatorEndpoint } from '../endpoint.ts';
 
 const LogEntry = named(
   'LogEntry',
@@ -30,16 +31,16 @@ const LogEntry = named(
   }),
 );
 
-/** GET /log: what operators did. */
-export const list = visitEndpoint(
+/** GET /operator/log: newest first. */
+export const list = operatorEndpoint(
   {
-    query: object({
-      account_id: optional(text()),
-      by: optional(text(undefined, { maxLength: 300 })),
-      action: optional(text(undefined, { maxLength: 100 })),
+    query: form({
+      account_id: optional(text('Only about this account.')),
+      by: optional(text('Only by this author, as `by_email` names it.', { maxLength: 300 })),
+      action: optional(text('Only of this kind.', { maxLength: 100 })),
       ...pageQuery(50),
     }),
-    reply: pageWith(LogEntry, { authors: listOf(text()) }),
+    reply: pageWith(LogEntry, { authors: listOf(text(), 'Everyone who is in the log.') }),
   },
   async ({ query }, { db }) => {
     const { account_id, by = null, action = null, cursor = null, limit } = query;

@@ -24,15 +24,17 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { SourceName } from '../dashboard/views.ts';
-import { operatorAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { need } from './account.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
 
-/** GET /references: what was booked under a reference, if anything. */
-export const reference = visitEndpoint(
+/** GET /operator/references: what was booked under a reference, if anything. */
+export const reference = operatorEndpoint(
   {
-    query: object({ reference: text(undefined, { minLength: 1, maxLength: referenceMax }) }),
+    query: form({
+      reference: text('The name of the payment.', { minLength: 1, maxLength: referenceMax }),
+    }),
     reply: object({
       booked: nullable(
         object({

@@ -16,7 +16,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Vouchers: codes that are worth money. */
 
@@ -37,42 +37,43 @@ const Voucher = named(
   }),
 );
 
-/** GET /vouchers */
-export const list = visitEndpoint(
-  { query: object(pageQuery(50)), reply: pageOf(Voucher) },
+/** GET /operator/vouchers */
+export const list = operatorEndpoint(
+  { query: form(pageQuery(50)), reply: pageOf(Voucher) },
   async ({ query }, { db }) => {
     const rows = await vouchers.list(db, { limit: query.limit + 1, before: query.cursor });
     return pageFrom(rows, query, ({ id: voucher_id, ...row }) => ({ voucher_id, ...row }));
   },
 );
 
-/** POST /vouchers: the codes are shown only here. */
-export const create = visitAction(
+/** POST /operator/vouchers: the codes are shown only here. */
+export const create = operatorAction(
   {
     body: form(NewVouchers),
-    reply: object({ data: listOf(object({ id: id(), code: text() })) }),
+    reply: object({ data: listOf(object({ id: id(), code: text('Shown only here.') })) }),
   },
-  async ({ body, req }) => {
+  async ({ body, by, reply }) => {
     const wanted = {
       amount: BigInt(body.amount_usd_micro),
       count: body.count,
       note: body.note ?? null,
       expires_at: timeToCome(body.expires_at, 'expires_at'),
     };
+    reply.code(201);
     return async (db) => ({
-      answer: { data: await createVouchers(db, wanted, req.session) },
+      answer: { data: await createVouchers(db, wanted, by) },
       logged: true,
     });
   },
 );
 
-/** POST /vouchers/:voucher_id/void */
-export const cancel = visitAction(
+/** POST /operator/vouchers/{voucher_id}/void */
+export const cancel = operatorAction(
   { params: ['voucher_id'], reply: object({ status: choice(['void']) }) },
-  async ({ params, req }) => {
+  async ({ params, by }) => {
     const voucher_id = idOf(params.voucher_id);
     return async (db) => {
-      await voidVoucher(db, voucher_id, req.session);
+      await voidVoucher(db, voucher_id, by);
       return { answer: { status: 'void' as const }, logged: true };
     };
   },

@@ -6,7 +6,7 @@ import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import { anything, nullable, object } from '../schemas/schema.ts';
 import {
@@ -44,8 +44,8 @@ export const read = visitEndpoint(
   },
 );
 
-/** GET /requests/:request_id of the operator: a request of any account. */
-export const readAny = visitEndpoint(
+/** GET /operator/requests/{request_id}: a request of any account. */
+export const readAny = operatorEndpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
     const id = idOf(params.request_id);
@@ -56,10 +56,10 @@ export const readAny = visitEndpoint(
 );
 
 /**
- * GET /requests/:request_id/input of the operator: a separate call, so that an operator sees an
+ * GET /operator/requests/{request_id}/input: a separate call, so that an operator sees an
  * input only on purpose.
  */
-export const readInput = visitEndpoint(
+export const readInput = operatorEndpoint(
   { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
   async ({ params }, { db }) => {
     const found = await margins.findInput(db, idOf(params.request_id));

@@ -48,7 +48,7 @@ import {
  * schema of a reply has the parts that its reader has a right to, and leaves out the others.
  */
 
-const webhookState = nullable(choice(['pending', 'delivered', 'failed']));
+const webhookState = nullable(named('WebhookState', choice(['pending', 'delivered', 'failed'])));
 export const progress = nullable(number('From 0 to 1.'));
 const refunded_usd_micro = microUsd('The part of the charge that was given back.');
 

@@ -10,11 +10,20 @@ import { scopes, type Scope } from '../../../src/core/account/scope.ts';
 import * as operatorKeys from '../../../src/db/operator-keys.ts';
 import { routes } from '../../../src/http/routes.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { invite } from '../../../src/operations/accounts/person.ts';
+import { createVouchers } from '../../../src/operations/accounts/voucher.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { traces } from '../../kit/traces.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
-import { chargedRequest, logRows, operatorKey, withRows, type MadeKey } from './world.ts';
+import {
+  chargedRequest,
+  logRows,
+  operatorKey,
+  secretsIn,
+  withRows,
+  type MadeKey,
+} from './world.ts';
 
 /** Every call, with the status it has for: read, accounts, keys, money. Others get 401. */
 const matrix = `
@@ -25,6 +34,19 @@ const matrix = `
   GET    /v1/operator/transfers                          200 403 403 403
   GET    /v1/operator/usage                              200 403 403 403
   GET    /v1/operator/events                             200 403 403 403
+  GET    /v1/operator/accounts/:account_id/statement     200 403 403 403
+  GET    /v1/operator/requests/:request_id               200 403 403 403
+  GET    /v1/operator/requests/:request_id/input         200 403 403 403
+  GET    /v1/operator/references                         200 403 403 403
+  GET    /v1/operator/vouchers                           200 403 403 403
+  GET    /v1/operator/invitations                        200 403 403 403
+  GET    /v1/operator/log                                200 403 403 403
+  PUT    /v1/operator/accounts/:account_id/price         403 200 403 403
+  PUT    /v1/operator/accounts/:account_id/keys-by-api   403 200 403 403
+  POST   /v1/operator/invitations                        403 201 403 403
+  DELETE /v1/operator/invitations/:invitation_id         403 200 403 403
+  POST   /v1/operator/vouchers                           403 403 403 201
+  POST   /v1/operator/vouchers/:voucher_id/void          403 403 403 200
   POST   /v1/operator/accounts                           403 201 403 403
   POST   /v1/operator/accounts/:account_id/suspend       403 200 403 403
   POST   /v1/operator/accounts/:account_id/resume        403 200 403 403
@@ -73,22 +95,38 @@ before(async () => {
 });
 after(() => service.audit().finally(() => service.stop()));
 
+const queries: Record<string, string> = { usage: '?by=day', references: '?reference=x' };
+const invitation = async () => {
+  const wanted = { account_id: null, role: 'owner', invited_by: null } as const;
+  return (await invite(service.db, { ...wanted, email: `new${++n}@example.com` })).id;
+};
+const voucher = async () => {
+  const wanted = { amount: 1n, count: 1, expires_at: null, note: null };
+  return (await createVouchers(service.db, wanted))[0]!.id;
+};
+
 let n = 0;
 async function callOf(path: string): Promise<{ at: string; body?: object }> {
   const { key_id } = path.includes(':key_id') ? await service.account() : customer;
   const at = path
     .replace(':account_id', customer.account_id)
     .replace(':key_id', key_id)
-    .replace(':request_id', charged);
+    .replace(':request_id', charged)
+    .replace(':invitation_id', path.includes(':invitation_id') ? await invitation() : '')
+    .replace(':voucher_id', path.includes(':voucher_id') ? await voucher() : '');
   const bodies: [end: RegExp, body: object][] = [
     [/\/accounts$/, { email: `new${++n}@example.com` }],
     [/\/keys$/, { name: 'web' }],
+    [/\/price$/, { price_ppm: 900_000 }],
+    [/\/keys-by-api$/, { keys_by_api: true }],
+    [/\/invitations$/, { email: `new${++n}@example.com` }],
+    [/\/vouchers$/, { amount_usd_micro: '5', count: 2 }],
     [/\/keys\/:key_id$/, { rpm: 5 }],
     [/\/credits$/, { amount_usd_micro: '5', reference: `c ${++n}`, source: 'paid' }],
     [/\/refunds$/, { amount_usd_micro: '5', reference: `r ${++n}`, reason: 'a slip' }],
     [/\/adjustments$/, { amount_usd_micro: '-5', reference: `a ${++n}`, reason: 'a slip' }],
   ];
-  const query = path.endsWith('/usage') ? '?by=day' : '';
+  const query = queries[path.slice('/v1/operator/'.length)] ?? '';
   const body = bodies.find(([end]) => end.test(path))?.[1];
   return { at: at + query, ...(body && { body }) };
 }
@@ -150,6 +188,7 @@ describe('the matrix of calls and scopes', () => {
         const acts = reply.status < 300 && method !== 'GET';
         assert.equal(left.length, acts ? 1 : 0, `${scope}: rows in the log`);
         for (const row of left) {
+          for (const secret of secretsIn(reply.body)) assert.ok(!row.text.includes(secret), secret);
           const { operator_key_id } = made[scope];
           assert.deepEqual(
             [row.operator_key_id, row.by_email, row.person_id],

@@ -65,3 +65,12 @@ export async function chargedRequest(service: Service, account: TestAccount): Pr
   assert.equal(body.status, 'COMPLETED');
   return request_id;
 }
+
+/** Links, codes and keys in a reply. */
+export function secretsIn(answer: unknown): string[] {
+  const text = JSON.stringify(answer);
+  const tokens = [...text.matchAll(/token=([\w-]+)/g)].map((match) => match[1]!);
+  const codes = [...text.matchAll(/"code":"([^"]+)"/g)].map((match) => match[1]!);
+  const keys = [...text.matchAll(/fb[xo]_\w{38}/g)].map(([key]) => key);
+  return [...tokens, ...codes, ...keys];
+}
