@@ -38,6 +38,11 @@ export function readTokenLimit(value: unknown, field: string): number | null {
 /** The shape of a field that is read by itself. */
 export const anything: Check = { is: 'anything', test: () => true };
 
+/** Fields of one shape. */
+export function each(shape: Shape, ...names: readonly string[]): Record<string, Shape> {
+  return Object.fromEntries(names.map((name) => [name, shape]));
+}
+
 /**
  * Makes the error for the value at path `at`, such as `tools[0].function.name`; `is`: what is
  * allowed.

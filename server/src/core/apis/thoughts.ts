@@ -29,6 +29,9 @@ export function googleProof({ extra_content }: Json): string {
 /** A thought without its place in a call or in a reply. */
 export type Thought = Pick<ThoughtBlock, 'form' | 'text' | 'signature' | 'id' | 'format'>;
 
+/** The facts of a thought that proves nothing. */
+export const unproven = { signature: null, id: null, format: null };
+
 const fields = {
   text: { type: 'reasoning.text', text: 'text' },
   summary: { type: 'reasoning.summary', text: 'summary' },
@@ -123,6 +126,6 @@ export function unpackedThoughts({ details, text }: Json, at: string): Thought[]
   const thoughts = itemsOf(details).map(thoughtIn);
   if (typeof text !== 'string' || !Array.isArray(details) || thoughts.includes(null))
     throw badMessages(at, 'must be as it was in the reply');
-  const plain: Thought = { form: 'text', text, signature: null, id: null, format: null };
+  const plain: Thought = { form: 'text', text, ...unproven };
   return [...(text === '' ? [] : [plain]), ...thoughts.filter((each) => each !== null)];
 }

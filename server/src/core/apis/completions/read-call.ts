@@ -24,6 +24,7 @@ import {
   LeftOut,
   anything,
   demandFew,
+  each,
   knownFields,
   readFlag,
   readModel,
@@ -102,14 +103,8 @@ const shape: KnownFields = {
   fields: {
     ...passingFields,
     ...optionalFields,
-    model: anything,
-    messages: anything,
-    n: anything,
-    stream: anything,
-    stream_options: anything,
-    max_tokens: anything,
-    max_completion_tokens: anything,
-    metadata: anything,
+    ...each(anything, 'model', 'messages', 'n', 'stream', 'stream_options', 'metadata'),
+    ...each(anything, 'max_tokens', 'max_completion_tokens'),
   },
 };
 

@@ -14,8 +14,8 @@ import {
   text,
   type KnownFields,
 } from '../../check.ts';
-import { anything, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
-import { googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
+import { anything, each, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import { googleFormat, googleProof, thoughtIn, unproven } from '../thoughts.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 /** A reply may have been empty or calls alone, and a tool may have no result to report. */
@@ -29,14 +29,12 @@ const calledFunction: KnownFields = { fields: { name: filled, arguments: text } 
 
 const messageShape: KnownFields = {
   fields: {
-    role: text,
     content: anything,
-    name: text,
+    ...each(text, 'role', 'name', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content'),
     tool_calls: {
       list: {
         fields: {
-          id: text,
-          type: text,
+          ...each(text, 'id', 'type'),
           index: integer,
           function: calledFunction,
           custom: { fields: { name: filled, input: text } },
@@ -44,22 +42,12 @@ const messageShape: KnownFields = {
         },
       },
     },
-    tool_call_id: text,
     function_call: calledFunction,
-    refusal: text,
-    reasoning: text,
-    reasoning_content: text,
     // OpenRouter sends reasoning in this form and expects it back.
     reasoning_details: {
       list: {
         fields: {
-          type: text,
-          text,
-          summary: text,
-          data: text,
-          signature: text,
-          id: text,
-          format: text,
+          ...each(text, 'type', 'text', 'summary', 'data', 'signature', 'id', 'format'),
           index: scalar,
         },
       },
@@ -132,11 +120,10 @@ function thoughtsOf(message: Json, at: string, { left }: Reading): Block[] {
   if (thoughts.length < details.length) left.add('messages[]', 'reasoning_details');
   const plain = [message.reasoning_content, message.reasoning].find(isFilled);
   const isTold = thoughts.some(({ form, text: told }) => form !== 'hidden' && told !== '');
-  const none = { signature: null, id: null, format: null };
   return [
     ...(isTold || plain === undefined
       ? []
-      : [{ type: 'thought' as const, form: 'text' as const, text: plain, at, ...none }]),
+      : [{ type: 'thought' as const, form: 'text' as const, text: plain, at, ...unproven }]),
     ...thoughts.map((own): Block => ({ type: 'thought', ...own, at: `${at}.reasoning_details` })),
     ...proofOf(message, null, `${at}.extra_content`),
   ];
@@ -146,13 +133,8 @@ function thoughtsOf(message: Json, at: string, { left }: Reading): Block[] {
 function proofOf(own: Json, id: string | null, at: string): ThoughtBlock[] {
   const proof = googleProof(own);
   if (proof === '') return [];
-  const hidden = {
-    type: 'thought',
-    form: 'hidden',
-    signature: null,
-    format: googleFormat,
-  } as const;
-  return [{ ...hidden, text: proof, id, at }];
+  const format = googleFormat;
+  return [{ type: 'thought', form: 'hidden', text: proof, signature: null, id, format, at }];
 }
 
 /** The id of the call that a result is of. One without an id is of the first call without one. */

@@ -15,6 +15,7 @@ import {
   LeftOut,
   anything,
   demandFew,
+  each,
   knownFields,
   readFlag,
   readModel,
@@ -39,41 +40,24 @@ const format: KnownFields = { fields: { type: text, schema: object } };
 
 const shape: KnownFields = {
   fields: {
-    model: anything,
-    max_tokens: anything,
-    stream: anything,
-    system: anything,
-    messages: anything,
+    ...each(anything, 'model', 'max_tokens', 'stream', 'system', 'messages'),
     tools: {
       list: {
         fields: {
-          type: text,
-          name: text,
-          description: text,
+          ...each(text, 'type', 'name', 'description'),
           input_schema: object,
           strict: boolean,
           [cacheMark]: cacheMarkShape,
         },
       },
     },
-    tool_choice: {
-      fields: {
-        type: text,
-        name: text,
-        disable_parallel_tool_use: boolean,
-      },
-    },
+    tool_choice: { fields: { type: text, name: text, disable_parallel_tool_use: boolean } },
     temperature: number,
     top_p: number,
     top_k: integer,
     stop_sequences: { list: text },
     metadata: { fields: { user_id: text } },
-    thinking: {
-      fields: {
-        type: thinkingType,
-        budget_tokens: integer,
-      },
-    },
+    thinking: { fields: { type: thinkingType, budget_tokens: integer } },
     output_config: { fields: { effort: oneOf(...efforts), format } },
     output_format: format,
   },

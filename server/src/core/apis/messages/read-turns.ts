@@ -10,19 +10,19 @@ import type {
   ThoughtBlock,
   Turn,
 } from '../../chat/conversation.ts';
-import { anything, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import { anything, each, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
-import { unpacked } from '../thoughts.ts';
+import { unpacked, unproven } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 
 const source: KnownFields = {
-  fields: { type: text, media_type: text, data: text, url: text, file_id: text },
+  fields: each(text, 'type', 'media_type', 'data', 'url', 'file_id'),
 };
 const mark = { type: text, [cacheMark]: cacheMarkShape };
 
-const messageShape: KnownFields = { fields: { role: anything, content: anything } };
+const messageShape: KnownFields = { fields: each(anything, 'role', 'content') };
 
 /** The blocks that can be translated, with the fields that are read. */
 const blockShapes = {
@@ -148,8 +148,7 @@ function thoughtOf(
   signature: unknown,
   at: string,
 ): ThoughtBlock {
-  const none = { signature: null, id: null, format: null };
-  if (!isFilled(signature)) return { type: 'thought', form, text: said, ...none, at };
+  if (!isFilled(signature)) return { type: 'thought', form, text: said, ...unproven, at };
   const { proof, ...origin } = unpacked(signature, at);
   return form === 'hidden'
     ? { type: 'thought', form, text: proof, signature: null, ...origin, at }

@@ -2,6 +2,7 @@ import { isCount, isObject, itemsOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason, type ThoughtPiece } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
 import type { Say } from '../api.ts';
+import { unproven } from '../thoughts.ts';
 
 /** Reads values of upstreams by their evident meaning, whatever their types. */
 
@@ -174,15 +175,7 @@ export function replyThoughts(say: Say): Thoughts {
     if (text === '') return;
     hasAny = true;
     said += text;
-    say({
-      type: 'thought',
-      form: 'text',
-      text,
-      signature: null,
-      id: null,
-      format: null,
-      index: null,
-    });
+    say({ type: 'thought', form: 'text', text, ...unproven, index: null });
   }
 
   return {

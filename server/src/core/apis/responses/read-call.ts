@@ -18,6 +18,7 @@ import {
   LeftOut,
   anything,
   demandFew,
+  each,
   knownFields,
   readFlag,
   readModel,
@@ -51,16 +52,8 @@ const shortText: Check = {
 
 const shape: KnownFields = {
   fields: {
-    ...Object.fromEntries(stored.map((field) => [field, anything])),
-    model: anything,
-    stream: anything,
-    input: anything,
-    max_output_tokens: anything,
-    tools: anything,
-    tool_choice: anything,
-    background: anything,
-    store: anything,
-    stream_options: anything,
+    ...each(anything, ...stored, 'model', 'input', 'tools', 'tool_choice', 'max_output_tokens'),
+    ...each(anything, 'background', 'store', 'stream', 'stream_options'),
     temperature: number,
     top_p: number,
     top_logprobs: integer,

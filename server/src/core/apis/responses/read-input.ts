@@ -1,7 +1,15 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import { anything, flatName, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import {
+  anything,
+  each,
+  flatName,
+  givenInput,
+  knownFields,
+  mustBe,
+  type LeftOut,
+} from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
@@ -29,11 +37,7 @@ interface ItemKind {
 
 /** The kind with these fields, beside those that only a stored item needs. */
 function kindOf(read: ReadItem, ...fields: string[]): ItemKind {
-  return { read, shape: shapeOf('type', 'id', 'status', ...fields) };
-}
-
-function shapeOf(...fields: string[]): KnownFields {
-  return { fields: Object.fromEntries(fields.map((field) => [field, anything])) };
+  return { read, shape: { fields: each(anything, 'type', 'id', 'status', ...fields) } };
 }
 
 const output = kindOf(addOutput, 'call_id', 'output');
@@ -213,7 +217,7 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 
 const ofParts =
   'type text refusal annotations logprobs image_url detail file_id file_data file_url filename';
-const partShape = shapeOf(...ofParts.split(' '));
+const partShape: KnownFields = { fields: each(anything, ...ofParts.split(' ')) };
 
 function partsIn<B extends Block>(
   content: unknown,

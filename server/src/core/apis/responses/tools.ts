@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text, type KnownFields } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import { anything, flatName, knownFields, toolOf, type LeftOut } from '../read-call.ts';
+import { anything, each, flatName, knownFields, toolOf, type LeftOut } from '../read-call.ts';
 import type { Tool } from '../../chat/conversation.ts';
 import type { ApiError } from '../../errors.ts';
 
@@ -24,7 +24,7 @@ const customShape: KnownFields = {
   },
 };
 
-const namespaceShape: KnownFields = { fields: { type: anything, name: anything, tools: anything } };
+const namespaceShape: KnownFields = { fields: each(anything, 'type', 'name', 'tools') };
 
 /**
  * `left` gets the names of fields that are not read.
