@@ -27,14 +27,13 @@ export function saysNothing(conversation: Pick<Conversation, 'api'>): ApiError {
 
 /** The media in a conversation, also those in results of tools. */
 export function mediaBlocks({ turns }: Pick<Conversation, 'turns'>): MediaBlock[] {
-  return turns
-    .flatMap(({ blocks }) => blocks)
-    .flatMap((block) => (block.type === 'result' ? block.blocks : [block]))
-    .filter((block) => isMedia(block));
+  const found: MediaBlock[] = [];
+  for (const { blocks } of turns)
+    for (const block of blocks)
+      for (const each of block.type === 'result' ? block.blocks : [block])
+        if ('media' in each) found.push(each);
+  return found;
 }
-
-const isMedia = (block: { type: string }): block is MediaBlock =>
-  ['image', 'audio', 'file'].includes(block.type);
 
 /**
  * The files and addresses that a conversation names, with the caller's paths.
