@@ -80,7 +80,7 @@ export async function authenticateOperator(
       whyNoKey(header, 'fbo_') ?? 'Send an operator key as "Authorization: Key fbo_...".';
     throw new ApiError('unauthorized', { message, headers: challenge });
   }
-  const quota = settings.rpm;
+  const quota = settings.FAREBOX_RPM;
   const operator = await operatorKeys.authenticate(db, hashKey(key), quota);
   if (operator === null) {
     throw new ApiError('unauthorized', {

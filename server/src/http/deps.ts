@@ -110,33 +110,34 @@ export interface HttpDeps {
   };
 }
 
+/** Settings that calls read, by their names in `config.ts`, and what follows from them. */
 export interface HttpSettings {
-  /** `rpm` and `openJobs` apply to keys without their own limits. */
-  rpm: number;
-  openJobs: number;
-  openChats: number;
+  /** These two apply to keys without their own limits. */
+  FAREBOX_RPM: number;
+  FAREBOX_OPEN_JOBS: number;
+  FAREBOX_OPEN_CHATS: number;
   /** Limits over all keys of an account. */
   account: AccountLimits & { open_chats: number; cancels_an_hour: number };
   /** Per account. */
-  openUploads: number;
-  uploadMaxBytes: number;
+  FAREBOX_OPEN_UPLOADS: number;
+  FAREBOX_UPLOAD_MAX_BYTES: number;
   fileTtlSeconds: number;
   /** Maximum size of all uploaded files of an account together. */
-  filesMaxBytes: number;
+  FAREBOX_FILES_MAX_BYTES: number;
   /** Maximum number of uploaded files of an account. */
-  filesMax: number;
+  FAREBOX_FILES_MAX: number;
   /** If an account's oldest job at an upstream has waited longer, its submits there are refused. */
-  queueAgeSeconds: number;
+  FAREBOX_QUEUE_AGE_SECONDS: number;
   /** Origins whose pages may make calls with a key. */
-  corsOrigins: readonly string[];
-  webhookHttpsOnly: boolean;
-  metricsToken: string | null;
+  FAREBOX_CORS_ORIGINS: readonly string[];
+  FAREBOX_WEBHOOK_HTTPS_ONLY: boolean;
+  FAREBOX_METRICS_TOKEN: string | null;
   /** The people who may sign up. */
   signUp: 'open' | 'invite' | 'closed';
   /** Whether this service has web pages. */
-  hasPages: boolean;
+  FAREBOX_WEB: boolean;
   /** Number of the operator's own proxies in front of this service. */
-  trustedProxies: number;
+  FAREBOX_TRUSTED_PROXIES: number;
   times: Times;
 }
 

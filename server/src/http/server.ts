@@ -84,7 +84,7 @@ export function createServer(
   );
   for (const name of ['yieldSlot', 'caller', 'operator', 'made', 'left', 'owner', 'entry', 'atEnd'])
     app.decorateRequest(name);
-  const { trustedProxies } = deps.settings;
+  const { FAREBOX_TRUSTED_PROXIES: trustedProxies } = deps.settings;
   app.decorateRequest('address', {
     getter() {
       const { socket, headers } = this.raw;
@@ -109,7 +109,7 @@ export function createServer(
   logCalls(app, logger);
   bound(app, deps);
   refuseMalformed(app, logger);
-  allowOrigins(app, table, deps.settings.corsOrigins);
+  allowOrigins(app, table, deps.settings.FAREBOX_CORS_ORIGINS);
   compressReplies(app);
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);

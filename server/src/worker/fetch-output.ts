@@ -69,7 +69,7 @@ export async function fetchOutput(
     return (isOwn ? deps.trusted : deps.guarded).stream({
       url: at,
       ...(headers && isHome && { headers }),
-      maxBytes: deps.settings.outputMaxBytes,
+      maxBytes: deps.settings.FAREBOX_OUTPUT_MAX_BYTES,
       idleTimeoutMs,
       timeoutMs: left * 1000,
       signal,

@@ -295,7 +295,7 @@ async function keep(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Unnamed> {
-  const maxBytes = deps.settings.outputMaxBytes;
+  const maxBytes = deps.settings.FAREBOX_OUTPUT_MAX_BYTES;
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
   const refusal = await refusalOf(head);
   if (refusal !== null) {

@@ -26,7 +26,7 @@ export async function poll(
 ): Promise<Transition> {
   const upstream = startedAt(row, deps);
   const { handle } = row;
-  const { pollSeconds, stepTimeoutSeconds } = deps.settings;
+  const { FAREBOX_POLL_SECONDS: pollSeconds } = deps.settings;
   if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
@@ -36,7 +36,7 @@ export async function poll(
   const held = deps.circuit.pollWaitSeconds(upstream);
   // Spreads the polls, so that they do not all come when the pause ends.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
-  const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
+  const state = await bounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
     upstream.poll(handle, own),
   );
   if (state.state === 'failed') return fail(row, state.code, state.message);

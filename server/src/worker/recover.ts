@@ -19,7 +19,7 @@ export async function recover(
 ): Promise<Transition | null> {
   const upstream = startedAt(row, deps);
   const { id, attempt, started_in } = row;
-  const later = Math.max(recoverSeconds, deps.settings.pollSeconds);
+  const later = Math.max(recoverSeconds, deps.settings.FAREBOX_POLL_SECONDS);
   if (!upstream) {
     await deps.unknownUpstream(startedName(row));
     return wait(row, later, { outcome: 'unknown' });
@@ -32,7 +32,7 @@ export async function recover(
   if (upstream.class === 'A') return start(row, deps, signal);
   if (upstream.class === 'B' && upstream.find) {
     const handle = await upstream.find(row.id, signal);
-    const wake_seconds = deps.settings.pollSeconds;
+    const wake_seconds = deps.settings.FAREBOX_POLL_SECONDS;
     if (handle)
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
     // A job that was just made may not be listed yet, so only the second empty answer is trusted.

@@ -92,7 +92,7 @@ export async function start(
     key: upstream.key ?? null,
     request_hash: hashOf(job),
     deadline_seconds: model.job_age_seconds,
-    lease_seconds: deps.settings.leaseSeconds,
+    lease_seconds: deps.settings.FAREBOX_LEASE_SECONDS,
   });
   // Cancelled in this moment, or claimed by another worker: nothing was sent, and nothing will be.
   // guard: intent-before-call
@@ -243,7 +243,7 @@ function call(
   deps: StepDeps,
 ): Promise<StartOutcome> {
   // Files have a time limit of their own, or a slow one would leave the upstream too little.
-  const ms = 1000 * deps.settings.stepTimeoutSeconds;
+  const ms = 1000 * deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS;
   return holdingInputs(deps, row, async (shares) => {
     const fit = await bounded(job.signal, ms, (signal) =>
       fitInputs({ ...job, ...shares, signal }),
@@ -260,7 +260,7 @@ async function callAdapter(
   { first_byte_seconds = Infinity }: ModelUpstream,
   deps: StepDeps,
 ): Promise<StartOutcome> {
-  const seconds = upstream.start_seconds ?? deps.settings.stepTimeoutSeconds;
+  const seconds = upstream.start_seconds ?? deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS;
   const isSynchronous = upstream.synchronous?.has(job.task) ?? false;
   // guard: slow-image-let-go
   const limit = isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds;
@@ -306,7 +306,7 @@ async function answer(
   }
   const wake_seconds = boundedSeconds(
     outcome.poll_after_ms,
-    deps.settings.pollSeconds,
+    deps.settings.FAREBOX_POLL_SECONDS,
     retryMaxSeconds,
   );
   return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };

@@ -45,18 +45,19 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+/** Settings that steps read, by their names in `config.ts`, and what follows from them. */
 export interface WorkerSettings {
-  concurrency: number;
-  leaseSeconds: number;
+  FAREBOX_WORKER_CONCURRENCY: number;
+  FAREBOX_LEASE_SECONDS: number;
   /** Time limit of a step, and of a call to an upstream that sets none. */
-  stepTimeoutSeconds: number;
+  FAREBOX_STEP_TIMEOUT_SECONDS: number;
   /** Time limit of fetching all outputs of a job. */
-  outputSeconds: number;
-  pollSeconds: number;
-  outputMaxBytes: number;
+  FAREBOX_OUTPUT_SECONDS: number;
+  FAREBOX_POLL_SECONDS: number;
+  FAREBOX_OUTPUT_MAX_BYTES: number;
   outputTtlSeconds: number;
   /** How long a request's payloads are kept after its end. */
-  retentionDays: number;
+  FAREBOX_RETENTION_DAYS: number;
   /** Time limit of a notification, including its answer. */
   webhookMs: number;
   /** For the links in notifications. */

@@ -98,17 +98,18 @@ class ClaimingWorker implements Worker {
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
-    const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
+    const share = (part: number) =>
+      Math.max(1, Math.floor(deps.settings.FAREBOX_WORKER_CONCURRENCY / part));
     this.#notices = createBudget(share(4), share(8));
-    this.#backoff = new Backoff(deps.settings.pollSeconds);
+    this.#backoff = new Backoff(deps.settings.FAREBOX_POLL_SECONDS);
     this.#calls = createBudget(
-      deps.settings.concurrency,
+      deps.settings.FAREBOX_WORKER_CONCURRENCY,
       // guard: hanging-upstream-leaves-slots (off: Infinity)
       null,
     );
     this.#spooled = new SpoolWatch(deps.spool);
     const { db, log, settings } = deps;
-    const { leaseSeconds } = settings;
+    const { FAREBOX_LEASE_SECONDS: leaseSeconds } = settings;
     this.#leases = new Leases(
       leaseSeconds,
       (claims) => queue.renewMany(db, claims, leaseSeconds),
@@ -180,7 +181,7 @@ class ClaimingWorker implements Worker {
 
   async #round(): Promise<number> {
     const { db, settings, mayWork } = this.#deps;
-    const free = settings.concurrency - this.#underWay.size;
+    const free = settings.FAREBOX_WORKER_CONCURRENCY - this.#underWay.size;
     if (free <= 0 || !mayWork()) return 0;
     await this.#reroute();
     const claims = await this.#claim(free);
@@ -197,7 +198,8 @@ class ClaimingWorker implements Worker {
       const handled = this.#handle(row, step).finally(() => {
         giveBack();
         this.#underWay.delete(handled);
-        if (this.#underWay.size >= settings.concurrency - claimMax) this.#sleep.wake(false);
+        if (this.#underWay.size >= settings.FAREBOX_WORKER_CONCURRENCY - claimMax)
+          this.#sleep.wake(false);
       });
       this.#underWay.add(handled);
     }
@@ -252,7 +254,7 @@ class ClaimingWorker implements Worker {
   async #claim(free: number): Promise<queue.Claim[]> {
     const { db, upstreams, settings, storage } = this.#deps;
     const [due, waiting, held] = await Promise.all([
-      queue.claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
+      queue.claimDue(db, Math.min(free, claimMax), settings.FAREBOX_LEASE_SECONDS),
       // While the storage is away no job is started, because its result could not be stored.
       storage.isAway() ? [] : queue.waitingUpstreams(db),
       this.#claimHeld(Math.min(free, claimMax)),
@@ -269,7 +271,7 @@ class ClaimingWorker implements Worker {
       const from = { upstream, paused_models, stopped_models, concurrency };
       const room = Math.min(left, claimMax, this.#calls.left(upstream));
       if (room <= 0) continue;
-      const queued = await queue.claimQueued(db, from, room, settings.leaseSeconds);
+      const queued = await queue.claimQueued(db, from, room, settings.FAREBOX_LEASE_SECONDS);
       claims.push(...queued);
       left -= queued.length;
     }
@@ -283,7 +285,7 @@ class ClaimingWorker implements Worker {
     const { db, settings, storage } = this.#deps;
     const { ids, orphans } = this.#spooled.due(storage.isAway(), limit);
     if (ids.length === 0) return [];
-    const claims = await queue.claimHeld(db, ids, orphans, settings.leaseSeconds);
+    const claims = await queue.claimHeld(db, ids, orphans, settings.FAREBOX_LEASE_SECONDS);
     this.#spooled.taken(ids, storage.isAway());
     return claims;
   }
@@ -329,9 +331,12 @@ class ClaimingWorker implements Worker {
    */
   #limitSeconds(step: Step, row: ClaimedRequest): number {
     const { settings, upstreams } = this.#deps;
-    if (!isCall(step)) return settings.stepTimeoutSeconds;
+    if (!isCall(step)) return settings.FAREBOX_STEP_TIMEOUT_SECONDS;
     const { start_seconds = 0 } = upstreams.get(row.upstream) ?? {};
-    return Math.max(settings.stepTimeoutSeconds, start_seconds) + settings.outputSeconds;
+    return (
+      Math.max(settings.FAREBOX_STEP_TIMEOUT_SECONDS, start_seconds) +
+      settings.FAREBOX_OUTPUT_SECONDS
+    );
   }
 
   async #runStep(step: Step, row: ClaimedRequest, signal: AbortSignal): Promise<Transition | null> {

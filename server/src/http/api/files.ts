@@ -87,9 +87,9 @@ export async function store(
   const { openUploads, settings } = deps;
   const { account_id } = file;
   if (!openUploads.take(account_id, 1)) {
-    throw openUploads.held(account_id) < settings.openUploads
+    throw openUploads.held(account_id) < settings.FAREBOX_OPEN_UPLOADS
       ? tooManyHere()
-      : tooManyOpen(settings.openUploads);
+      : tooManyOpen(settings.FAREBOX_OPEN_UPLOADS);
   }
   try {
     return await take(file, req, reply, deps);
@@ -121,7 +121,7 @@ async function take(
 ): Promise<StoredFile> {
   const declared = assertHeaders(req);
   const boundary = isForm(req) ? boundaryOf(req) : null;
-  const maxBytes = deps.settings.uploadMaxBytes;
+  const maxBytes = deps.settings.FAREBOX_UPLOAD_MAX_BYTES;
   const length = Number(req.headers['content-length'] ?? 0);
   if (length > maxBytes + (boundary === null ? 0 : besideMaxBytes)) throw tooLarge(maxBytes);
   const { body } = req;
@@ -208,15 +208,13 @@ export async function keep(
   max_bytes: number,
   deps: HttpDeps,
 ): Promise<StoredFile> {
-  const { uploadMaxBytes, fileTtlSeconds, filesMax: max_files } = deps.settings;
-  const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), {
-    maxBytes: uploadMaxBytes,
-  });
+  const { FAREBOX_UPLOAD_MAX_BYTES: maxBytes, FAREBOX_FILES_MAX: max_files } = deps.settings;
+  const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), { maxBytes });
   const { size, sha256 } = stored;
   try {
     const content_type = await type();
     const kept = { id, account_id, storage_key, content_type, size: BigInt(size), sha256 };
-    const row = { ...kept, ttl_seconds: fileTtlSeconds, max_bytes, max_files };
+    const row = { ...kept, ttl_seconds: deps.settings.fileTtlSeconds, max_bytes, max_files };
     const { created_at, expires_at } = await record(row, deps);
     return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
   } catch (error) {
@@ -286,7 +284,7 @@ export async function assertRoom(
   size: number,
   deps: HttpDeps,
 ): Promise<number> {
-  const { filesMaxBytes, filesMax: max_files } = deps.settings;
+  const { FAREBOX_FILES_MAX: max_files, FAREBOX_FILES_MAX_BYTES } = deps.settings;
   const [held, free] = await Promise.all([
     files.held(deps.db, account_id, max_files),
     deps.storage.freeBytes(),
@@ -294,7 +292,7 @@ export async function assertRoom(
   if (!held.had_money) throw neverPaid();
   const taken = Number(held.bytes);
   const share = free === null ? Infinity : Math.floor((free - spareBytes + taken) / 2);
-  const max_bytes = Math.min(filesMaxBytes, Math.max(0, share));
+  const max_bytes = Math.min(FAREBOX_FILES_MAX_BYTES, Math.max(0, share));
   if (held.files >= max_files || taken + size > max_bytes)
     throw noRoom(held, { max_bytes, max_files });
   return max_bytes;

@@ -26,8 +26,8 @@ function render({ catalog, links: { baseUrl }, settings, origin }: HttpDeps): Re
   if (known?.baseUrl === baseUrl) return known;
   const text = guideText(current, {
     baseUrl,
-    uploadMaxBytes: settings.uploadMaxBytes,
-    site: settings.hasPages ? origin() : null,
+    uploadMaxBytes: settings.FAREBOX_UPLOAD_MAX_BYTES,
+    site: settings.FAREBOX_WEB ? origin() : null,
   });
   // The tag is made from the text, not from the catalog: a newer server may word the text
   // differently.

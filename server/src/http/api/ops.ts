@@ -37,7 +37,7 @@ function notReady(failing: string): ApiError {
 
 /** GET /metrics: for this machine, or for callers with the token. */
 export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
-  const token = deps.settings.metricsToken;
+  const token = deps.settings.FAREBOX_METRICS_TOKEN;
   const allowed =
     token === null
       ? isLoopback(req.socket.remoteAddress) && isLocalHost(req) && !isForwarded(req)

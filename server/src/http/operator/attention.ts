@@ -182,7 +182,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
       what,
       [...states, ...keys].filter(({ last_why }) => last_why === why).map(({ name }) => name),
     );
-  const oldSeconds = settings.queueAgeSeconds * oldShare;
+  const oldSeconds = settings.FAREBOX_QUEUE_AGE_SECONDS * oldShare;
   return [
     refused('credential_refused', 'credential'),
     refused('credit_used_up', 'account'),

@@ -22,7 +22,7 @@ import type { Visit, WebDeps } from './visit.ts';
 
 /** The highest limits that the people of an account may give a key without asking the operator. */
 export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
-  return { rpm: settings.rpm, open_jobs: settings.openJobs };
+  return { rpm: settings.FAREBOX_RPM, open_jobs: settings.FAREBOX_OPEN_JOBS };
 }
 
 type Call<T> = (req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) => Promise<T>;
@@ -58,7 +58,7 @@ export async function studioRead<T>(
 ): Promise<T> {
   const { db, settings } = deps;
   const { person_id } = req.session;
-  await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
+  await throttle(deps, 'studio-look', person_id, { max: settings.FAREBOX_RPM, seconds: 60 });
   let caller = await keys.studioSpender(db, req.account_id);
   if (!caller) {
     await studioKey(db, req.account_id, keyBounds(deps));
@@ -107,8 +107,8 @@ export const allowance = visitEndpoint(
       spent_usd_micro: key?.spent_usd_micro ?? 0n,
       resets_at: key?.resets_at ?? null,
       open_jobs: key?.open_requests ?? 0,
-      open_jobs_limit: key?.open_jobs ?? settings.openJobs,
-      upload_max_bytes: settings.uploadMaxBytes,
+      open_jobs_limit: key?.open_jobs ?? settings.FAREBOX_OPEN_JOBS,
+      upload_max_bytes: settings.FAREBOX_UPLOAD_MAX_BYTES,
     };
   },
 );

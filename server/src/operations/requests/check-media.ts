@@ -26,7 +26,7 @@ export interface MediaDeps {
 
 export interface WebhookDeps extends MediaDeps {
   fetches: WebhookFetches;
-  settings: { webhookHttpsOnly: boolean };
+  settings: { FAREBOX_WEBHOOK_HTTPS_ONLY: boolean };
 }
 
 /** Throws `bad_webhook_url` if this account's webhooks may not go to the address. */
@@ -38,7 +38,7 @@ export async function judgeWebhook(
 ): Promise<void> {
   if (await mayBeLocal(text, accountId, deps)) return;
   const refuse = (rule: string) => badWebhook(param, rule, deps);
-  const host = hostToJudge(text, deps, deps.settings.webhookHttpsOnly, refuse);
+  const host = hostToJudge(text, deps, deps.settings.FAREBOX_WEBHOOK_HTTPS_ONLY, refuse);
   if (host === null) return;
   const where = await resolvesToPublic(host, deps.lookup, deps.own);
   if (where === 'not_public') throw refuse(notPublic);
@@ -49,7 +49,7 @@ async function mayBeLocal(text: string, accountId: string, deps: WebhookDeps): P
   const { db, fetches } = deps;
   if (fetches.localWebhooks === null) return false;
   const isLocal = ({ hostname }: URL) => loopbackHosts.includes(hostname);
-  const { webhookHttpsOnly: httpsOnly } = deps.settings;
+  const { FAREBOX_WEBHOOK_HTTPS_ONLY: httpsOnly } = deps.settings;
   const verdict = judgeUrl(text, { httpsOnly, exempt: isLocal });
   if (!verdict.ok || !isLocal(verdict.url)) return false;
   const account = await accounts.find(db, accountId);
@@ -57,7 +57,7 @@ async function mayBeLocal(text: string, accountId: string, deps: WebhookDeps): P
 }
 
 export function badWebhook(param: string, rule: string, { settings }: WebhookDeps): ApiError {
-  const schemes = settings.webhookHttpsOnly ? ['https'] : ['http', 'https'];
+  const schemes = settings.FAREBOX_WEBHOOK_HTTPS_ONLY ? ['https'] : ['http', 'https'];
   const message = `${param} ${rule}.`;
   return new ApiError('bad_webhook_url', { message, param, details: { schemes } });
 }

@@ -63,9 +63,9 @@ export interface SubmitDeps extends MediaDeps, RouteDeps {
   catalog: () => Catalog;
   settings: {
     /** For keys that have no limit of their own. */
-    openJobs: number;
+    FAREBOX_OPEN_JOBS: number;
     account: AccountLimits;
-    webhookHttpsOnly: boolean;
+    FAREBOX_WEBHOOK_HTTPS_ONLY: boolean;
   };
 }
 
@@ -77,7 +77,7 @@ export function demandFreeJob(
   { caller, idempotency_key }: Pick<WantedJob, 'caller' | 'idempotency_key'>,
   { settings }: Pick<SubmitDeps, 'settings'>,
 ): void {
-  const openJobs = caller.open_jobs ?? settings.openJobs;
+  const openJobs = caller.open_jobs ?? settings.FAREBOX_OPEN_JOBS;
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
 }
 
@@ -130,7 +130,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       ...(unknown.length > 0 && { unknown_inputs: unknown }),
     },
     monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
-    open_jobs: caller.open_jobs ?? deps.settings.openJobs,
+    open_jobs: caller.open_jobs ?? deps.settings.FAREBOX_OPEN_JOBS,
     account: deps.settings.account,
     refusal,
   });

@@ -34,7 +34,7 @@ export async function sweep(
   isStopping: () => boolean,
 ): Promise<void> {
   const { db, log, mayWork } = deps;
-  const { retentionDays } = deps.settings;
+  const { FAREBOX_RETENTION_DAYS: retentionDays } = deps.settings;
   /** Repeats as long as batches are full, until stopped. */
   const inBatches = async (run: () => Promise<number>): Promise<void> => {
     while (!isStopping() && (await run()) === limit);

@@ -57,7 +57,7 @@ export async function callModel(
 ): Promise<unknown> {
   const { openChats, accountChats, settings } = deps;
   const { key_id, account_id } = req.caller;
-  if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.openChats);
+  if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.FAREBOX_OPEN_CHATS);
   try {
     if (!accountChats.take(account_id, 1))
       throw tooManyOpen('All keys of this account together', settings.account.open_chats);
