@@ -4,6 +4,7 @@
  * last, so that the end of the output is enough to read.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
+ *   npm test -- --changed [REF] | --watch [PATH …] [--only TEXT] …
  *   npm run test:full [-- …]
  *
  * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service under test
@@ -12,6 +13,10 @@
  * more random histories. Without a PATH it also runs the tests of money, queue and limits a second
  * time with --fleet. With --slow the pages have a slow processor, late timers or late answers, to
  * find tests that rely on fast pages.
+ *
+ * With --changed only the tests run from which imports lead to a file that differs from HEAD, or
+ * from REF; those with the fewest imports on the way come first. --watch does this again whenever a
+ * file is saved, for that file, on the same database server.
  *
  * Tests find the server's address in FAREBOX_TEST_DATABASE, a URL whose host is the socket's
  * folder. If it is already set, that server is used and none is started. Tests create their own
@@ -25,9 +30,13 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { startEmbedded, type EmbeddedServer } from '../src/db/embedded.ts';
+import { changedSince, stepsTo, watchFolders } from './changed.ts';
+import { readProject } from './layout/project.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
+/** The folders whose files tests import or read. */
+const watched = ['server/migrations', 'catalog', 'chains', 'docs', 'web/src', ...folders];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
 
 /** Twice the two cores, because most files wait half of the time for a database or a process. */
@@ -80,6 +89,12 @@ const fleetToo = [
   'server/test/worker/outputs.test.ts',
 ];
 
+/**
+ * With --changed, the sizes of the first processes: their results come soonest. Later ones are as
+ * large as usual.
+ */
+const filesOfFirst = [1, 2, 5, 10];
+
 /** A hung test ends a little before its file does, so that its name is reported. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;
@@ -110,7 +125,6 @@ interface Outcome {
   counts: Counts;
 }
 
-const startedAt = performance.now();
 const stop = new AbortController();
 for (const [signal, code] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
   process.on(signal, () => {
@@ -127,6 +141,8 @@ const options = parseArgs({
     fleet: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     slow: { type: 'string', default: '' },
+    changed: { type: 'boolean', default: false },
+    watch: { type: 'boolean', default: false },
   },
 });
 if (!['', 'cpu', 'timers', 'calls'].includes(options.values.slow)) {
@@ -134,33 +150,108 @@ if (!['', 'cpu', 'timers', 'calls'].includes(options.values.slow)) {
   process.exit(2);
 }
 process.chdir(root);
-const tasks = findTasks(options.positionals, options.values);
-if (tasks.length === 0) {
+const { changed, watch } = options.values;
+/** With --changed, a name that is no path is a commit. */
+const ref = changed ? options.positionals.find((name) => !fs.existsSync(name)) : undefined;
+const named = options.positionals.filter((name) => name !== ref);
+const ok = await (watch
+  ? withSurroundings(runOnSave)
+  : changed
+    ? runChanged({ files: changedSince(ref ?? 'HEAD') }, withSurroundings)
+    : runChosen());
+if (!ok) process.exitCode ||= 1;
+
+async function runChosen(): Promise<boolean> {
+  const { fleet, full, only } = options.values;
+  const again = full && named.length === 0 && !fleet ? fleetToo : [];
+  const tasks = [
+    ...tasksOf(groupsOf(chosenFiles())),
+    ...tasksOf(groupsOf(again.filter((file) => file.includes(only))), ['--fleet']),
+  ];
+  // Browsers first, because fewer of them run at a time. Small files last, to fill the gaps.
+  const rank = (task: Task) => (hasBrowser(task) ? 2 : isLengthy(task) ? 1 : 0);
+  tasks.sort((a, b) => rank(b) - rank(a));
+  if (tasks.length > 0) return withSurroundings(() => runAll(tasks));
   console.error('No test file is named like that.');
-  process.exitCode = 1;
-} else {
-  const ok = await withSurroundings(() => runAll(tasks, Number(options.values.timeout) * 1000));
-  if (!ok) process.exitCode ||= 1;
+  return false;
 }
 
-type Chosen = typeof options.values;
-
-function findTasks(named: string[], { only, fleet, full, slow }: Chosen): Task[] {
+function chosenFiles(): string[] {
+  const { fleet, full, only } = options.values;
   const places = named.length > 0 ? named : fleet ? fleetToo : folders;
-  const files = places
+  return places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
     .filter(
       (file) => named.includes(file) || (!ofCheck.test(file) && (full || !onlyLong.test(file))),
     )
+    .filter((file) => file.includes(only))
     .sort();
-  const again = full && named.length === 0 && !fleet ? fleetToo : [];
-  const wanted = (all: string[]) => all.filter((file) => file.includes(only));
-  const flags = slow === '' ? [] : [`--slow=${slow}`];
-  const several = [...flags, '--fleet'];
-  return [
-    ...groupsOf(wanted(files)).map((group) => ({ files: group, flags: fleet ? several : flags })),
-    ...groupsOf(wanted(again)).map((group) => ({ files: group, flags: several })),
+}
+
+function tasksOf(groups: string[][], more: string[] = []): Task[] {
+  const { fleet, slow } = options.values;
+  const flags = [
+    ...(slow === '' ? [] : [`--slow=${slow}`]),
+    ...(fleet ? ['--fleet'] : []),
+    ...more,
   ];
+  return groups.map((files) => ({ files, flags }));
+}
+
+/**
+ * Runs the tests that these files concern, the nearest first; true if every test passed. Those that
+ * `newest` concern come before the others.
+ */
+async function runChanged(
+  { files, newest = [] }: { files: string[]; newest?: string[] },
+  around: (work: () => Promise<boolean>) => Promise<boolean>,
+  signal = stop.signal,
+): Promise<boolean> {
+  const project = readProject(root);
+  const [steps, first] = [stepsTo(files, project), stepsTo(newest, project)];
+  const far = (file: string) => first.get(file) ?? first.size + steps.get(file)!;
+  const near = chosenFiles()
+    .filter((file) => steps.has(file))
+    .toSorted((a, b) => far(a) - far(b));
+  const counts = Object.entries(Object.groupBy(near, (file) => steps.get(file)!));
+  const by = counts.map(([step, all]) => `${all!.length} by ${step}`).join(', ');
+  console.log(
+    `Changed files: ${files.length}. Test files: ${near.length}${by && ` (${by} imports)`}.`,
+  );
+  if (near.length === 0) return true;
+  const groups: string[][] = [];
+  for (let at = 0, n = 0; at < near.length; n++) {
+    const size = filesOfFirst[n] ?? filesOfProcess;
+    groups.push(...groupsOf(near.slice(at, at + size)));
+    at += size;
+  }
+  return around(() => runAll(tasksOf(groups), signal));
+}
+
+/** Runs the tests of each file that is saved; first those of files that differ from HEAD. */
+async function runOnSave(): Promise<boolean> {
+  const saved = new Set(changedSince('HEAD'));
+  let newest: string[] = [];
+  let run = new AbortController();
+  let next = Promise.withResolvers<void>();
+  stop.signal.addEventListener('abort', () => next.resolve());
+  watchFolders(watched, stop.signal, (files) => {
+    for (const file of files) saved.add(file);
+    newest = files;
+    run.abort(new Error('a file was saved'));
+    next.resolve();
+  });
+  while (!stop.signal.aborted) {
+    run = new AbortController();
+    next = Promise.withResolvers<void>();
+    const signal = AbortSignal.any([stop.signal, run.signal]);
+    await runChanged({ files: [...saved], newest }, (work) => work(), signal);
+    // Tests that were stopped run again, beside those of the file that stopped them.
+    if (!signal.aborted) saved.clear();
+    console.log('Waiting for a file to be saved.');
+    await next.promise;
+  }
+  return true;
 }
 
 /** Groups of files that share a process. */
@@ -289,12 +380,11 @@ function addressOf({ connection }: EmbeddedServer): string {
 }
 
 /** Runs the files and prints the results; true if every test passed. */
-async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
+async function runAll(tasks: Task[], signal = stop.signal): Promise<boolean> {
+  const startedAt = performance.now();
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  // Browsers first, because fewer of them run at a time. Small files last, to fill the gaps.
-  const rank = (task: Task) => (hasBrowser(task) ? 2 : isLengthy(task) ? 1 : 0);
-  const waiting = tasks.toSorted((a, b) => rank(b) - rank(a));
+  const waiting = [...tasks];
   const outcomes: Outcome[] = [];
   let browsers = 0;
   const next = () => {
@@ -302,11 +392,13 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
     return at === -1 ? undefined : waiting.splice(at, 1)[0];
   };
   const lane = async () => {
-    for (let task; !stop.signal.aborted && (task = next());) {
+    for (let task; !signal.aborted && (task = next());) {
       browsers += Number(hasBrowser(task));
-      const outcome = await runTask(task, timeoutMs);
+      const outcome = await runTask(task, signal);
       browsers -= Number(hasBrowser(task));
       outcomes.push(outcome);
+      // A process that was ended by a saved file has failed no test.
+      if (signal.aborted && !stop.signal.aborted) break;
       // Prints one process at a time, so that lines of two files do not mix.
       for (const event of outcome.events) events.write(event);
     }
@@ -314,8 +406,9 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   await Promise.all(Array.from({ length: processesAtOnce }, lane));
   events.end();
   await printed;
+  if (signal.aborted && !stop.signal.aborted) return false;
   const filesNotRun = waiting.reduce((sum, { files }) => sum + files.length, 0);
-  return summarize(outcomes, filesNotRun);
+  return summarize(outcomes, filesNotRun, performance.now() - startedAt);
 }
 
 function isLengthy({ files }: Task): boolean {
@@ -336,14 +429,15 @@ async function print(events: PassThrough): Promise<void> {
   for await (const text of events.compose(new spec())) process.stdout.write(text);
 }
 
-async function runTask(task: Task, timeoutMs: number): Promise<Outcome> {
+async function runTask(task: Task, end: AbortSignal): Promise<Outcome> {
+  const timeoutMs = Number(options.values.timeout) * 1000;
   const giveUp = new AbortController();
   const outcome: Outcome = { task, events: [], counts: noCounts() };
   const timer = setTimeout(() => {
     giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
   }, timeoutMs);
   // Aborting also ends the process, whatever it is doing.
-  const signal = AbortSignal.any([stop.signal, giveUp.signal]);
+  const signal = AbortSignal.any([end, giveUp.signal]);
   const stream = run({
     files: [runner],
     argv: [...task.flags, ...task.files],
@@ -390,7 +484,7 @@ function noCounts(): Counts {
   return { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
 }
 
-function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
+function summarize(outcomes: Outcome[], filesNotRun: number, ms: number): boolean {
   const sum = noCounts();
   for (const { counts } of outcomes) {
     for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
@@ -399,7 +493,6 @@ function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
     .flatMap(timesOf)
     .toSorted((a, b) => b.seconds - a.seconds)
     .slice(0, slowestShown);
-  const seconds = (performance.now() - startedAt) / 1000;
   const lines = [
     ...slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(6)} s  ${file}`),
     ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
@@ -410,7 +503,7 @@ function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
     `cancelled ${sum.cancelled}`,
     `skipped ${sum.skipped}`,
     `todo ${sum.todo}`,
-    `duration_ms ${Math.round(seconds * 1000)}`,
+    `duration_ms ${Math.round(ms)}`,
   ];
   console.log(`\n${lines.map((line) => `ℹ ${line}`).join('\n')}`);
   return sum.tests > 0 && sum.failed === 0 && sum.cancelled === 0 && filesNotRun === 0;

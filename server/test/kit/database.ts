@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { startEmbedded } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import { socketOf } from '../../src/lib/sql/silence.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
@@ -23,7 +23,8 @@ interface Clone {
   db: Database;
 }
 
-const template = 'farebox_template';
+/** By the migrations, because the server may outlive a change of them. */
+const template = `farebox_template_${digestOf(await readMigrations())}`;
 /** An arbitrary number for the lock under which one process at a time makes the template. */
 const templateLock = 770_219_002;
 
@@ -153,6 +154,11 @@ async function makeTemplate(server: Server, admin: pg.Client): Promise<void> {
     await admin.query(`alter database ${template}_new rename to ${template}`);
   }
   await admin.query('select pg_advisory_unlock($1)', [templateLock]);
+}
+
+function digestOf(migrations: { sha256: string }[]): string {
+  const all = migrations.map(({ sha256 }) => sha256).join();
+  return createHash('sha256').update(all).digest('hex').slice(0, 12);
 }
 
 /** Servers by address, because a file may have its own. */
