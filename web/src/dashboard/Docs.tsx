@@ -1,29 +1,19 @@
 import './docs-words.ts';
-import {
-  Anchor,
-  Card,
-  Group,
-  PasswordInput,
-  Select,
-  Skeleton,
-  Stack,
-  Text,
-  ThemeIcon,
-} from '@mantine/core';
+import { Anchor, Group, PasswordInput, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
 import { typed } from '../components/typed.ts';
 import { Heading, PlainButton } from '../components/styles.ts';
-import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Snippet } from '../components/snippets/Snippet.tsx';
+import { snippetsOf } from '../components/snippets/snippets.ts';
+import type { Model } from '../api-types.ts';
 import { useSettings } from '../entry/signing-in.ts';
 import { firstChoice, modelsQuery } from '../studio/models.ts';
-import { examples, tools, type StepName } from './examples.ts';
 
 /** How to start. The public pages have the rest. */
 export function Docs() {
@@ -46,8 +36,6 @@ export function Docs() {
   );
 }
 
-const steps: StepName[] = ['price', 'submit', 'wait', 'result', 'chat'];
-
 function QuickStart() {
   const { t } = useTranslation('docs');
   const settings = useSettings();
@@ -58,85 +46,84 @@ function QuickStart() {
   const [wanted, setWanted] = useState<string | null>(null);
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   if (!models.data || !settings) return <Skeleton h={400} />;
+  const { base_url } = settings;
   const media = models.data.filter(({ kind }) => kind !== 'text');
   const chosen = media.find(({ id }) => id === wanted) ?? firstChoice(media);
-  const filled = examples({
-    base: settings.base_url,
-    key: key.trim() || 'YOUR_KEY',
-    model: chosen?.id ?? 'MODEL',
-    input: chosen?.example ?? {},
-    chat: firstChoice(models.data.filter(({ kind }) => kind === 'text'))?.id ?? null,
-  });
+  const chat = firstChoice(models.data.filter(({ kind }) => kind === 'text'));
+  const variables = `export FAREBOX_API_KEY=${key.trim() || 'YOUR_KEY'}\nexport FAREBOX_BASE_URL=${base_url}`;
+  const file = 'farebox-client.tgz';
+  const tools = {
+    fare: `npm install --global ${base_url}/${file}`,
+    JavaScript: `curl -sO ${base_url}/${file}\nnpm install ./${file}`,
+  };
   return (
     <Stack gap="xl">
-      <Card withBorder padding="lg">
-        <Stack>
-          <Group gap="xs">
-            <Text size="sm" fw={500}>
-              {t('address')}
-            </Text>
-            <Group gap="xs" wrap="nowrap">
-              <Text size="sm" ff="monospace" className="wrap">
-                {settings.base_url}
-              </Text>
-              <Copy text={settings.base_url} what={t('address')} />
-            </Group>
-          </Group>
-          <Group align="flex-end">
-            <PasswordInput
-              label={t('key')}
-              description={t('key_text')}
-              placeholder="fbx_…"
-              autoComplete="off"
-              style={{ flex: '1 1 280px' }}
-              {...typed(key, setKey)}
-            />
-            <PlainButton component={Link} to="/dashboard/keys">
-              {t('make_key')}
-            </PlainButton>
-          </Group>
+      <Part name="key">
+        <Group align="flex-end" mb="sm">
+          <PasswordInput
+            label={t('key')}
+            description={t('key_text')}
+            placeholder="fbx_…"
+            autoComplete="off"
+            style={{ flex: '1 1 280px' }}
+            {...typed(key, setKey)}
+          />
+          <PlainButton component={Link} to="/dashboard/keys">
+            {t('make_key')}
+          </PlainButton>
+        </Group>
+        <Snippet what={t('parts.key.title')} code={variables} />
+      </Part>
+      <Part name="tools">
+        <Snippet what={t('parts.tools.title')} code={tools} {...spoken} />
+      </Part>
+      {chosen && (
+        <Part name="media">
           <Select
             label={t('common:model')}
             searchable
             allowDeselect={false}
             data={media.map(({ id }) => id)}
-            value={chosen?.id ?? null}
+            value={chosen.id}
             onChange={setWanted}
             maw={480}
+            mb="sm"
           />
-        </Stack>
-      </Card>
-      {steps.map((name, i) => (
-        <section key={name}>
-          <Group gap="sm" mb={4} wrap="nowrap">
-            <ThemeIcon variant="light" radius="xl" size={28}>
-              {i + 1}
-            </ThemeIcon>
-            <Heading>{t(`steps.${name}.title`)}</Heading>
-          </Group>
-          <Text c="dimmed" mb="sm">
-            {t(`steps.${name}.text`)}
-          </Text>
-          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} {...spoken} />
-        </section>
-      ))}
-      <section>
-        <Heading mb={4}>{t('tools')}</Heading>
-        <Text c="dimmed" mb="sm">
-          {t('tools_text')}
-        </Text>
-        <Snippet what={t('tools')} code={tools({ base: settings.base_url })} {...spoken} />
-      </section>
+          <Snippet what={t('parts.media.title')} code={codeOf(chosen, base_url)} {...spoken} />
+        </Part>
+      )}
+      {chat && (
+        <Part name="chat">
+          <Snippet what={t('parts.chat.title')} code={codeOf(chat, base_url)} {...spoken} />
+        </Part>
+      )}
       <Text size="sm">
         <Trans
           t={t}
           i18nKey="more"
           components={[
-            <Anchor key="0" href={`${settings.base_url}/openapi.json`} size="sm" />,
-            <Anchor key="1" href={`${settings.base_url}/llms.txt`} size="sm" />,
+            <Anchor key="0" href={`${base_url}/openapi.json`} size="sm" />,
+            <Anchor key="1" href={`${base_url}/llms.txt`} size="sm" />,
           ]}
         />
       </Text>
     </Stack>
+  );
+}
+
+function codeOf({ id, kind, example }: Model, base_url: string): Record<string, string> {
+  return snippetsOf({ base_url, model_id: id, kind, input: example });
+}
+
+function Part({ name, children }: { name: string; children: ReactNode }) {
+  const { t } = useTranslation('docs');
+  return (
+    <section>
+      <Heading mb={4}>{t(`parts.${name}.title`)}</Heading>
+      <Text c="dimmed" mb="sm">
+        {t(`parts.${name}.text`)}
+      </Text>
+      {children}
+    </section>
   );
 }

@@ -7,34 +7,26 @@ addWords('docs', {
     models: 'Models and prices',
     reference: 'API reference',
     key: 'Your key',
-    key_text: 'Paste your key to fill in the examples below. It never leaves this tab.',
+    key_text: 'Paste your key to fill it in below. It never leaves this tab.',
     make_key: 'Create a key',
-    address: 'Base URL',
-    steps: {
-      price: {
-        title: 'Ask for the price',
-        text: 'Get the exact price of an input before anything runs. Nothing is reserved.',
+    parts: {
+      key: {
+        title: 'Give your programs the key',
+        text: 'The programs below read it, and the address of this service, from the environment.',
       },
-      submit: {
-        title: 'Submit',
-        text: 'Reserves that price and queues the request. With an Idempotency-Key you can safely repeat the call.',
+      tools: {
+        title: 'The fare command and the JavaScript library',
+        text: "The command and the library come in one package, @farebox/client. This service serves the version that matches it. Keep the library's file with your program.",
       },
-      wait: {
-        title: 'Wait for the result',
-        text: 'Poll the status, follow it as a stream, or set a webhook_url when you submit.',
-      },
-      result: {
-        title: 'Fetch the result',
-        text: 'Outputs are signed links, valid for 24 hours. Failed requests cost nothing.',
+      media: {
+        title: 'Make an image or a video',
+        text: 'A submit reserves the price and queues the request. Failed requests cost nothing.',
       },
       chat: {
         title: 'Call a text model',
         text: 'OpenAI-compatible: any OpenAI client works with this base URL and your key.',
       },
     },
-    tools: 'The fare command and the JavaScript library',
-    tools_text:
-      "The command and the library come in one package, @farebox/client. This service serves the version that matches it. The command asks for your key and stores it; keep the library's file with your program.",
     more: 'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for language models.',
   },
   ru: {
@@ -43,31 +35,26 @@ addWords('docs', {
     models: 'Модели и цены',
     reference: 'Справочник API',
     key: 'Ваш ключ',
-    key_text: 'Вставьте ключ, и он появится во всех примерах ниже. Он не покинет эту вкладку.',
+    key_text: 'Вставьте ключ, и он появится ниже. Он не покинет эту вкладку.',
     make_key: 'Создать ключ',
-    address: 'Базовый адрес',
-    steps: {
-      price: { title: 'Узнайте цену', text: 'Точная цена до запуска. Ничего не резервируется.' },
-      submit: {
-        title: 'Отправьте запрос',
-        text: 'Резервирует эту цену и ставит запрос в очередь. Idempotency-Key делает повтор безопасным.',
+    parts: {
+      key: {
+        title: 'Дайте ключ своим программам',
+        text: 'Программы ниже берут ключ и адрес этого сервиса из окружения.',
       },
-      wait: {
-        title: 'Дождитесь конца',
-        text: 'Спрашивайте статус, следите за потоком или укажите webhook_url при отправке.',
+      tools: {
+        title: 'Команда fare и библиотека для JavaScript',
+        text: 'Команда и библиотека — один пакет, @farebox/client. Этот сервис раздаёт подходящую ему версию. Файл библиотеки храните вместе с программой.',
       },
-      result: {
-        title: 'Заберите результат',
-        text: 'Результаты — подписанные ссылки на 24 часа. Неудачный запрос ничего не стоит.',
+      media: {
+        title: 'Сделайте картинку или видео',
+        text: 'При отправке цена резервируется, и запрос встаёт в очередь. Неудачный запрос ничего не стоит.',
       },
       chat: {
         title: 'Вызовите текстовую модель',
         text: 'Совместимо с OpenAI: любой клиент OpenAI работает с этим адресом и вашим ключом.',
       },
     },
-    tools: 'Команда fare и библиотека для JavaScript',
-    tools_text:
-      'Команда и библиотека — один пакет, @farebox/client. Этот сервис раздаёт подходящую ему версию. Команда спросит ключ и сохранит его; файл библиотеки храните вместе с программой.',
     more: 'Для машин: <0>openapi.json</0> для инструментов, <1>llms.txt</1> для моделей.',
   },
 });

@@ -2,15 +2,14 @@ import { Box, Code, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from '../Copy.tsx';
-import { snippet, snippetLanguages, type SnippetCall, type SnippetLanguage } from './snippets.ts';
+import {
+  snippet,
+  snippetLanguages,
+  snippetNames,
+  type SnippetCall,
+  type SnippetLanguage,
+} from './snippets.ts';
 import { isOneOf } from '../../../../client/src/unknown.ts';
-
-const names: Record<SnippetLanguage, string> = {
-  curl: 'curl',
-  fare: 'fare',
-  javascript: 'JavaScript',
-  python: 'Python',
-};
 
 /** One call in several languages, to copy. */
 export function Snippets({ shown }: { shown: SnippetCall }) {
@@ -19,7 +18,7 @@ export function Snippets({ shown }: { shown: SnippetCall }) {
   return (
     <Box pos="relative">
       <Box pos="absolute" top={4} right={0} style={{ zIndex: 1 }}>
-        <Copy text={snippet(language, shown)} what={names[language]} />
+        <Copy text={snippet(language, shown)} what={snippetNames[language]} />
       </Box>
       <Tabs
         value={language}
@@ -29,14 +28,14 @@ export function Snippets({ shown }: { shown: SnippetCall }) {
         <Tabs.List aria-label={t('code')}>
           {snippetLanguages.map((each) => (
             <Tabs.Tab key={each} value={each}>
-              {names[each]}
+              {snippetNames[each]}
             </Tabs.Tab>
           ))}
         </Tabs.List>
         {snippetLanguages.map((each) => {
           return (
             <Tabs.Panel key={each} value={each} pt="sm">
-              <Code block mah={420} tabIndex={0} role="region" aria-label={names[each]}>
+              <Code block mah={420} tabIndex={0} role="region" aria-label={snippetNames[each]}>
                 {snippet(each, shown)}
               </Code>
             </Tabs.Panel>

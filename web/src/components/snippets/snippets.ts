@@ -14,6 +14,20 @@ export interface SnippetCall {
 export const snippetLanguages = ['curl', 'fare', 'javascript', 'python'] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
+export const snippetNames: Record<SnippetLanguage, string> = {
+  curl: 'curl',
+  fare: 'fare',
+  javascript: 'JavaScript',
+  python: 'Python',
+};
+
+/** The code in each language, by its name. */
+export function snippetsOf(shown: SnippetCall): Record<string, string> {
+  return Object.fromEntries(
+    snippetLanguages.map((each) => [snippetNames[each], snippet(each, shown)]),
+  );
+}
+
 export function snippet(language: SnippetLanguage, shown: SnippetCall): string {
   return { curl, fare, javascript, python }[language](shown);
 }
