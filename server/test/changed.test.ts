@@ -3,14 +3,14 @@ import { describe, test } from 'node:test';
 import { stepsTo } from './changed.ts';
 
 const project = new Map([
-  ['src/lib/a.ts', ''],
-  ['src/db/b.ts', `import { a } from '../lib/a.ts';`],
-  ['src/db/c.ts', `import type { A } from '../lib/a.ts';\nimport { b } from './b.ts';`],
-  ['src/app.ts', `const late = await import('./db/c.ts');`],
-  ['src/thread.ts', `new Worker(new URL('./lib/a.ts', import.meta.url));`],
-  ['src/db/migrate.ts', `const dir = join(import.meta.dirname, '../../migrations');`],
+  ['code/lib/a.ts', ''],
+  ['code/db/b.ts', `import { a } from '../lib/a.ts';`],
+  ['code/db/c.ts', `import type { A } from '../lib/a.ts';\nimport { b } from './b.ts';`],
+  ['code/app.ts', `const late = await import('./db/c.ts');`],
+  ['code/thread.ts', `new Worker(new URL('./lib/a.ts', import.meta.url));`],
+  ['code/db/migrate.ts', `const dir = join(import.meta.dirname, '../../migrations');`],
   ['migrations/0001.sql', ''],
-  ['test/app.test.ts', `import { app } from '../src/app.ts';\nconst root = join(dir, '../..');`],
+  ['test/app.test.ts', `import { app } from '../code/app.ts';\nconst root = join(dir, '../..');`],
   ['test/circle.test.ts', `import './circle.ts';`],
   ['test/circle.ts', `import './circle.test.ts';`],
   ['test/pictures.test.ts', `readFile(join(import.meta.dirname, './fixtures/x'));`],
@@ -20,19 +20,19 @@ describe('a change concerns the files that lead to it, the nearest first', () =>
   const cases: [what: string, changed: string[], concerned: Record<string, number>][] = [
     [
       'by imports, also late ones and threads, but not by types',
-      ['src/lib/a.ts'],
+      ['code/lib/a.ts'],
       {
-        'src/db/b.ts': 1,
-        'src/thread.ts': 1,
-        'src/db/c.ts': 2,
-        'src/app.ts': 3,
+        'code/db/b.ts': 1,
+        'code/thread.ts': 1,
+        'code/db/c.ts': 2,
+        'code/app.ts': 3,
         'test/app.test.ts': 4,
       },
     ],
-    ['by a folder that is read', ['migrations/0001.sql'], { 'src/db/migrate.ts': 1 }],
+    ['by a folder that is read', ['migrations/0001.sql'], { 'code/db/migrate.ts': 1 }],
     ['also if it was deleted', ['test/fixtures/x/one.png'], { 'test/pictures.test.ts': 1 }],
     ['once in a circle', ['test/circle.ts'], { 'test/circle.test.ts': 1 }],
-    ['by the shortest way', ['src/lib/a.ts', 'src/app.ts'], { 'test/app.test.ts': 1 }],
+    ['by the shortest way', ['code/lib/a.ts', 'code/app.ts'], { 'test/app.test.ts': 1 }],
     ['not if none leads there', ['README.md'], {}],
   ];
   for (const [what, changed, concerned] of cases)
