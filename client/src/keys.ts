@@ -4,18 +4,18 @@ import type { ApiKey, ApiKeyList, NewApiKey } from './types.ts';
 
 /** Keys of the account, managed by a client whose own key has the scope `keys`. */
 
-/** Limits of a key. Null: unlimited, or the service's usual limit. */
-export interface KeySettings {
-  name?: string | undefined;
-  /** The most that the key may spend in a calendar month (UTC). */
-  monthly_limit_usd_micro?: bigint | null | undefined;
-  /** Calls a minute. */
-  rpm?: number | null | undefined;
-  open_jobs?: number | null | undefined;
-  /** The only models that it may use. */
-  models?: string[] | null | undefined;
-  expires_at?: Date | string | null | undefined;
-}
+type Settable = Omit<
+  ApiKey,
+  | ('key_id' | 'hint' | 'scope' | 'state' | 'created_at' | 'created_by' | 'revoked_at')
+  | ('spent_usd_micro' | 'reserved_usd_micro' | 'resets_at' | 'open_requests' | 'last_used_at')
+>;
+/** The name and settings of a key. Null: unlimited, or the service's usual limit. */
+export type KeySettings = {
+  [Field in keyof Settable]?:
+    | Settable[Field]
+    | (Field extends 'expires_at' ? Date : never)
+    | undefined;
+};
 
 export interface KeyFilter {
   /** Default `active`; `all`: expired and revoked ones too. */

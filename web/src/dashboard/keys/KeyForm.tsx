@@ -17,9 +17,11 @@ import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
+import { keysOf } from '../../records.ts';
 import { modelsQuery } from '../../studio/models.ts';
 import { KeyScope, ManagerWarning, type Scope } from './KeyScope.tsx';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
+import { lines } from './keys-words.ts';
 
 interface Props {
   /** The key to change; null to create one. */
@@ -50,8 +52,11 @@ export function KeyForm(props: Props & { opened: boolean }) {
   );
 }
 
+const lineNames = keysOf(lines);
+type Lines = Record<keyof typeof lines, string>;
+
 interface Typed {
-  name: string;
+  lines: Lines;
   scope: Scope;
   limit: string;
   /** When the key ends: `keep`, `never`, `date`, or a number of days from now. */
@@ -68,7 +73,8 @@ const dayMs = 86_400_000;
 function typedOf(key: Key | null, set: KeyCeilings): Typed {
   const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
   return {
-    name: key?.name ?? '',
+    // TypeScript does not follow the names.
+    lines: Object.fromEntries(lineNames.map((name) => [name, key?.[name] ?? ''])) as Lines,
     scope: key?.scope ?? 'spend',
     limit: limit === null ? '' : formatUsd(limit).replaceAll(',', ''),
     end: key?.expires_at ? 'keep' : 'never',
@@ -86,7 +92,7 @@ function Fields(props: Props) {
   const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
   const save = useKeyChange(async (fields: KeyFields, api) => {
     const { scope } = typed;
-    if (!changed) return api('POST /keys', { body: { ...fields, scope, name: fields.name! } });
+    if (!changed) return api('POST /keys', { body: { ...fields, scope, name: typed.lines.name } });
     await api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields });
     return null;
   });
@@ -112,18 +118,21 @@ function Fields(props: Props) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        {!isStudio && (
-          <TextInput
-            label={t('name')}
-            description={t('name_hint')}
-            value={typed.name}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-            required
-            maxLength={100}
-            data-autofocus
-            autoComplete="off"
-          />
-        )}
+        {!isStudio &&
+          lineNames.map((name) => (
+            <TextInput
+              key={name}
+              label={t(name)}
+              description={t(`${name}_hint`)}
+              value={typed.lines[name]}
+              onChange={({ currentTarget: { value } }) =>
+                set({ lines: { ...typed.lines, [name]: value } })
+              }
+              {...lines[name]}
+              data-autofocus={name === 'name' || undefined}
+              autoComplete="off"
+            />
+          ))}
         {!changed && <KeyScope scope={typed.scope} onChange={(scope) => set({ scope })} />}
         {isManager && <ManagerWarning />}
         {!isManager && (
@@ -268,7 +277,7 @@ function limitsOf(scope: Scope) {
 function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFields {
   const whole = (value: number | string) => (value === '' ? null : Number(value));
   const end = typed.end !== 'keep' && { expires_at: endOf(typed) };
-  if (typed.scope === 'keys') return { name: typed.name, rpm: whole(typed.rpm), ...end };
+  if (typed.scope === 'keys') return { ...linesOf(typed), rpm: whole(typed.rpm), ...end };
   const limits = {
     monthly_limit_usd_micro: limit === null ? null : String(limit),
     rpm: whole(typed.rpm),
@@ -276,11 +285,16 @@ function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFie
   };
   if (isStudio) return limits;
   return {
-    name: typed.name,
+    ...linesOf(typed),
     ...limits,
     models: typed.models.length === 0 ? null : typed.models,
     ...end,
   };
+}
+
+/** An empty line removes its setting. */
+function linesOf({ lines }: Typed): Partial<KeyFields> {
+  return Object.fromEntries(Object.entries(lines).map(([name, line]) => [name, line || null]));
 }
 
 function endOf({ end, date }: Typed): string | null {

@@ -1,5 +1,11 @@
 import { addWords } from '../../words.ts';
 
+/**
+ * Settings that are one line of text. The form has a field for each; its label is the word of its
+ * name, its hint the word with `_hint`.
+ */
+export const lines = { name: { required: true, maxLength: 100 } } as const;
+
 addWords('keys', {
   en: {
     text: 'Programs call the API with a key and spend the balance of this account.',
