@@ -22,7 +22,8 @@ export function exactJson(text: string): unknown {
 }
 
 export function isLong(value: unknown): value is LongInteger {
-  return JSON.isRawJSON(value);
+  // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.
+  return !(value instanceof Object) && JSON.isRawJSON(value);
 }
 
 /** A number of JSON, also one that is a long integer. */
