@@ -341,6 +341,7 @@ async function transact<T>(
   wanted: AbortSignal | undefined,
 ): Promise<T> {
   const client = await pool.connect();
+  if (!wanted) return transactOn(client, work);
   return unlessAbandoned(client, wanted, () => transactOn(client, work));
 }
 
