@@ -1233,3 +1233,88 @@ export type ApiKey = {
   /** Its newest call. */
   last_used_at: string | null;
 };
+
+export type VersionCreation = {
+  /** The model: `owner/name`, the id of its version, both, or its id in `/models`. */
+  version: string;
+  /** The inputs of the model. */
+  input: Record<string, unknown>;
+  /** A public address that gets the prediction once it has ended. */
+  webhook?: string;
+  /** Without `completed` nothing is sent. Other events are accepted and not sent. */
+  webhook_events_filter?: Array<string>;
+  [field: string]: unknown;
+};
+
+export type Prediction = {
+  /** The id of the request, for the calls below /v1/requests too. */
+  id: string;
+  /** As it was asked for. */
+  model: string;
+  /** As it was asked for, else `hidden`. */
+  version: string;
+  /** As it was sent. */
+  input: Record<string, unknown>;
+  /** An address, a list of them, or other data; null until it has succeeded. */
+  output: Array<string> | Record<string, unknown> | string | null;
+  /** For people. */
+  error: string | null;
+  status: 'starting' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+  /** Lines, while it runs. */
+  logs: string;
+  /** `predict_time` and `total_time` in seconds, once it has ended. */
+  metrics: Record<string, unknown>;
+  source: 'api';
+  /** The output has been deleted. */
+  data_removed: boolean;
+  /**  */
+  created_at: string;
+  /**  */
+  started_at: string | null;
+  /**  */
+  completed_at: string | null;
+  urls: { get: string; cancel: string };
+};
+
+export type PredictionList = {
+  /** Always null. */
+  previous: string | null;
+  /** The next page. */
+  next: string | null;
+  results: Array<Prediction>;
+};
+
+export type PredictionCreation = {
+  /** The inputs of the model. */
+  input: Record<string, unknown>;
+  /** A public address that gets the prediction once it has ended. */
+  webhook?: string;
+  /** Without `completed` nothing is sent. Other events are accepted and not sent. */
+  webhook_events_filter?: Array<string>;
+  [field: string]: unknown;
+};
+
+export type ReplicateModel = {
+  /** The model in `/v1/models`. */
+  url: string;
+  owner: string;
+  name: string;
+  description: string;
+  visibility: 'public';
+  is_official: boolean;
+  /** Always 0. */
+  run_count: number;
+  latest_version: {
+    /** Can be sent as `version`. */
+    id: string;
+    created_at: string;
+    cog_version: string | null;
+    /** The inputs, as `components.schemas.Input`. */
+    openapi_schema: Record<string, unknown>;
+  };
+};
+
+export type WebhookSecret = {
+  /** `whsec_` and base64: signs webhooks, as in Standard Webhooks. */
+  key: string;
+};

@@ -65,9 +65,9 @@ function isQuiet(method: string, route: string | undefined): boolean {
 }
 
 /**
- * True for a route outside /v1, /api and /fal. The request's target is not used, because it may be
- * a whole URL.
+ * True for a route outside /v1, /api, /fal and /replicate. The request's target is not used,
+ * because it may be a whole URL.
  */
 export function isOutside(route: string | undefined): boolean {
-  return route !== undefined && !/^\/(v1|api|fal)\//.test(route);
+  return route !== undefined && !/^\/(v1|api|fal|replicate)\//.test(route);
 }

@@ -19,7 +19,7 @@ const exposed =
 export function allowOrigins(app: FastifyInstance, table: Row[], origins: readonly string[]): void {
   const addresses = (fits: (route: Row) => boolean) =>
     table
-      .filter((route) => fits(route) && (route.prefixed || route.path.startsWith('/fal/')))
+      .filter((route) => fits(route) && (route.prefixed || /^\/(fal|replicate)\//.test(route.path)))
       .map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   const open = new Set(addresses(({ who }) => who === 'anyone'));
   const signed = new Set(addresses(({ who }) => who === 'key_or_signature'));

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messagesError } from '../core/apis/messages/write-reply.ts';
 import { ApiError } from '../core/errors.ts';
+import { replicateRefusal } from '../core/request/prediction.ts';
 import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
@@ -16,7 +17,7 @@ import { speaksMessages, unstored, usualHeaders } from './speaks-messages.ts';
 /** Sent with every 401. */
 export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
-/** The body of an error reply; `messagesError` and `falRefusal` adapt it for other clients. */
+/** The body of an error reply; other clients get it with further fields, or in another form. */
 export function errorBody(error: ApiError, requestId: string) {
   const { code, message, type, param, details } = error;
   return {
@@ -47,14 +48,18 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     req.log[level]({ call_id: req.id, err, code: error.code }, 'call failed');
   }
   const path = req.routeOptions.url ?? req.url;
-  const fal = speaksFal(req) ? falRefusal(error) : null;
+  const other = speaksFal(req)
+    ? falRefusal(error)
+    : path.startsWith('/replicate/')
+      ? replicateRefusal(error)
+      : null;
   const body = errorBody(error, req.id);
   // An invalid target is refused before any hook has set the headers.
   return reply
-    .code(fal?.status ?? error.status)
+    .code(other?.status ?? error.status)
     .headers({ ...usualHeaders(req.id, path), ...unstored, ...errorHeaders(error) })
     .send(
-      speaksMessages(path) ? messagesError(body.error, error.status) : { ...fal?.body, ...body },
+      speaksMessages(path) ? messagesError(body.error, error.status) : { ...other?.body, ...body },
     );
 }
 

@@ -84,8 +84,8 @@ export function namedSchemas(table: Route[]): Map<string, Schema> {
 }
 
 /** `/queue/*` → `/queue/{model_id}`: the only wildcard stands for a model id. */
-export function documentedPath({ path }: Pick<Route, 'path'>): string {
-  return path.replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
+export function documentedPath({ path, docs }: Pick<Route, 'path'> & Partial<Route>): string {
+  return (docs?.path ?? path).replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
 }
 
 function operation(route: Route, making: Making): Json {

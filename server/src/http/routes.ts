@@ -20,6 +20,7 @@ import * as requests from './requests/status.ts';
 import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
 import { operatorCalls } from './operator/routes.ts';
+import * as predictions from './replicate/predictions.ts';
 import * as videos from './videos/videos.ts';
 import { anyone, below, key, keyOrSignature, row, signature, type Row } from './row.ts';
 
@@ -109,6 +110,17 @@ const open: Row[] = [
 /** Outside /v1, with a key of scope `spend`: the only address of fal that is useful by itself. */
 const fal: Row[] = [row(spend, 'POST', '/fal/run/*', falRun, docs.falRun)];
 
+/** Outside /v1: the API of Replicate, for its client. */
+const replicate: Row[] = below('/replicate/v1', [
+  row(spend, 'POST', '/predictions', predictions.create, docs.createPrediction),
+  row(spend, 'GET', '/predictions', predictions.list, docs.listPredictions),
+  row(spend, 'GET', '/predictions/:request_id', predictions.read, docs.readPrediction),
+  row(spend, 'POST', '/predictions/:request_id/cancel', predictions.cancel, docs.cancelPrediction),
+  row(spend, 'POST', '/models/*', predictions.createOfModel, docs.createModelPrediction),
+  row(spend, 'GET', '/models/*', predictions.model, docs.readReplicateModel),
+  row(spend, 'GET', '/webhooks/default/secret', predictions.secret, docs.readWebhookSecret),
+]);
+
 /** Outside /v1: for operators and supervisors. */
 const health: Row[] = [
   row(anyone, 'GET', '/livez', ops.livez, docs.livez),
@@ -124,6 +136,7 @@ export const routes: Route[] = [
   ...prefixed(below('/operator', operatorCalls)),
   ...[signed, calledBack].flatMap(prefixed),
   ...fal,
+  ...replicate,
   ...health,
 ].map(documented);
 

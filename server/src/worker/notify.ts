@@ -1,4 +1,4 @@
-import { notificationBody } from '../core/request/views.ts';
+import { webhookBody } from '../core/request/prediction.ts';
 import type { Transition } from '../core/request/request.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import { findCards, findOutputs } from '../db/requests/requests.ts';
@@ -20,7 +20,7 @@ export async function notify(
   ]);
   const { id, attempt, account_id, webhook_url: url } = row;
   if (!request || !account || url === null) return null;
-  const body = notificationBody(request, outputs, settings.links);
+  const body = webhookBody(request, outputs, Date.now(), settings.links);
   const notification = { id, url, body, secrets: account.webhook_secrets };
   const how = { fetch: webhookFetch(account, fetches), timeoutMs: settings.webhookMs };
   const sent = await sendNotification(notification, how, signal);

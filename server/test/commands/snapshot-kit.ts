@@ -116,6 +116,7 @@ export async function submit(
         webhook_url: options.webhook ? 'https://example.com/hook' : null,
         metadata: '{"customer":"42"}',
         caller_id: 'from-the-caller',
+        door: null,
         call_seconds,
       },
       monthly_limit_usd_micro: null,

@@ -11,7 +11,7 @@ const blocks = [...apiPages.join('\n').matchAll(/^```sh\n([^]*?)^```$/gm)].map((
 const calls = blocks.join('').match(/^curl /gm)!.length;
 
 /** Calls that are refused on the page, because its request has ended by then. */
-const refused = /\/cancel$/;
+const refused = /\/v1\/requests\/[^/]+\/cancel$/;
 
 /** Prints the status beside each reply. Another test installs the client. */
 const around = `

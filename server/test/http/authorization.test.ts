@@ -141,6 +141,13 @@ const matrix = `
   PUT  /fal/queue.fal.run/:namespace/:owner/:alias/requests/:request_id/cancel        401 401 401 401 401 401 | 404 202 202 | 401 401 401
   POST /fal/rest.fal.ai/storage/upload/initiate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   PUT  /fal/uploads/:file_id                   401 401 401 401 401 401 | 401 401 401 | 401 401 401
+  POST /replicate/v1/predictions                     401 401 401 401 401 401 | 201 201 201 | 401 401 401
+  GET  /replicate/v1/predictions                     401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /replicate/v1/predictions/:request_id         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  POST /replicate/v1/predictions/:request_id/cancel  401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  POST /replicate/v1/models/*                        401 401 401 401 401 401 | 201 201 201 | 401 401 401
+  GET  /replicate/v1/models/*                        401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /replicate/v1/webhooks/default/secret         401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /metrics                                200 200 200 200 200 200 | 200 200 200 | 200 200 200
@@ -280,7 +287,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const isVideo = pattern.startsWith('/v1/videos');
   const id = ends ? await submitted(owner, isVideo ? film : undefined) : isVideo ? filmed : done;
   const path = pattern
-    .replace('/models/*', '/models/fake/image')
+    .replace('/models/*', `/models/fake/image${method === 'POST' ? '/predictions' : ''}`)
     .replace('/queue/*', '/queue/fake/image')
     .replace(/(run|dev)\/\*/, '$1/fake/image')
     .replace(':namespace', 'comfy')
@@ -303,6 +310,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/images/generations': { body: { model: 'fake/image', prompt: 'a cat' } },
     '/v1/images/edits': { body: { model: 'fake/image', prompt: 'a cat', image: dataUrl } },
     '/v1/videos': { body: { model: film, prompt: 'a cat' } },
+    '/replicate/v1/predictions': { body: { version: 'fake/image', input: { prompt: 'a cat' } } },
+    '/replicate/v1/models/*': { body: { input: { prompt: 'a cat' } } },
     '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
     '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
     '/v1/keys': { body: { name: 'made' } },

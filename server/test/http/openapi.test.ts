@@ -68,6 +68,24 @@ const parameters: Record<string, string[]> = {
     'header If-Range',
   ],
   'DELETE /videos/{request_id}': ['path request_id'],
+  'POST /replicate/v1/predictions': [
+    'header Idempotency-Key',
+    'header Prefer',
+    'header x-metadata',
+    'header x-request-id',
+  ],
+  'GET /replicate/v1/predictions': ['query cursor'],
+  'GET /replicate/v1/predictions/{request_id}': ['path request_id'],
+  'POST /replicate/v1/predictions/{request_id}/cancel': ['path request_id'],
+  'POST /replicate/v1/models/{model_id}/predictions': [
+    'path model_id',
+    'header Idempotency-Key',
+    'header Prefer',
+    'header x-metadata',
+    'header x-request-id',
+  ],
+  'GET /replicate/v1/models/{model_id}': ['path model_id'],
+  'GET /replicate/v1/webhooks/default/secret': [],
   'POST /messages': ['header Idempotency-Key', 'header x-metadata', 'header x-request-id'],
   'POST /messages/count_tokens': [],
   'POST /queue/{model_id}': [
@@ -281,8 +299,8 @@ describe('the document and the catalogue of errors', () => {
 
   test('put each code under the status of the catalogue', () => {
     for (const [i, { name, operation }] of operations.entries()) {
-      // This call refuses with fal's statuses.
-      if (name === 'POST /fal/run/{model_id}') continue;
+      // These calls refuse with the statuses of other services.
+      if (/ \/(fal|replicate)\//.test(name)) continue;
       const found: string[] = [];
       for (const [status, node] of Object.entries(operation.responses as Json)) {
         if (status === '416') continue;

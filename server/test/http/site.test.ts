@@ -33,6 +33,7 @@ const pages: [path: string, title: string][] = [
   ['/docs/api/images', 'Images'],
   ['/docs/api/videos', 'Videos'],
   ['/docs/api/fal', 'fal&#39;s run'],
+  ['/docs/api/replicate', 'Predictions'],
   ['/docs/api/chat', 'Chat'],
   ['/docs/api/responses', 'Responses'],
   ['/docs/api/messages', 'Messages'],

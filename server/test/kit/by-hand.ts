@@ -87,6 +87,7 @@ export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}):
       webhook_url: wanted.webhook_url ?? null,
       metadata: null,
       caller_id: null,
+      door: null,
       call_seconds,
     },
     monthly_limit_usd_micro: wanted.limit ?? null,

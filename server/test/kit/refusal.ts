@@ -28,9 +28,11 @@ export function assertRefused(
 export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/, about);
   assert.equal(reply.headers.get('cache-control'), 'no-store', about);
-  const { message: told, detail, ...own } = ours(reply.body);
-  // Fal's client reads these two fields; our own refusals do not have them.
-  assert.equal(told === undefined, detail === undefined, about);
+  const { message: told, title, detail, status, invalid_fields, ...own } = ours(reply.body);
+  // The clients of fal and Replicate read these fields; our own refusals do not have them.
+  assert.equal(told === undefined && title === undefined, detail === undefined, about);
+  if (title !== undefined) assert.equal(status, reply.status, about);
+  assert.ok(invalid_fields === undefined || status === 422, about);
   assert.deepEqual(Object.keys(own), ['error'], about);
   const { code, message, type, param, request_id, details, ...rest } = own.error;
   assert.deepEqual(rest, {}, about);

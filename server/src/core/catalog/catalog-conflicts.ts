@@ -1,6 +1,7 @@
 import type { Model, ModelUpstream } from './catalog.ts';
 import type { UpstreamDefinition } from './upstream-definition.ts';
 import { problemsMax, type Problem } from './catalog-file.ts';
+import { replicateName } from './replicate-name.ts';
 
 /**
  * Rules across catalog files: each named upstream is defined, and each upstream name and row id
@@ -118,12 +119,18 @@ export function settleIds(
     }
   }
   const counting = new Map<string, Model>();
+  const names = new Map<string, string>();
   const problems: Problem[] = [];
   for (const { file, rows } of files) {
     const taken = new Map<string, string[]>();
     for (const row of rows) {
       const owner = owners.get(row.id)!;
-      if (owner === file && !counting.has(row.id)) counting.set(row.id, row);
+      const name = replicateName(row.id);
+      const namesake = names.get(name) ?? row.id;
+      names.set(name, namesake);
+      if (namesake !== row.id)
+        problems.push({ file, path: '', message: sameName(row.id, namesake) });
+      else if (owner === file && !counting.has(row.id)) counting.set(row.id, row);
       else if (taken.has(owner)) taken.get(owner)!.push(row.id);
       else taken.set(owner, [row.id]);
     }
@@ -132,6 +139,10 @@ export function settleIds(
     }
   }
   return { rows: [...counting.values()], owners, problems };
+}
+
+function sameName(id: string, other: string): string {
+  return `${id}: ${other} has the same name for Replicate's client, ${replicateName(id)}.`;
 }
 
 function takenBy(owner: string, ids: string[]): string {

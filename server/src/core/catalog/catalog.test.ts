@@ -719,6 +719,14 @@ describe('what is wrong with a file', () => {
       problems[0]!.message,
       /sandbox\/canvas\/text-to-image: a\.yaml already has a row with this id/,
     );
+    const first = rows[0]!;
+    const namesakes = ['a/b/c', 'a/b--c'].map((id) => ({ ...first, id }));
+    const named = settleIds([{ file: 'a.yaml', rows: namesakes }]);
+    assert.deepEqual(
+      named.rows.map(({ id }) => id),
+      ['a/b/c'],
+    );
+    assert.match(named.problems[0]!.message, /a\/b--c: a\/b\/c has the same name/);
     const twice = settleIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]);
     assert.deepEqual([twice.problems.length, twice.rows.length], [1, 1]);
     const many = Array.from({ length: 30 }, (_, i) => ({ ...rows[0]!, id: `x/${i}` }));

@@ -55,6 +55,7 @@ const queued: CardRow & StatusRow = {
   quote,
   output: null,
   webhook_url: null,
+  door: null,
   metadata: null,
   numbered: true,
   caller_id: null,

@@ -52,6 +52,13 @@ interface StatusRow extends Pick<
   progress: Progress | null;
 }
 
+/** How a caller of Replicate's API named the model. */
+export interface ReplicateDoor {
+  api: 'replicate';
+  model: string;
+  version: string | null;
+}
+
 export interface CardRow extends Row {
   input: Record<string, unknown>;
   quote: QuoteJson;
@@ -59,6 +66,7 @@ export interface CardRow extends Row {
   error_message: string | null;
   error_details: FailureDetails | null;
   webhook_url: string | null;
+  door: ReplicateDoor | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   webhook_status: number | null;
   quantity: number | null;

@@ -2,6 +2,7 @@ import type { UnknownInput } from '../../core/catalog/model-input.ts';
 import type { TokenCounts } from '../../core/chat/chat-bill.ts';
 import type { FailureCode, FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
+import type { ReplicateDoor } from '../../core/request/views.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Progress, Status } from '../../core/request/request.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
@@ -69,6 +70,8 @@ export interface NewRequest {
   metadata: string | null;
   /** The caller's own number of the call; null: none. */
   caller_id: string | null;
+  /** JSON as a string: the API of another service that the caller used; null: our own. */
+  door: string | null;
   /**
    * For chat calls, which begin at once: the time after which an unsettled call is released. Null
    * for jobs.
@@ -100,6 +103,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         queue_position: 'int',
         metadata: 'json',
         caller_id: 'text',
+        door: 'json',
       })} as d
     ), clock as (
       insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
@@ -114,9 +118,9 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
       from d
     )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
-      queue_position, webhook_url, metadata, numbered, caller_id)
+      queue_position, webhook_url, metadata, numbered, caller_id, door)
     select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url,
-      metadata, true, caller_id
+      metadata, true, caller_id, door
     from d`);
 }
 
@@ -245,6 +249,7 @@ const cardColumns = columns('i', {
   metadata: of<Metadata | null>(),
   numbered: of<boolean | null>(),
   caller_id: of<string | null>(),
+  door: of<ReplicateDoor | null>(),
   output: of<Record<string, unknown> | null>('s.output'),
   error_message: of<string | null>('s.error_message'),
   error_details: of<FailureDetails | null>('s.error_details'),

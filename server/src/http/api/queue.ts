@@ -11,7 +11,6 @@ import { demandFreeJob, submitJob, type WantedJob } from '../../operations/reque
 import { jsonMaxBytes, readObject } from '../body.ts';
 import { makingCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
-import { mayHold } from '../event-streams.ts';
 import { preferredWait } from '../prefer.ts';
 import { object, optional, text } from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
@@ -19,7 +18,7 @@ import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from '../requests/schema.ts';
 import { outputOf } from '../requests/status.ts';
-import { ended, inWaitingSlot } from './waiting.ts';
+import { endedWithin } from './waiting.ts';
 
 const webhook_url = text(
   'A public http or https address that gets one POST when the request is final.',
@@ -73,12 +72,10 @@ async function doneWithin(
   req: KeyedRequest,
   deps: HttpDeps,
 ): Promise<{ row: CardRow; output: Record<string, unknown> } | null> {
-  if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
+  const status = await endedWithin(waitSeconds, requestId, req, deps);
+  if (status !== 'COMPLETED') return null;
   try {
-    const { status } = await inWaitingSlot(req, deps, (over) =>
-      ended(requestId, { waitSeconds, over, stop: deps.draining }, req, deps),
-    );
-    const row = status === 'COMPLETED' ? await deps.operations.card(requestId) : null;
+    const row = await deps.operations.card(requestId);
     return row && { row, output: await outputOf(row, deps) };
   } catch (error) {
     if (!(error instanceof ApiError))
@@ -107,8 +104,13 @@ export async function enqueue(
 }
 
 /** Tells about the submit in headers, because the body may be an output or an error. */
-export function tellSubmit(reply: FastifyReply, { replayed, unknown_inputs }: SubmitResult): void {
+export function tellSubmit(
+  reply: FastifyReply,
+  { replayed, unknown_inputs }: SubmitResult,
+  others: string[] = [],
+): void {
   if (replayed) reply.header('idempotent-replayed', 'true');
-  const ignored = namesInHeader((unknown_inputs ?? []).map(({ field }) => field));
+  const unknown = (unknown_inputs ?? []).map(({ field }) => field);
+  const ignored = namesInHeader([...others, ...unknown]);
   if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
 }

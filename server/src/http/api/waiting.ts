@@ -1,8 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
-import { isFinal } from '../../core/request/request.ts';
+import { isFinal, type Status } from '../../core/request/request.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
-import { hold } from '../event-streams.ts';
+import { hold, mayHold } from '../event-streams.ts';
 import { accessOver } from '../stream-grants.ts';
 
 /** Calls that are held until a request has changed. */
@@ -76,6 +76,30 @@ export function changed(
       resolve(newest);
     }
   });
+}
+
+/**
+ * The status of a request that was just submitted, once it is final or the time is over; null
+ * without a wait. Does not throw: its caller must get at least the id.
+ */
+export async function endedWithin(
+  waitSeconds: number,
+  requestId: string,
+  req: KeyedRequest,
+  deps: HttpDeps,
+): Promise<Status | null> {
+  if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
+  try {
+    const patience = { waitSeconds, stop: deps.draining };
+    const { status } = await inWaitingSlot(req, deps, (over) =>
+      ended(requestId, { ...patience, over }, req, deps),
+    );
+    return status;
+  } catch (error) {
+    if (!(error instanceof ApiError))
+      deps.log.warn({ err: error, request_id: requestId }, 'could not wait for a request');
+    return null;
+  }
 }
 
 /** The row of a request that was just submitted, once it is final or the time is over. */

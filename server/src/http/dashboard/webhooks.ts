@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { may } from '../../core/account/role.ts';
-import { notificationBody } from '../../core/request/views.ts';
+import { webhookBody } from '../../core/request/prediction.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as people from '../../db/accounts/people.ts';
@@ -103,7 +103,8 @@ export const resend = visitEndpoint(
         message: 'This request has no webhook_url.',
         reason: 'webhook_none',
       });
-    const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
+    const outputs = await requests.findOutputs(db, [id]);
+    const body = webhookBody(request, outputs, Date.now(), links);
     const sent = await send(req, deps, { id, url, body });
     await record(req, deps, { cause: 'resend', request_id: id, url }, sent);
     if (sent.delivered) await deliveries.noteResent(db, id);

@@ -14,7 +14,7 @@ const pages: Record<string, [string, ...string[]]> = {
   Catalog: ['models'],
   Balance: ['balance'],
   Deposits: ['deposits'],
-  Queue: ['queue', 'images', 'videos', 'fal'],
+  Queue: ['queue', 'images', 'videos', 'fal', 'replicate'],
   Requests: ['requests', 'outputs', 'usage'],
   Files: ['files'],
   Chat: ['chat', 'responses', 'messages'],

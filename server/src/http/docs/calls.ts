@@ -163,6 +163,35 @@ export const falRun: RouteDocs = {
   },
 };
 
+/** A call of Replicate's API that makes a prediction. */
+function prediction(operationId: string, path?: string): RouteDocs {
+  return {
+    operationId,
+    ...(path !== undefined && { path }),
+    headers: ofSubmit,
+    replies: { 201: { headers: ['Replayed?', 'Ignored?'] } },
+    errors: ['bad_webhook_url', 'use_chat_completions', ...ofReserve, 'capacity_unavailable'],
+    errorsAt: {
+      404: { codes: ['not_found', 'unknown_model'] },
+      422: { codes: ['invalid_input', 'unpriceable', 'unknown_model'] },
+    },
+  };
+}
+
+export const createPrediction = prediction('createPrediction');
+export const createModelPrediction = prediction(
+  'createModelPrediction',
+  '/replicate/v1/models/{model_id}/predictions',
+);
+export const listPredictions = named('listPredictions');
+export const readPrediction = named('readPrediction');
+export const cancelPrediction = named('cancelPrediction');
+export const readReplicateModel: RouteDocs = {
+  operationId: 'readReplicateModel',
+  errorsAt: { 404: { codes: ['unknown_model'] } },
+};
+export const readWebhookSecret = named('readWebhookSecret');
+
 /** A chat in any of its forms. */
 function chatCall(operationId: string): RouteDocs {
   return {

@@ -8,6 +8,8 @@ import type { HeaderUse } from './headers.ts';
  */
 export interface RouteDocs {
   operationId: string;
+  /** As the document shows it, if a wildcard stands for more than a model's id. */
+  path?: string;
   headers?: Parameter[];
   body?: BodyDocs;
   /** By status: replies that are not errors. Left out: 200. */

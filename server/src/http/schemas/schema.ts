@@ -196,7 +196,7 @@ export function form<P extends TProperties>(properties: P): TObject<P> {
 export const cursorRule = 'a next_cursor of this list';
 
 /** The beginning of a page: an id, which callers treat as opaque. */
-function cursor() {
+export function cursor() {
   return text('The `next_cursor` of the page before.', { format: 'cursor', rule: cursorRule });
 }
 

@@ -29,6 +29,7 @@ export const manual: Record<string, Entry[]> = {
     { name: 'api/images', title: 'Images' },
     { name: 'api/videos', title: 'Videos' },
     { name: 'api/fal', title: "fal's run" },
+    { name: 'api/replicate', title: 'Predictions' },
     { name: 'api/chat', title: 'Chat' },
     { name: 'api/responses', title: 'Responses' },
     { name: 'api/messages', title: 'Messages' },

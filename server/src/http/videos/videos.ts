@@ -70,11 +70,12 @@ async function show(requestId: string, reply: FastifyReply, deps: HttpDeps) {
 
 async function findVideos(ids: string[], deps: HttpDeps) {
   const { card, status } = deps.operations;
-  const [cards, states, outputs] = await Promise.all([
+  const [cards, states] = await Promise.all([
     Promise.all(ids.map(card)),
     Promise.all(ids.map(status)),
-    findOutputs(deps.db, ids),
   ]);
+  // After the cards, so that a completed one has its outputs.
+  const outputs = await findOutputs(deps.db, ids);
   return cards.map((row, at) => {
     const made = outputs.filter(({ request_id }) => request_id === ids[at]);
     const progress = states[at]?.progress?.progress ?? null;

@@ -227,6 +227,7 @@ export async function reserveChat(
       webhook_url: null,
       metadata: metadata && JSON.stringify(metadata),
       caller_id: making.caller_id,
+      door: null,
       call_seconds: model.job_age_seconds,
     },
     monthly_limit_usd_micro,

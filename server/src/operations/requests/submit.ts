@@ -2,6 +2,7 @@ import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
+import type { ReplicateDoor } from '../../core/request/views.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
 import { dataInputs, fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
 import { typeName } from '../../core/media/content-type.ts';
@@ -37,6 +38,8 @@ export interface WantedJob {
   compared?: { path: string; body: unknown };
   metadata: Metadata | null;
   call: MakingCall;
+  /** How the caller named the model in another service's API. Left out: our own API. */
+  door?: ReplicateDoor;
 }
 
 /** The call that makes a request: its numbers lead to the request. */
@@ -126,6 +129,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       webhook_url,
       metadata: metadata && JSON.stringify(metadata),
       caller_id: call.caller_id,
+      door: wanted.door === undefined ? null : JSON.stringify(wanted.door),
       call_seconds: null,
       ...(unknown.length > 0 && { unknown_inputs: unknown }),
     },

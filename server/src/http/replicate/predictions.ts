@@ -1,0 +1,201 @@
+import type { FastifyReply } from 'fastify';
+import { idByName, replicateName, replicateVersion } from '../../core/catalog/replicate-name.ts';
+import { unknownModel } from '../../core/catalog/find-model.ts';
+import { ApiError } from '../../core/errors.ts';
+import { idempotencyKey } from '../../core/request/fingerprint.ts';
+import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
+import { predictionOf, replicateBase } from '../../core/request/prediction.ts';
+import { isFinal } from '../../core/request/request.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
+import { anyRequest, nextBehind, pageBelow } from '../../db/requests/request-pages.ts';
+import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
+import { isObject, type Json } from '../../lib/json.ts';
+import { headerValues } from '../../lib/outbound/headers.ts';
+import { demandFreeJob, submitJob, type MakingCall } from '../../operations/requests/submit.ts';
+import { tellSubmit } from '../api/queue.ts';
+import { endedWithin } from '../api/waiting.ts';
+import { jsonMaxBytes, readObject } from '../body.ts';
+import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import { keyedEndpoint } from '../endpoint.ts';
+import { preferredWait } from '../prefer.ts';
+import { cancelRequest, own, requestId, type RequestCall } from '../requests/status.ts';
+import { cursor, object, optional } from '../schemas/schema.ts';
+import { submitOnce } from '../submit-once.ts';
+import * as schemas from './replicate-schema.ts';
+
+/** Replicate's predictions and models: each prediction is a request of the queue. */
+
+const { failure } = schemas;
+const waitMaxSeconds = 60;
+const pageSize = 20;
+/** Inputs can be large: so many are read at a time. */
+const shownAtOnce = 10;
+
+/** POST /predictions: the version names the model. */
+export const create = keyedEndpoint(
+  { rawBody: schemas.VersionCreation, reply: schemas.Prediction, failure },
+  ({ req, reply }, deps) =>
+    predict(req, reply, deps, ({ version }) => {
+      const model_id = typeof version === 'string' ? idByName(deps.catalog(), version) : null;
+      if (model_id === null) throw noModel('version', String(version ?? ''), 422, deps);
+      return { model_id, model: replicateName(model_id), version: String(version) };
+    }),
+);
+
+/** POST /models/{model_id}/predictions */
+export const createOfModel = keyedEndpoint(
+  { params: ['*'], rawBody: schemas.Creation, reply: schemas.Prediction, failure },
+  ({ req, reply }, deps) => {
+    const [, model] = /^(.+)\/predictions$/.exec(req.params['*']) ?? [];
+    if (model === undefined) throw new ApiError('not_found');
+    return predict(req, reply, deps, () => {
+      const model_id = idByName(deps.catalog(), model);
+      if (model_id === null) throw noModel('model', model, 404, deps);
+      return { model_id, model, version: null };
+    });
+  },
+);
+
+function noModel(param: string, asked: string, status: number, { catalog }: HttpDeps): ApiError {
+  return new ApiError('unknown_model', { ...unknownModel(asked, catalog()), param, status });
+}
+
+interface AskedModel {
+  model_id: string;
+  model: string;
+  version: string | null;
+}
+
+async function predict(
+  req: KeyedRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  find: (body: Json) => AskedModel,
+) {
+  const { caller } = req;
+  const waitSeconds = Math.min(preferredWait(req.raw.rawHeaders), waitMaxSeconds);
+  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
+  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
+  demandFreeJob({ caller, idempotency_key }, deps);
+  const body = await readObject(req, reply, jsonMaxBytes, deps);
+  const { input, webhook, webhook_events_filter: events, version: _, stream: _s, ...others } = body;
+  const { model_id, ...names } = find(body);
+  if (!isObject(input))
+    throw new ApiError('invalid_input', { message: 'input is required.', param: 'input' });
+  const isTold = !Array.isArray(events) || events.includes('completed');
+  const wanted = {
+    caller,
+    model_id,
+    idempotency_key,
+    metadata,
+    body: input,
+    webhook_url: isTold ? (webhook ?? undefined) : undefined,
+    door: { api: 'replicate' as const, ...names },
+  };
+  const submit = (call: MakingCall) => submitJob({ ...wanted, call }, deps);
+  const submitted = await submitOnce(req, reply, deps, submit).catch((error: unknown) => {
+    throw error instanceof ApiError && error.param === 'webhook_url' ? error.at('webhook') : error;
+  });
+  tellSubmit(reply, submitted, Object.keys(others));
+  await endedWithin(waitSeconds, submitted.request_id, req, deps);
+  const [made] = await findPredictions([submitted.request_id], deps);
+  reply.code(201);
+  // The client takes every other state as the end of a call that waits.
+  return made!.completed_at === null ? { ...made!, status: 'starting' as const } : made!;
+}
+
+async function findPredictions(ids: string[], deps: HttpDeps) {
+  const { card, status } = deps.operations;
+  const [cards, states] = await Promise.all([
+    Promise.all(ids.map(card)),
+    Promise.all(ids.map(status)),
+  ]);
+  // After the cards, so that a completed one has its outputs.
+  const outputs = await findOutputs(deps.db, ids);
+  return cards.map((row, at) => {
+    const made = outputs.filter(({ request_id }) => request_id === ids[at]);
+    return predictionOf(row!, states[at]?.progress ?? null, made, Date.now(), deps.links);
+  });
+}
+
+/** A prediction of the caller's account. Throws `not_found`. */
+async function ownPrediction(req: RequestCall, deps: HttpDeps): Promise<CardRow> {
+  const row = own(req, await deps.operations.card(requestId(req)));
+  if (row.kind === 'text') throw new ApiError('not_found');
+  return row;
+}
+
+/** GET /predictions/{request_id} */
+export const read = keyedEndpoint(
+  { params: ['request_id'], reply: schemas.Prediction, failure },
+  async ({ req }, deps) => {
+    const { id } = await ownPrediction(req, deps);
+    return (await findPredictions([id], deps))[0]!;
+  },
+);
+
+/** POST /predictions/{request_id}/cancel: a running prediction goes on. */
+export const cancel = keyedEndpoint(
+  { params: ['request_id'], reply: schemas.Prediction, failure },
+  async ({ req }, deps) => {
+    const { id, status } = await ownPrediction(req, deps);
+    if (!isFinal(status))
+      await cancelRequest(req, deps).catch((error: unknown) => {
+        if (!(error instanceof ApiError && error.code === 'not_cancellable')) throw error;
+      });
+    return (await findPredictions([id], deps))[0]!;
+  },
+);
+
+/** GET /predictions */
+export const list = keyedEndpoint(
+  { query: object({ cursor: optional(cursor()) }), reply: schemas.PredictionList, failure },
+  async ({ req, query }, deps) => {
+    const kinds = ['image' as const, 'video' as const];
+    const filter = { ...anyRequest, account_id: req.caller.account_id, kinds };
+    const bounds = { below_id: query.cursor ?? null, limit: pageSize };
+    const page = await pageBelow(deps.db, filter, bounds);
+    const results = [];
+    for (let at = 0; at < page.ids.length; at += shownAtOnce)
+      results.push(...(await findPredictions(page.ids.slice(at, at + shownAtOnce), deps)));
+    const next = nextBehind(page);
+    const address = `${replicateBase(deps.links)}/predictions?cursor=${next}`;
+    return { previous: null, next: next === null ? null : address, results };
+  },
+);
+
+/** GET /models/{model_id} */
+export const model = keyedEndpoint(
+  { params: ['*'], reply: schemas.ReplicateModel, failure },
+  async ({ params }, deps) => {
+    const asked = params['*'];
+    const id = idByName(deps.catalog(), asked);
+    if (id === null) throw noModel('model', asked, 404, deps);
+    const { description, input_schema, created } = deps.catalog().models.get(id)!;
+    const [owner = '', name = ''] = replicateName(id).split('/');
+    return {
+      url: `${deps.links.baseUrl}/models/${id}`,
+      owner,
+      name,
+      description,
+      visibility: 'public' as const,
+      is_official: false,
+      run_count: 0,
+      latest_version: {
+        id: replicateVersion(id),
+        created_at: new Date(created * 1000),
+        cog_version: null,
+        openapi_schema: { components: { schemas: { Input: input_schema } } },
+      },
+    };
+  },
+);
+
+/** GET /webhooks/default/secret */
+export const secret = keyedEndpoint(
+  { reply: schemas.WebhookSecret, failure },
+  async ({ req }, deps) => {
+    const account = await accounts.find(deps.db, req.caller.account_id);
+    return { key: account!.webhook_secrets[0]! };
+  },
+);
