@@ -108,6 +108,10 @@ const calls: Record<string, () => Pick<Attempt, 'path' | 'body'>> = {
     path: '/v1/videos',
     body: { model: 'fake/film/text-to-video', prompt: 'two' },
   }),
+  'a prediction': () => ({
+    path: '/replicate/v1/predictions',
+    body: { version: 'fake/image', input: { prompt: 'two' } },
+  }),
   'a chat': () => ({
     path: '/v1/chat/completions',
     body: { model: 'fake/chat', messages: [{ role: 'user', content: 'two' }], max_tokens: 8_000 },
