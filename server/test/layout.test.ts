@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { checkBudgets } from './layout/budget.ts';
 import {
   checkCircles,
   checkClient,
@@ -340,6 +341,16 @@ const rules: Rule[] = [
       { [`${src}a.ts`]: `interface A {\n${'  a: () => void;\n'.repeat(90)}}` },
       { [`${src}a.test.ts`]: `describe('a', () => {\n${lines(90)}});` },
     ],
+  },
+  {
+    name: 'each room keeps to its budget of lines',
+    reason: 'every line is read by everyone who comes after',
+    check: checkBudgets,
+    broken: {
+      'tools has 100000 lines, ': { 'tools/a.ts': 'a();\n'.repeat(100_000) },
+      'server/src/cellar has 1 lines and no budget': { [`${src}cellar/a.ts`]: 'a();\n' },
+    },
+    kept: [{ 'tools/a.ts': 'a();\n', 'web/src/api-types.ts': 'a();\n'.repeat(100_000) }],
   },
   {
     name: 'migrations are numbered without a gap',
