@@ -12,5 +12,6 @@ import { describe } from 'node:test';
 // Imported before the files, so that its hook belongs to the whole process.
 await import('./kit/at-end.ts');
 
+// A file whose imports wait at their top would set its hooks for the whole process.
 for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))
   describe(file, () => import(path.resolve(file)));

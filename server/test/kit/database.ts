@@ -23,8 +23,6 @@ interface Clone {
   db: Database;
 }
 
-/** By the migrations, because the server may outlive a change of them. */
-const template = `farebox_template_${digestOf(await readMigrations())}`;
 /** An arbitrary number for the lock under which one process at a time makes the template. */
 const templateLock = 770_219_002;
 
@@ -45,7 +43,7 @@ export async function testDatabase(): Promise<TestDatabase> {
 async function clone(server: Server): Promise<Clone> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await server.admin(async (admin) => {
-    await (server.template ??= makeTemplate(server, admin));
+    const template = await (server.template ??= makeTemplate(server, admin));
     // Six times as fast if the server's files are in memory, because nothing goes through the log.
     await admin.query(`create database ${name} template ${template} strategy file_copy`);
   });
@@ -133,12 +131,14 @@ interface Server {
   schema?: string;
   url(database: string): string;
   admin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T>;
-  /** Resolves once there is a template. */
-  template?: Promise<void>;
+  /** The name of the template, once there is one. */
+  template?: Promise<string>;
   stop(): Promise<void>;
 }
 
-async function makeTemplate(server: Server, admin: pg.Client): Promise<void> {
+async function makeTemplate(server: Server, admin: pg.Client): Promise<string> {
+  // By the migrations, because the server may outlive a change of them.
+  const template = `farebox_template_${digestOf(await readMigrations())}`;
   await admin.query('select pg_advisory_lock($1)', [templateLock]);
   const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
   if (rowCount === 0) {
@@ -154,6 +154,7 @@ async function makeTemplate(server: Server, admin: pg.Client): Promise<void> {
     await admin.query(`alter database ${template}_new rename to ${template}`);
   }
   await admin.query('select pg_advisory_unlock($1)', [templateLock]);
+  return template;
 }
 
 function digestOf(migrations: { sha256: string }[]): string {
