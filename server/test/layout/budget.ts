@@ -3,23 +3,24 @@ import { isTest, type Project } from './project.ts';
 
 /** Lines of code, comments included. If a room gets smaller, lower its budget. */
 export const budgets: Record<string, number> = {
-  bench: 3_150,
+  bench: 3_200,
   'client/src': 9_100,
   'server/src': 2_000,
+  'server/src/catalog': 800,
   'server/src/chains': 1_950,
   'server/src/commands': 3_500,
-  'server/src/core': 15_150,
-  'server/src/db': 9_500,
-  'server/src/http': 21_400,
+  'server/src/core': 15_600,
+  'server/src/db': 9_450,
+  'server/src/http': 20_600,
   'server/src/ledger': 2_300,
-  'server/src/lib': 5_700,
-  'server/src/operations': 6_750,
-  'server/src/storage': 2_850,
-  'server/src/upstreams': 11_200,
-  'server/src/worker': 3_700,
-  tests: 129_100,
+  'server/src/lib': 5_750,
+  'server/src/operations': 6_900,
+  'server/src/storage': 2_100,
+  'server/src/upstreams': 10_850,
+  'server/src/worker': 3_750,
+  tests: 131_550,
   tools: 1_200,
-  'web/src': 27_950,
+  'web/src': 27_350,
 };
 
 /** Written by `npm run generate`, or mostly data. */
