@@ -325,6 +325,8 @@ describe('how it ends', () => {
         counted,
       );
     }
+    const usage = tokens(9, 0, { cost: 0.003 });
+    await assertCharged(sceneOf({ status: 200, body: replyOf({ error, usage }) }), 4n);
   });
 });
 

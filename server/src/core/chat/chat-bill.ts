@@ -67,7 +67,7 @@ export function chargeableUsage(
   const hasFinished = reply.end() !== null;
   // A usage that came before the end of an abandoned reply does not cover all of it.
   const isCut = end === 'given_up' || end === 'oversized';
-  const told = reply.usage(end === 'complete');
+  const told = toldUsage({ reply, end }, said.stream);
   const usage = told === null || (isBound && isCut && !hasFinished) ? null : readUsage(told);
   if (usage !== null) {
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(said, model, 'complete', isBound);
@@ -87,6 +87,11 @@ export function chargeableUsage(
         ? max_tokens
         : boundCompletion(text, max_tokens, model),
   };
+}
+
+/** The usage that counts. A reply that comes whole reports it once, so that 0 is a count there. */
+export function toldUsage({ reply, end }: ChatDelivery, stream: boolean): Json | null {
+  return reply.usage(end === 'complete' || !stream);
 }
 
 function promptTokens(

@@ -4,6 +4,7 @@ import {
   chargeableUsage,
   detailsOf,
   tokensIn,
+  toldUsage,
   usageOf,
   type Bill,
   type DeliveryEnd,
@@ -397,7 +398,7 @@ async function settle(
   const { conversation, stream } = run.call;
   const said = { prompt: { ...conversation, files: run.files }, stream };
   const bill = chargeableUsage(said, run.max_tokens, run.model, { reply, end });
-  const told = reply.usage(end === 'complete');
+  const told = toldUsage({ reply, end }, stream);
   const base = endOf(run);
   if (bill === null) {
     const ended = await deps.operations.end({
