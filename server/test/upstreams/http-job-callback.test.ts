@@ -34,10 +34,11 @@ for (const [rig, model] of [
       const { id } = await started(service, { model, callback_url });
       const { headers, body } = fake.callback(id as string)!;
       const name = Object.keys(headers).find((each) => each.endsWith('signature'))!;
+      const last = headers[name]!.endsWith('0') ? '1' : '0';
       const forged = [
         { ...headers, [name]: '' },
         { ...headers, [name]: headers[name]!.slice(0, -4) },
-        { ...headers, [name]: `${headers[name]!.slice(0, -2)}AA` },
+        { ...headers, [name]: headers[name]!.slice(0, -1) + last },
         { ...headers, [name]: 'x'.repeat(10_000) },
         Object.fromEntries(Object.entries(headers).filter(([each]) => each !== name)),
       ];
