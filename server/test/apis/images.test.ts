@@ -373,7 +373,8 @@ describe('a request that brings no images', () => {
 inLong('many callers of one account wait only as long as slots are free', async () => {
   const { app, base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
   const earlier = (await newest()).request_id;
-  const first = send(generations, call, { base });
+  // Not the call whose caller has just left, which would get that one's image.
+  const first = send(generations, { ...call, prompt: 'a kite' }, { base });
   await until('it is submitted', async () => (await newest()).request_id !== earlier);
   const transfers = await service.transfers();
   assertRefused(await send(generations, call, { base }), 'rate_limited');
