@@ -217,12 +217,20 @@ describe('a caller who leaves', () => {
     const { key } = await service.account();
     const estimate = async () => (await post('/v1/estimate', plain, { key })).status;
     const { hostname, port } = new URL(service.base);
-    const socket = connect({ host: hostname, port: Number(port) });
-    socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${key}\r\n` +
-        `content-type: application/json\r\ncontent-length: 9000000\r\n\r\n"${large.repeat(4)}`,
-    );
-    await until('the bytes are held', async () => (await estimate()) === 429);
+    const begin = () => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${key}\r\n` +
+          `content-type: application/json\r\ncontent-length: 9000000\r\n\r\n"${large.repeat(4)}`,
+      );
+      return socket.resume();
+    };
+    let socket = begin();
+    await until('the bytes are held', async () => {
+      // An estimate in the middle of the body may have taken its room.
+      if (socket.bytesRead > 0) socket = begin();
+      return (await estimate()) === 429;
+    });
     socket.destroy();
     await until('the bytes are free', async () => (await estimate()) === 200);
   });
