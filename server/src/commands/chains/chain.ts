@@ -59,7 +59,7 @@ const columns: Columns<chains.ChainRow & { state: string }> = {
   FAILURES: 'failures',
 };
 
-/** A height is no amount. */
+/** A block's height as text, because amounts of this type are shown in dollars. */
 function plain(height: bigint | null): string | null {
   return height === null ? null : String(height);
 }
