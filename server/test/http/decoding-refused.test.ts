@@ -12,39 +12,13 @@ import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
-import { openStand, type Stand } from '../upstreams/openai-kit.ts';
+import { openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
 import { moneyOf, rounds, submitted } from '../worker/floor.ts';
 
 /** Calls whose files get no turn in time, while an account's slow outputs are decoded. */
 
 const media = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/media', name));
-const catalog = `${fakeCatalog}
-  - id: open/edit
-    upstream: open
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: request, usd: "0.01" }
-    cost_usd: "0.004"
-    upstream_model: gpt-image-fake
-    input_types: [png]
-    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
-    example: { prompt: a }
-  - id: open/chat
-    upstream: open
-    kind: text
-    task: chat
-    name: Chat
-    price: { unit: 1M tokens, input_usd: "0.1", output_usd: "0.1" }
-    cost_input_usd: "0.1"
-    cost_output_usd: "0.1"
-    upstream_model: gpt-fake
-    context_tokens: 100000
-    max_output_tokens: 8192
-    input_modalities: [text, image]
-    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
-    example: { messages: [{ role: user, content: hello }] }
-`;
+const catalog = fakeCatalog + pictureRows;
 const outputCount = 10;
 
 let stand: Stand;

@@ -108,3 +108,32 @@ export function callOf(
     signal,
   };
 }
+
+/** Rows at the upstream `open` that take pictures; those of the edit are converted to PNG. */
+export const pictureRows = `
+  - id: open/edit
+    upstream: open
+    kind: image
+    task: edit
+    name: Edit
+    price: { unit: request, usd: "0.01" }
+    cost_usd: "0.004"
+    upstream_model: gpt-image-fake
+    input_types: [png]
+    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
+    example: { prompt: a }
+  - id: open/chat
+    upstream: open
+    kind: text
+    task: chat
+    name: Chat
+    price: { unit: 1M tokens, input_usd: "0.1", output_usd: "0.1" }
+    cost_input_usd: "0.1"
+    cost_output_usd: "0.1"
+    upstream_model: gpt-fake
+    context_tokens: 1000000
+    max_output_tokens: 8192
+    input_modalities: [text, image]
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+`;

@@ -9,7 +9,7 @@ import { fakeCatalog, type Service, type TestAccount } from '../kit/service.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { person, startWebService, type Person } from '../kit/web.ts';
-import { fileOf, openStand, type Stand } from '../upstreams/openai-kit.ts';
+import { fileOf, openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
 import { submitted } from './floor.ts';
 
 /** Accounts take turns to have their files decoded: slow ones delay only their own account. */
@@ -47,33 +47,7 @@ interface Picture {
   type: string;
 }
 
-const catalog = `${fakeCatalog}
-  - id: open/edit
-    upstream: open
-    kind: image
-    task: edit
-    name: Edit
-    price: { unit: request, usd: "0.01" }
-    cost_usd: "0.004"
-    upstream_model: gpt-image-fake
-    input_types: [png]
-    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
-    example: { prompt: a }
-  - id: open/chat
-    upstream: open
-    kind: text
-    task: chat
-    name: Chat
-    price: { unit: 1M tokens, input_usd: "0.1", output_usd: "0.1" }
-    cost_input_usd: "0.1"
-    cost_output_usd: "0.1"
-    upstream_model: gpt-fake
-    context_tokens: 1000000
-    max_output_tokens: 8192
-    input_modalities: [text, image]
-    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
-    example: { messages: [{ role: user, content: hello }] }
-`;
+const catalog = fakeCatalog + pictureRows;
 
 let stand: Stand;
 let service: Service;
