@@ -10,6 +10,8 @@ RUN npm ci --workspace=web --workspace=client && npm cache clean --force
 COPY bin/build.mjs bin/
 COPY web web
 COPY client client
+# The pages show the same programs as the docs.
+COPY server/src/core/snippets.ts server/src/core/
 # The client's package has the pages for callers.
 COPY docs/*.md docs/
 COPY docs/api docs/api

@@ -39,7 +39,14 @@ const manual = [
 make(
   'web',
   'the web pages',
-  ['index.html', 'vite.config.ts', 'src', 'public', '../client/src'],
+  [
+    'index.html',
+    'vite.config.ts',
+    'src',
+    'public',
+    '../client/src',
+    '../server/src/core/snippets.ts',
+  ],
   pages,
 );
 make(

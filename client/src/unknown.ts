@@ -19,10 +19,6 @@ export function itemsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function isOneOf<Member>(list: readonly Member[], value: unknown): value is Member {
-  return list.some((member) => member === value);
-}
-
 /**
  * Parses JSON that the service or this program wrote, so that its type is known. Throws a
  * SyntaxError if it is not JSON.

@@ -107,9 +107,19 @@ const rules: Rule[] = [
       [`${src}http/a.ts:1 the service may not know the library`]: {
         [`${src}http/a.ts`]: "import '../../../client/src/index.ts';",
       },
+      'web/src/a.ts:1 the pages may not know the service': {
+        'web/src/a.ts': "import '../../server/src/core/errors.ts';",
+      },
+      [`${src}core/snippets.ts:1 the pages load this file, so it imports nothing`]: {
+        [`${src}core/snippets.ts`]: "import '../lib/a.ts';",
+      },
     },
     kept: [
       { 'client/src/cli/a.ts': "import '../index.ts';\nimport '../../package.json';" },
+      {
+        'web/src/a.ts':
+          "import '../../server/src/core/snippets.ts';\nimport '../../client/src/a.ts';",
+      },
       { [`${src}http/a.ts`]: "import '../../../openapi.json';" },
     ],
   },

@@ -9,7 +9,7 @@ export const budgets: Record<string, number> = {
   'server/src/catalog': 800,
   'server/src/chains': 1_950,
   'server/src/commands': 3_500,
-  'server/src/core': 15_600,
+  'server/src/core': 15_750,
   'server/src/db': 9_450,
   'server/src/http': 20_600,
   'server/src/ledger': 2_300,
@@ -20,7 +20,7 @@ export const budgets: Record<string, number> = {
   'server/src/worker': 3_750,
   tests: 131_550,
   tools: 1_200,
-  'web/src': 27_350,
+  'web/src': 27_150,
 };
 
 /** Written by `npm run generate`, or mostly data. */

@@ -57,12 +57,18 @@ export function checkFloors(project: Project): string[] {
 /** Generates the man page of the command, in a checkout only. */
 const generator = 'server/src/commands/generate.ts';
 
+/** Files of the service that the pages show from, too. They import nothing. */
+const shared = new Set(['server/src/core/snippets.ts']);
+
 /** The client's library ships without the command, and the service without both. */
 export function checkClient(project: Project): string[] {
-  return edges(project, /^(client|server)\/src\//).flatMap(({ source, target, where }) => {
+  return edges(project, /^(client|server|web)\/src\//).flatMap(({ source, target, where }) => {
     const [from, to] = [partOf(source.path), partOf(target)];
-    const down = from === to || (from === 'the command' && to === 'the library');
+    const down = from === to || (from !== 'the service' && to === 'the library');
     const besides = from === 'the service' && to === 'the rest';
+    if (from === 'the pages' && shared.has(target)) return [];
+    if (shared.has(source.path))
+      return [`${where} the pages load this file, so it imports nothing`];
     if (down || besides || isTest(source.path) || source.path === generator) return [];
     return [`${where} ${from} may not know ${to}`];
   });
@@ -71,6 +77,7 @@ export function checkClient(project: Project): string[] {
 function partOf(file: string): string {
   if (file.startsWith('client/src/cli/')) return 'the command';
   if (file.startsWith('client/')) return 'the library';
+  if (file.startsWith('web/src/')) return 'the pages';
   return file.startsWith('server/src/') ? 'the service' : 'the rest';
 }
 

@@ -126,7 +126,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       await page.keyboard.press('Escape');
       assert.ok(await shown.isVisible(), 'it goes away only when somebody says so');
       const line = await shown.getByRole('region', { name: 'curl' }).innerText();
-      const [, url, body] = /^curl (\S+) [^]*-d '(.*)'$/.exec(line)!;
+      const [, url, body] = /^curl -s (\S+) [^]*-d '([^']*)'/.exec(line)!;
       assert.equal(url, `${service.app.baseUrl}/queue/fake/image`);
       assert.ok(line.includes(`Authorization: Key ${key}`));
       const path = new URL(url!).pathname;

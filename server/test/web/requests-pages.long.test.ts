@@ -75,7 +75,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
       );
       await page.getByText(`${base}/v1/queue/fake/image`).waitFor();
       await page.getByRole('tab', { name: 'JavaScript' }).click();
-      await page.getByText(`new Farebox({ baseUrl: "${base}/v1" })`).waitFor();
+      await page.getByText(`new Farebox({ baseUrl: '${base}/v1' })`).waitFor();
       await page.getByRole('tab', { name: 'fare' }).click();
       await page.getByText("fare run fake/image --yes --input - <<'END'").waitFor();
       await page.getByRole('tab', { name: 'Python' }).click();

@@ -9,11 +9,11 @@ import { typed } from '../components/typed.ts';
 import { Heading, PlainButton } from '../components/styles.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
-import { Snippet } from '../components/snippets/Snippet.tsx';
-import { snippetsOf } from '../components/snippets/snippets.ts';
+import { Snippet } from '../components/Snippet.tsx';
 import type { Model } from '../api-types.ts';
 import { useSettings } from '../entry/signing-in.ts';
 import { firstChoice, modelsQuery } from '../studio/models.ts';
+import { installs, programs } from '../../../server/src/core/snippets.ts';
 
 /** How to start. The public pages have the rest. */
 export function Docs() {
@@ -51,11 +51,6 @@ function QuickStart() {
   const chosen = media.find(({ id }) => id === wanted) ?? firstChoice(media);
   const chat = firstChoice(models.data.filter(({ kind }) => kind === 'text'));
   const variables = `export FAREBOX_API_KEY=${key.trim() || 'YOUR_KEY'}\nexport FAREBOX_BASE_URL=${base_url}`;
-  const file = 'farebox-client.tgz';
-  const tools = {
-    fare: `npm install --global ${base_url}/${file}`,
-    JavaScript: `curl -sO ${base_url}/${file}\nnpm install ./${file}`,
-  };
   return (
     <Stack gap="xl">
       <Part name="key">
@@ -75,7 +70,7 @@ function QuickStart() {
         <Snippet what={t('parts.key.title')} code={variables} />
       </Part>
       <Part name="tools">
-        <Snippet what={t('parts.tools.title')} code={tools} {...spoken} />
+        <Snippet what={t('parts.tools.title')} code={installs(base_url)} {...spoken} />
       </Part>
       {chosen && (
         <Part name="media">
@@ -112,7 +107,7 @@ function QuickStart() {
 }
 
 function codeOf({ id, kind, example }: Model, base_url: string): Record<string, string> {
-  return snippetsOf({ base_url, model_id: id, kind, input: example });
+  return programs({ base_url, model_id: id, kind, input: example });
 }
 
 function Part({ name, children }: { name: string; children: ReactNode }) {

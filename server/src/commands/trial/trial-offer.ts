@@ -1,6 +1,7 @@
 /** The models that a trial offers, and who pays for them. Pure. */
 
 import type { Model } from '../../core/catalog/catalog.ts';
+import { keyHeader, shellWord } from '../../core/snippets.ts';
 
 export interface Offer {
   /** Number of live rows that only the sandbox serves, and of all other live rows. */
@@ -45,10 +46,9 @@ export function headline({ models, upstreams }: Offer): string {
 
 /** A command for a shell that has the key in FAREBOX_API_KEY. */
 export function command({ url, body }: Attempt): string {
-  const text = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
   return String.raw`curl -s ${url} \
-      -H "Authorization: Key $FAREBOX_API_KEY" -H 'Content-Type: application/json' \
-      -d '${text}'`;
+      ${keyHeader} -H 'Content-Type: application/json' \
+      -d ${shellWord(JSON.stringify(body))}`;
 }
 
 function outside({ upstreams }: Model): string[] {

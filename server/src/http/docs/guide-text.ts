@@ -2,9 +2,9 @@ import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { errors, failures } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
 import { price } from '../../core/price/price.ts';
+import { keyHeader as auth, shellWord } from '../../core/snippets.ts';
 import { keysOf } from '../../lib/records.ts';
 import { advice, failureAdvice } from './advice.ts';
-import { auth, shellJson } from '../site/code.ts';
 import { entries } from '../site/entries.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -57,6 +57,8 @@ function sampleCost(model: Model): bigint {
   const tokens = { input_tokens: 1_000_000, output_tokens: 1_000_000 };
   return price(model, model.kind === 'text' ? tokens : model.example).price_usd_micro;
 }
+
+const shellJson = (value: unknown) => shellWord(JSON.stringify(value));
 
 const jsonType = "-H 'Content-Type: application/json'";
 

@@ -4,7 +4,6 @@ import type { Model } from '../../core/catalog/catalog.ts';
 import { isObject } from '../../lib/json.ts';
 import { maxWords, priceWords } from '../docs/guide-catalog.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { programs } from './code.ts';
 import { missing, sideOf } from './docs.ts';
 import { codeBlock, escape, link, sendPage, table } from './frame.ts';
 import { codeOf } from './start.ts';
@@ -85,7 +84,7 @@ ${shown}
 <h2 id="example">Example</h2>
 ${codeBlock(JSON.stringify(example, null, 2))}
 <h2 id="code">Code</h2>
-${codeOf(programs(model, baseUrl), 3)}`;
+${codeOf(model, baseUrl)}`;
 }
 
 function inputRows(schema: Record<string, unknown>): string[][] {

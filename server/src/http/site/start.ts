@@ -1,7 +1,7 @@
-import type { Catalog } from '../../core/catalog/catalog.ts';
+import type { Catalog, Model } from '../../core/catalog/catalog.ts';
+import { programs } from '../../core/snippets.ts';
 import { cheapestOf } from '../docs/guide-text.ts';
 import { codeBlock, escape, link } from './frame.ts';
-import { programs } from './code.ts';
 
 /** The quick start, with the cheapest models of the catalog, because readers run what they read. */
 export function startBody(catalog: Catalog, baseUrl: string): string {
@@ -12,11 +12,11 @@ export function startBody(catalog: Catalog, baseUrl: string): string {
 <p>A submit reserves the price and queues the job. Wait until it has ended, then read the output.
 A job that fails or is cancelled costs nothing. Choose a new Idempotency-Key for every job: a job
 that is sent twice with the same key runs and costs once.</p>
-${codeOf(programs(media, baseUrl), 3)}`,
+${codeOf(media, baseUrl)}`,
     chat &&
       `<h2 id="chat">Chat</h2>
 <p>The call is OpenAI's chat completions: its clients work with this address and your key.</p>
-${codeOf(programs(chat, baseUrl), 3)}`,
+${codeOf(chat, baseUrl)}`,
   ];
   return `<h1>Quick start</h1>
 <p>One API key, one USDT balance, and every model behind it. A job's price is known and reserved
@@ -38,9 +38,9 @@ about each error.
 Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
 }
 
-/** One program per language, each below a heading of this level. */
-export function codeOf(code: Record<string, string>, level: number): string {
-  return Object.entries(code)
-    .map(([language, text]) => `<h${level}>${escape(language)}</h${level}>\n${codeBlock(text)}`)
+/** Programs that call the model with its example, each below a heading. */
+export function codeOf({ id, kind, example }: Model, base_url: string): string {
+  return Object.entries(programs({ base_url, model_id: id, kind, input: example }))
+    .map(([language, text]) => `<h3>${escape(language)}</h3>\n${codeBlock(text)}`)
     .join('\n');
 }

@@ -4,8 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { Snippet } from '../../components/snippets/Snippet.tsx';
-import { plainCall, shellWord } from '../../components/snippets/snippets.ts';
+import { Snippet } from '../../components/Snippet.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import type { Model } from '../../api-types.ts';
@@ -14,6 +13,7 @@ import type { NewKey } from '../../api-types.ts';
 import styles from './Keys.module.css';
 import { useAccountQuery } from '../../queries.ts';
 import { useKept } from '../../components/kept.ts';
+import { programs } from '../../../../server/src/core/snippets.ts';
 
 /** The secret of a new key, shown once, until the user closes it. */
 export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
@@ -137,11 +137,8 @@ function exampleOf(models: Model[], allowed: string[] | null): Model | undefined
   );
 }
 
-function curlOf(baseUrl: string, key: string, model: Model): string {
+function curlOf(base_url: string, key: string, model: Model): string {
   const { id: model_id, example: input, kind } = model;
-  const { url, body } = plainCall({ base_url: baseUrl, model_id, input, kind });
-  return `curl ${url} \\
-  -H 'Authorization: Key ${key}' \\
-  -H 'Content-Type: application/json' \\
-  -d ${shellWord(JSON.stringify(body))}`;
+  const { curl } = programs({ base_url, model_id, input, kind });
+  return curl.replaceAll('$FAREBOX_API_KEY', key);
 }

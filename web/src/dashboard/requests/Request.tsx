@@ -27,7 +27,7 @@ import { JsonView } from '../../components/JsonView.tsx';
 import { useLocale } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
 import { Part } from '../../components/frame/Part.tsx';
-import { Snippets } from '../../components/snippets/Snippets.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import { formatUsd } from '../../money.ts';
 import { useAccountApi, useMay } from '../../session.tsx';
@@ -46,6 +46,7 @@ import './request-words.ts';
 import { useReload } from '../../queries.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
+import { programs } from '../../../../server/src/core/snippets.ts';
 
 /** One request in full. */
 export function Request() {
@@ -243,7 +244,10 @@ function SameInCode({ request }: { request: RequestDetail }) {
   const shown = isChat ? { messages, ...(max_tokens !== undefined && { max_tokens }) } : input;
   return (
     <Part title={t('code')} text={`${t('code_text')} ${isChat ? t('code_chat') : ''}`}>
-      <Snippets shown={{ base_url: settings.base_url, model_id, kind, input: shown }} />
+      <Snippet
+        what={t('code')}
+        code={programs({ base_url: settings.base_url, model_id, kind, input: shown })}
+      />
     </Part>
   );
 }

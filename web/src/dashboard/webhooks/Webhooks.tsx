@@ -33,7 +33,7 @@ import { Copy } from '../../components/Copy.tsx';
 import type { Column } from '../../components/list/DataList.tsx';
 import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { Snippet } from '../../components/snippets/Snippet.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
 import { When } from '../../components/text.tsx';
 import { useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { said } from '../../words.ts';

@@ -28,7 +28,7 @@ import { type Column, DataList } from '../../components/list/DataList.tsx';
 import { Percent, Took, Usd } from '../../components/text.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { Snippet } from '../../components/snippets/Snippet.tsx';
+import { Snippet } from '../../components/Snippet.tsx';
 import { Stat } from '../../components/Stat.tsx';
 import { useAction } from '../action.ts';
 import { showFailure } from '../../components/Failure.tsx';

@@ -1,5 +1,5 @@
 import { Box, Code, Tabs } from '@mantine/core';
-import { Copy } from '../Copy.tsx';
+import { Copy } from './Copy.tsx';
 
 interface Props {
   code: string | Record<string, string>;
@@ -19,10 +19,11 @@ export function Snippet({ code, what, language, onLanguage }: Props) {
   return (
     <Tabs
       defaultValue={names[0]!}
+      keepMounted={false}
       {...choice}
       onChange={(name) => name !== null && onLanguage?.(name)}
     >
-      <Tabs.List mb="xs">
+      <Tabs.List mb="xs" aria-label={what}>
         {names.map((name) => (
           <Tabs.Tab key={name} value={name}>
             {name}
