@@ -121,7 +121,7 @@ describe('GET /llms.txt', () => {
     const images = await run(commandTo(/\/images\/generations$/));
     assert.equal(images.status, 200, images.text);
     assert.match(images.body.data[0].url, /^http/);
-    assert.match(guide.text, /"stream_options":\{"include_usage":true\}/);
+    assert.match(guide.text, /"stream_options": \{"include_usage": true\}/);
     const usage = commandTo(/\/usage\?by=model/);
     const today = new Date().toISOString().slice(0, 10);
     const sums = await run({ ...usage, url: usage.url.replace('YYYY-MM-DD', today) });

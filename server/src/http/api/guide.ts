@@ -26,7 +26,6 @@ function render({ catalog, links: { baseUrl }, settings, origin }: HttpDeps): Re
   if (known?.baseUrl === baseUrl) return known;
   const text = guideText(current, {
     baseUrl,
-    uploadMaxBytes: settings.FAREBOX_UPLOAD_MAX_BYTES,
     site: settings.FAREBOX_WEB ? origin() : null,
   });
   // The tag is made from the text, not from the catalog: a newer server may word the text
