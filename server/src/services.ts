@@ -119,7 +119,7 @@ export interface ServicesOptions {
   probeMs: number;
   /** Time between two signs of life, and checks whether the database was replaced or migrated. */
   beatMs: number;
-  /** How long a call waits for its account's turn to have a file decoded. */
+  /** How long a call waits for its account's share to have a file decoded. */
   shareWaitMs: number;
 }
 

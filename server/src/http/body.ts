@@ -16,8 +16,8 @@ export const chatMaxBytes = 10 * 1024 * 1024;
 /** Limit of a form with images. Callers upload larger images first. */
 export const formMaxBytes = 20 * 1024 * 1024;
 const shape = { depth: 64, values: 100_000 };
-/** A larger body waits for its account's turn before it is parsed, because that takes CPU time. */
-const turnFromBytes = 64 * 1024;
+/** A larger body waits for its account's share before it is parsed, because that takes CPU time. */
+const shareFromBytes = 64 * 1024;
 /** After so much parsing at a time, all other work goes on. */
 const sliceMs = 1;
 
@@ -62,7 +62,7 @@ export async function readHeldObject(
   // The body's bytes and the values made from them stay in memory until the call is over.
   const held = holder(req, deps);
   const bytes = await readBody(req, limit, held.take, deps);
-  const body = await parseInTurn(bytes, req, reply, deps);
+  const body = await parseInShare(bytes, req, reply, deps);
   if (!isObject(body))
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
   const take = (more: number) => {
@@ -71,13 +71,13 @@ export async function readHeldObject(
   return { body, size: bytes.length, take, release: held.release };
 }
 
-async function parseInTurn(
+async function parseInShare(
   bytes: Buffer,
   req: KeyedRequest,
   reply: FastifyReply,
   { parsing, metrics }: HttpDeps,
 ): Promise<unknown> {
-  if (bytes.length < turnFromBytes) return parseJson(bytes, shape);
+  if (bytes.length < shareFromBytes) return parseJson(bytes, shape);
   const signal = leftOf(req, reply);
   let tookMs = 0;
   const parse = async () => {
@@ -121,7 +121,7 @@ export async function readForm<T>(
   const body = await readBody(req, { maxBytes: formMaxBytes }, take, deps);
   const parse = () => read(parseForm(body, boundary));
   try {
-    if (body.length < turnFromBytes) return { form: parse(), release };
+    if (body.length < shareFromBytes) return { form: parse(), release };
     const bounds = { metrics, signal: leftOf(req, reply) };
     const { account_id } = req.caller;
     return { form: await inShare(parsing, account_id, 'large bodies', parse, bounds), release };

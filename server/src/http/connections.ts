@@ -43,7 +43,7 @@ export function watchConnections(
     lines.set(socket, line);
     socket.once('close', () => {
       lines.delete(socket);
-      // Node closes only the reply whose turn it was; the replies behind it would wait for ever.
+      // Node closes only the first reply; the replies behind it would wait for ever.
       for (const raw of line.calls) {
         if (raw.socket !== null) continue;
         raw.destroy();
@@ -98,8 +98,8 @@ function cutStalled(
   }
 }
 
-/** Resolves to true when the reply's turn on its connection comes, to false if the reply closes. */
-export function turnOf(raw: ServerResponse): Promise<boolean> {
+/** Resolves to true once all earlier replies of the connection are sent, to false if it closes. */
+export function mayWrite(raw: ServerResponse): Promise<boolean> {
   if (raw.destroyed || raw.socket !== null) return Promise.resolve(!raw.destroyed);
   return new Promise((resolve) => {
     raw.once('socket', () => resolve(true));

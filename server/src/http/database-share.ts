@@ -113,12 +113,12 @@ async function inOwnShare<T>(
 ): Promise<T> {
   const { owner, entry } = req;
   const run = (begin: () => void, continues: boolean) => {
-    const turn = { ...bounds(req, reply, deps), continues };
+    const wait = { ...bounds(req, reply, deps), continues };
     const inPlace = () => {
       begin();
-      return work(turn.signal);
+      return work(wait.signal);
     };
-    return inShare(deps.statements, owner, 'reads and changes', inPlace, turn);
+    return inShare(deps.statements, owner, 'reads and changes', inPlace, wait);
   };
   if (entry && entry.owner === owner) {
     // Statements that were sent together with the first one are refused with it.

@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
-import { NoPlace, type FairQueue, type Turn } from '../lib/fair-queue.ts';
+import { NoPlace, type FairQueue, type Wait } from '../lib/fair-queue.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Refusals of calls beyond the limits of this process. */
@@ -29,7 +29,7 @@ export function takeShare(
   });
 }
 
-interface ShareBounds extends Pick<HttpDeps, 'metrics'>, Turn {
+interface ShareBounds extends Pick<HttpDeps, 'metrics'>, Wait {
   /** Details of the refusal. */
   details?: Record<string, unknown>;
 }
@@ -44,9 +44,9 @@ export async function inShare<T>(
   owner: string,
   what: string,
   work: () => T | Promise<T>,
-  { metrics, details, ...turn }: ShareBounds,
+  { metrics, details, ...wait }: ShareBounds,
 ): Promise<T> {
-  return placed(queue.run(owner, work, turn), what, { metrics, ...(details && { details }) });
+  return placed(queue.run(owner, work, wait), what, { metrics, ...(details && { details }) });
 }
 
 /** The result of work that has waited for a place, with the refusals of `inShare`. */

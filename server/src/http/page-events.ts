@@ -110,7 +110,7 @@ class AccountWatcher implements PageEvents {
   /** A check has failed, so the changes that it would have sent are unknown. */
   #lost = false;
   /** Where the last slow check began in the list of open requests; each checks only a part. */
-  #turn = 0;
+  #checkFrom = 0;
   #next: NodeJS.Timeout | undefined;
   #checking = false;
   #checkedAt = -Infinity;
@@ -276,8 +276,11 @@ class AccountWatcher implements PageEvents {
   #someOpen(): string[] {
     const open = [...this.#accounts.values()].flatMap((account) => [...account.open.keys()]);
     if (open.length <= openCheckMax) return open;
-    this.#turn = (this.#turn + openCheckMax) % open.length;
-    return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openCheckMax);
+    this.#checkFrom = (this.#checkFrom + openCheckMax) % open.length;
+    return [...open.slice(this.#checkFrom), ...open.slice(0, this.#checkFrom)].slice(
+      0,
+      openCheckMax,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { FairQueue, NoPlace, type FairQueueOptions, type Turn } from './fair-queue.ts';
+import { FairQueue, NoPlace, type FairQueueOptions, type Wait } from './fair-queue.ts';
 
 /** A queue whose works begin and end by name, and what happened to them in this order. */
 function trial(options: Partial<FairQueueOptions>) {
@@ -15,8 +15,8 @@ function trial(options: Partial<FairQueueOptions>) {
   return {
     seen,
     /** The first letter is the owner. */
-    ask: (name: string, turn?: Turn) =>
-      queue.run(name[0]!, work(name), turn).catch((error: unknown) => {
+    ask: (name: string, wait?: Wait) =>
+      queue.run(name[0]!, work(name), wait).catch((error: unknown) => {
         seen.push(`${name} ${error instanceof NoPlace ? `own=${error.own}` : String(error)}`);
       }),
     end: async (name: string) => {

@@ -20,7 +20,7 @@ export interface FairQueueOptions {
   rest?: number;
 }
 
-export interface Turn {
+export interface Wait {
   /** Ends the wait; work that has begun goes on. */
   signal?: AbortSignal | undefined;
   /**
@@ -90,19 +90,19 @@ export class FairQueue {
    * Runs `work` as soon as its owner gets a place. Rejects with `NoPlace` after `waitMs`, and with
    * the signal's reason if the signal fires before the work has begun.
    */
-  async run<T>(name: string, work: () => T | Promise<T>, turn: Turn = {}): Promise<T> {
+  async run<T>(name: string, work: () => T | Promise<T>, wait: Wait = {}): Promise<T> {
     const { order, perOwner } = this.#options;
     if ((held.getStore() ?? -Infinity) >= order)
       throw new Error('work that has a place waits for another one, perhaps for ever');
-    turn.signal?.throwIfAborted();
+    wait.signal?.throwIfAborted();
     const owner = this.#owners.get(name) ?? newOwner(name);
     if (this.#free > 0 && owner.held < perOwner) this.#take(owner);
-    else await this.#turn(owner, turn);
+    else await this.#wait(owner, wait);
     const since = performance.now();
     try {
       return await held.run(order, work);
     } finally {
-      const tookMs = turn.tookMs?.() ?? performance.now() - since;
+      const tookMs = wait.tookMs?.() ?? performance.now() - since;
       this.#giveBack(owner, tookMs * this.#options.rest);
     }
   }
@@ -148,7 +148,7 @@ export class FairQueue {
   }
 
   /** Waits until this owner has taken a place. */
-  async #turn(owner: Owner, { signal, continues = false }: Turn): Promise<void> {
+  async #wait(owner: Owner, { signal, continues = false }: Wait): Promise<void> {
     const { waitMs, waitingMax } = this.#options;
     if (!continues && owner.waiting.size >= waitingMax) throw this.#refusal(true);
     const line = continues ? owner.continuing : owner.waiting;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createBudget } from '../lib/budget.ts';
-import { FairQueue, type Turn } from '../lib/fair-queue.ts';
+import { FairQueue, type Wait } from '../lib/fair-queue.ts';
 import { holdingInputs } from './held-inputs.ts';
 import { HandOverFailed } from './replies.ts';
 
@@ -17,15 +17,15 @@ interface Waiting {
   isAwaited: () => boolean;
 }
 
-function inTurn<T>(
+function inShare<T>(
   decoding: FairQueue,
   work: () => Promise<T>,
-  { signal = new AbortController().signal, ...more }: Partial<Turn & Waiting> = {},
+  { signal = new AbortController().signal, ...more }: Partial<Wait & Waiting> = {},
 ): Promise<T> {
   const shared = { decoding, inputs: createBudget(1, null) };
   const { isAwaited = () => true, continues = false } = more;
   const owner = { account_id: 'ours', isAwaited };
-  return holdingInputs(shared, owner, (shares) => shares.inTurn(work, { signal, continues }));
+  return holdingInputs(shared, owner, (shares) => shares.inShare(work, { signal, continues }));
 }
 
 async function failed(work: Promise<unknown>): Promise<HandOverFailed> {
@@ -38,10 +38,10 @@ async function failed(work: Promise<unknown>): Promise<HandOverFailed> {
   return error;
 }
 
-describe('without a turn in time, the call may be repeated', () => {
+describe('without a share in time, the call may be repeated', () => {
   test('and is refused for its own account if that has the place', async () => {
     const { decoding, free } = await taken('ours');
-    const { outcome } = await failed(inTurn(decoding, assert.fail));
+    const { outcome } = await failed(inShare(decoding, assert.fail));
     assert.equal(outcome.refusal?.code, 'rate_limited');
     assert.equal(outcome.refusal?.details?.reason, 'account_share');
     await free();
@@ -49,7 +49,7 @@ describe('without a turn in time, the call may be repeated', () => {
 
   test('and blames nobody if others have it', async () => {
     const { decoding, free } = await taken('theirs');
-    const { outcome } = await failed(inTurn(decoding, assert.fail));
+    const { outcome } = await failed(inShare(decoding, assert.fail));
     assert.equal(outcome.refusal, undefined);
     await free();
   });
@@ -57,7 +57,7 @@ describe('without a turn in time, the call may be repeated', () => {
   test('also if it may wait for long, but its time is up', async () => {
     const { decoding, free } = await taken('ours');
     const time = new AbortController();
-    const waiting = inTurn(decoding, assert.fail, { signal: time.signal, continues: true });
+    const waiting = inShare(decoding, assert.fail, { signal: time.signal, continues: true });
     time.abort(new DOMException('The step took too long.', 'TimeoutError'));
     await failed(waiting);
     assert.equal(decoding.stats().waiting, 0);
@@ -69,18 +69,18 @@ test('work whose time is up is left at once, and keeps its place until its end',
   const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
   const time = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
-  const working = inTurn(decoding, () => promise, { signal: time.signal });
+  const working = inShare(decoding, () => promise, { signal: time.signal });
   time.abort();
   await failed(working);
   assert.equal(decoding.stats().running, 1);
   resolve();
-  assert.equal(await inTurn(decoding, async () => 'next', { continues: true }), 'next');
+  assert.equal(await inShare(decoding, async () => 'next', { continues: true }), 'next');
 });
 
 test('work does not begin for a caller who left while it waited', async () => {
   const { decoding, free } = await taken('theirs');
   let isAwaited = true;
-  const waiting = inTurn(decoding, assert.fail, { continues: true, isAwaited: () => isAwaited });
+  const waiting = inShare(decoding, assert.fail, { continues: true, isAwaited: () => isAwaited });
   isAwaited = false;
   await free();
   await failed(waiting);
@@ -90,7 +90,7 @@ test('a fault of the work itself stays', async () => {
   const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
   const fault = new Error('damaged');
   await assert.rejects(
-    inTurn(decoding, () => Promise.reject(fault)),
+    inShare(decoding, () => Promise.reject(fault)),
     fault,
   );
 });

@@ -4,7 +4,7 @@ import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
 import { untilAborted } from '../lib/until-aborted.ts';
 import { InputRefused } from './inputs.ts';
 import { HandOverFailed } from './replies.ts';
-import type { Hold, InputShares, InTurn } from './upstream.ts';
+import type { Hold, InputShares, InShare } from './upstream.ts';
 
 /** Shares between accounts what callers' files need before they are sent on. */
 
@@ -34,26 +34,26 @@ export async function holdingInputs<T>(
   const hold: Hold = (bytes) => {
     if (!held.take(bytes)) throw noRoom(inputs, account_id, held.amount());
   };
-  const inTurn: InTurn = async (work, turn) => {
+  const inShare: InShare = async (work, wait) => {
     const begin = () => {
       if (!isAwaited()) throw new HandOverFailed({ message: 'nobody waits', unasked: true });
       return work();
     };
     try {
       // Work whose call is over keeps its place, because it cannot be stopped.
-      return await untilAborted(decoding.run(account_id, begin, turn), turn.signal);
+      return await untilAborted(decoding.run(account_id, begin, wait), wait.signal);
     } catch (error) {
-      throw error instanceof NoPlace || turn.signal.aborted ? noTurn(error) : error;
+      throw error instanceof NoPlace || wait.signal.aborted ? noShare(error) : error;
     }
   };
   try {
-    return await call({ hold, inTurn });
+    return await call({ hold, inShare });
   } finally {
     held.release();
   }
 }
 
-function noTurn(cause: unknown): HandOverFailed {
+function noShare(cause: unknown): HandOverFailed {
   const message = 'the files of this request could not be converted now';
   if (!(cause instanceof NoPlace) || !cause.own)
     return new HandOverFailed({ message, unasked: true });

@@ -14,7 +14,7 @@ import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
 
 const bytesMax = 100 * 1024 * 1024;
 
-type Fitting = Pick<StartJob, 'takes' | 'hold' | 'inTurn' | 'signal'>;
+type Fitting = Pick<StartJob, 'takes' | 'hold' | 'inShare' | 'signal'>;
 
 /**
  * The job with its files in types that its row takes. Files at addresses are fitted when they are
@@ -65,15 +65,15 @@ async function typed(file: InputFile): Promise<InputFile> {
 }
 
 /**
- * The file in a type that the job's row takes. With `waits`, its turn may take as long as the
- * signal allows.
+ * The file in a type that the job's row takes. With `waits`, it waits for its share as long
+ * as the signal allows.
  *
- * @throws InputRefused if that is not possible, and what `hold` and `inTurn` throw
+ * @throws InputRefused if that is not possible, and what `hold` and `inShare` throw
  */
 async function fitted(
   file: InputFile,
   field: string,
-  { takes, hold, inTurn, signal }: Fitting,
+  { takes, hold, inShare, signal }: Fitting,
   waits = false,
 ): Promise<InputFile> {
   const type = usualType(file.content_type);
@@ -90,7 +90,7 @@ async function fitted(
       const message = `${field} is damaged, or has more than ${pixelsMax / 1e6} megapixels.`;
       throw new InputRefused(message, { cause });
     });
-  const bytes = await inTurn(convert, { signal, continues: waits });
+  const bytes = await inShare(convert, { signal, continues: waits });
   hold(bytes.length);
   return { content_type: target, size: bytes.length, link: null, open: async () => once(bytes) };
 }

@@ -5,7 +5,7 @@ import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { InputTypes } from '../core/media/input-types.ts';
 import type { LostHow } from '../core/request/routing.ts';
-import type { Turn } from '../lib/fair-queue.ts';
+import type { Wait } from '../lib/fair-queue.ts';
 import type { Json } from '../lib/json.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
@@ -34,19 +34,19 @@ export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 export type Hold = (bytes: number) => void;
 
 /**
- * Decodes or converts a caller's file in the account's turn.
+ * Decodes or converts a caller's file in the account's share.
  *
- * @throws HandOverFailed if its turn does not come in time, or if the signal fires
+ * @throws HandOverFailed if its share is not free in time, or if the signal fires
  */
-export type InTurn = <T>(
+export type InShare = <T>(
   work: () => Promise<T>,
-  turn: { signal: AbortSignal } & Pick<Turn, 'continues'>,
+  wait: { signal: AbortSignal } & Pick<Wait, 'continues'>,
 ) => Promise<T>;
 
 /** The call's shares of what accounts share in this process. */
 export interface InputShares {
   hold: Hold;
-  inTurn: InTurn;
+  inShare: InShare;
 }
 
 /** A caller's media input, ready to be read by the adapter. */

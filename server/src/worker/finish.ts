@@ -308,12 +308,12 @@ async function keep(
   const local = await deps.storage.asPath(storage_key);
   if (local === null) throw new Error(`output ${storage_key} vanished`);
   try {
-    // Outputs wait as long as it takes: a late turn must not fail them.
-    const turn = { signal, continues: true };
+    // Outputs wait as long as it takes: a late share must not fail them.
+    const wait = { signal, continues: true };
     const { content_type, ...measured } = await deps.decoding.run(
       row.account_id,
       () => inspect(local.path),
-      turn,
+      wait,
     );
     const { width = null, height = null, duration_seconds = null } = measured;
     return {

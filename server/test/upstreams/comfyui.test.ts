@@ -111,7 +111,7 @@ function jobOf(change: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal: SIGNAL,
     ...change,
   };

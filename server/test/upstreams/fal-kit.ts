@@ -63,7 +63,7 @@ export function jobFor(input: Record<string, unknown>, more: Partial<StartJob> =
     files: {},
     callback_url: null,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal,
     ...more,
   };

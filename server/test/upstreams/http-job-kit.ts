@@ -141,7 +141,7 @@ export function jobFor(more: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal,
     ...more,
   };

@@ -71,7 +71,7 @@ const jobOf = (change: Partial<StartJob>): StartJob => ({
   files: {},
   callback_url: null,
   hold: () => {},
-  inTurn: (work) => work(),
+  inShare: (work) => work(),
   signal: new AbortController().signal,
   ...change,
 });

@@ -80,7 +80,7 @@ export function jobOf(changed: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal: new AbortController().signal,
     ...changed,
     input,
@@ -104,7 +104,7 @@ export function callOf(
     context_tokens: 8192,
     stream,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal,
   };
 }

@@ -66,7 +66,7 @@ export function jobOf(change: Partial<StartJob> = {}): StartJob {
     files: {},
     callback_url: null,
     hold: () => {},
-    inTurn: (work) => work(),
+    inShare: (work) => work(),
     signal: SIGNAL,
     ...change,
   };

@@ -156,7 +156,7 @@ describe("the sandbox's catalog", () => {
         context_tokens: row.context_tokens,
         stream: false,
         hold: () => {},
-        inTurn: (work) => work(),
+        inShare: (work) => work(),
         signal: SIGNAL,
       });
       assert.ok(outcome.outcome === 'reply');

@@ -69,7 +69,7 @@ export function start(
 ): Promise<StartOutcome> {
   const job = { request_id: `request-of-${key}`, idempotency_key: key, model: 'canvas' };
   const given = { task, input, fields, files, callback_url: null, signal };
-  return sandbox.start({ ...job, ...given, hold: () => {}, inTurn: (work) => work() });
+  return sandbox.start({ ...job, ...given, hold: () => {}, inShare: (work) => work() });
 }
 
 export function handleOf(outcome: StartOutcome): Handle {

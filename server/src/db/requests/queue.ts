@@ -87,13 +87,13 @@ export async function claimQueued(
           coalesce(sum(slots), 0), -- guard: upstream-slots (off: 0)
           0)::int) as free
         from held
-      ), turn as (
+      ), served as (
         select cursor_account from upstreams where name = ${upstream} and model = ''
       ),
       -- First the accounts after the account served last, then the accounts from the first on.
-      ${accountsWaiting('after', waiting, 'r.account_id > (select cursor_account from turn)')},
-      ${accountsWaiting('before', waiting, 'r.account_id <= (select cursor_account from turn)')},
-      accounts_in_turn as (
+      ${accountsWaiting('after', waiting, 'r.account_id > (select cursor_account from served)')},
+      ${accountsWaiting('before', waiting, 'r.account_id <= (select cursor_account from served)')},
+      accounts_waiting as (
         select account_id, 0 as lap from after where account_id is not null
         union all
         select account_id, 1 from before where account_id is not null
@@ -101,13 +101,13 @@ export async function claimQueued(
       -- The oldest requests of each account, for at most half of the slots while others wait too.
       candidate as (
         select t.account_id, t.lap, q.id, q.round
-        from accounts_in_turn t cross join lateral (
+        from accounts_waiting t cross join lateral (
           select r.id, row_number() over (order by r.id) as round from requests r
           where ${waiting} and r.account_id = t.account_id
           order by r.id
           limit least(
-            greatest(1, 2 * (select free from room) / (select count(*) from accounts_in_turn)),
-            case when (select count(*) from accounts_in_turn) > 1 then greatest(0,
+            greatest(1, 2 * (select free from room) / (select count(*) from accounts_waiting)),
+            case when (select count(*) from accounts_waiting) > 1 then greatest(0,
               (${concurrency}::int + 1) / 2 - coalesce((select slots from held
                 where held.account_id = t.account_id), 0)) end)
         ) q

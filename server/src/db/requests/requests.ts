@@ -257,12 +257,12 @@ const cardColumns = columns('i', {
   tokens: tokenCounts,
   // A repeated delivery is newer than each attempt of the request, whose notes may come late.
   webhook_status: of<number | null>(`(select w.status from (
-    (select d.status, 1 as turn from webhook_deliveries d
+    (select d.status, 1 as place from webhook_deliveries d
       where d.request_id = r.id and d.cause <> 'final' order by d.id desc limit 1)
     union all
     (select d.status, 2 from webhook_deliveries d
       where d.request_id = r.id and d.cause = 'final' order by d.attempt desc limit 1)
-  ) w order by w.turn limit 1)`),
+  ) w order by w.place limit 1)`),
 });
 export type CardRow = RequestRow & RowOf<typeof cardColumns>;
 

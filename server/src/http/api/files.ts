@@ -11,7 +11,7 @@ import { ApiError } from '../../core/errors.ts';
 import { fileId, parseFileId } from '../../core/request/id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
 import * as files from '../../db/accounts/files.ts';
-import type { Turn } from '../../lib/fair-queue.ts';
+import type { Wait } from '../../lib/fair-queue.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
@@ -184,13 +184,13 @@ async function typeOf(head: Uint8Array, declared: string | null): Promise<string
 
 /**
  * The type of stored bytes that begin like the type `sniffed`. `declared`: what the caller calls
- * them, if anything. Waits for the account's turn while the caller is there.
+ * them, if anything. Waits for the account's share while the caller is there.
  */
 function typeOfStored(
   { account_id, storage_key }: NewFile,
   sniffed: string,
   declared: string | null,
-  { storage, decoding, ...bounds }: Pick<HttpDeps, 'storage' | 'decoding' | 'metrics'> & Turn,
+  { storage, decoding, ...bounds }: Pick<HttpDeps, 'storage' | 'decoding' | 'metrics'> & Wait,
 ): Promise<string> {
   if (!isContainer(sniffed)) return Promise.resolve(sniffed);
   const byTracks = () => typeByTracks(storage, storage_key, sniffed, declared);

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { objectOf } from '../../lib/json.ts';
 import { authenticate, keyHeaders } from '../auth.ts';
 import { challenge } from '../errors.ts';
-import { turnOf } from '../connections.ts';
+import { mayWrite } from '../connections.ts';
 import type { HttpDeps } from '../deps.ts';
 import { integer, object, optional, text } from '../schemas/schema.ts';
 import { matches } from './cached.ts';
@@ -121,8 +121,8 @@ export async function sendStored(
   reply.type(content_type).header('content-length', String(part.end - part.start + 1));
   if (req.method === 'HEAD') return reply.send();
   // Node begins all pipelined calls of a connection at once, and bytes that are written before the
-  // reply's turn wait in memory.
-  if (!(await turnOf(reply.raw))) return reply.hijack();
+  // earlier replies are sent wait in memory.
+  if (!(await mayWrite(reply.raw))) return reply.hijack();
   const stream = await deps.storage.open(storage_key, part);
   if (stream === null) throw missing(storage_key);
   return reply.send(Readable.from(stream, { objectMode: false }));

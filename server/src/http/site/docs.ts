@@ -45,7 +45,7 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
     description: `Farebox: ${shown.title}.`,
     path: `/docs/${name}`,
     side: sideOf(name),
-    body: `${withContents(shown)}${turns(name)}`,
+    body: `${withContents(shown)}${neighbours(name)}`,
   });
 }
 
@@ -92,7 +92,7 @@ function listOf(items: string[]): string {
   return `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>`;
 }
 
-function turns(name: string): string {
+function neighbours(name: string): string {
   const at = entries.findIndex((entry) => entry.name === name);
   const [before, after] = [entries[at - 1], entries[at + 1]];
   const back = before

@@ -19,7 +19,7 @@ export type KeyFor = (route: Route, refused: readonly string[]) => Promise<strin
 
 export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
   /** Index of the next key, by upstream. */
-  const turns = new Map<string, number>();
+  const nexts = new Map<string, number>();
   return async ({ upstream, model }, refused) => {
     const keys = keysOf(upstreams.get(upstream));
     if (keys.length === 0) return null;
@@ -28,13 +28,12 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
     // works.
     const pauseOf = await queue.pausesOf(db, routes).catch(() => () => 0);
     const secondsOf = (key: string) => pauseOf({ upstream: pausedName(upstream, key), model });
-    const turn = turns.get(upstream) ?? 0;
-    const inTurn = [...keys.slice(turn), ...keys.slice(0, turn)];
-    const [next] = inTurn
+    const from = nexts.get(upstream) ?? 0;
+    const [next] = [...keys.slice(from), ...keys.slice(0, from)]
       .filter((key) => !refused.includes(key))
       .toSorted((one, other) => secondsOf(one) - secondsOf(other));
     if (next === undefined || (refused.length > 0 && secondsOf(next) > 0)) return null;
-    turns.set(upstream, (keys.indexOf(next) + 1) % keys.length);
+    nexts.set(upstream, (keys.indexOf(next) + 1) % keys.length);
     return next;
   };
 }

@@ -26,7 +26,7 @@ export interface Place {
  * Throws `InputRefused`.
  */
 export async function withMedia(
-  call: Pick<ChatCall, 'conversation' | 'files' | 'hold' | 'inTurn' | 'signal'>,
+  call: Pick<ChatCall, 'conversation' | 'files' | 'hold' | 'inShare' | 'signal'>,
   { inline, readsText, body }: Place,
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<Conversation> {

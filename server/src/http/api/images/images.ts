@@ -6,7 +6,7 @@ import { idempotencyKey } from '../../../core/request/fingerprint.ts';
 import { addresses } from '../../../core/request/views.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import { demandFreeJob } from '../../../operations/requests/submit.ts';
-import { turnOf } from '../../connections.ts';
+import { mayWrite } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
 import { tellSubmit, webhookQuery } from '../queue.ts';
@@ -55,8 +55,8 @@ async function makeImages(
       'x-charge-usd-micro': replayed ? '0' : charged,
       'content-length': String(length),
     });
-    // Bytes that are written before the reply's turn on its connection would wait in memory.
-    if (!(await turnOf(reply.raw))) return reply.hijack();
+    // Bytes that are written before the earlier replies of the connection would wait in memory.
+    if (!(await mayWrite(reply.raw))) return reply.hijack();
     return reply.send(Readable.from(json, { objectMode: false }));
   });
 }

@@ -41,7 +41,7 @@ export async function gatherInputs(
       room -= await copy(source, path, field, Math.min(fileBytesMax, room), job.signal);
     }
     const probe = () => workshop.probe(path, field, String(i));
-    media.push(await job.inTurn(probe, { signal: job.signal }));
+    media.push(await job.inShare(probe, { signal: job.signal }));
   }
   return inOrder(media);
 }

@@ -27,7 +27,7 @@ function newChat(speed = Infinity) {
       context_tokens: Number(context_tokens),
       stream: stream === true,
       hold: () => {},
-      inTurn: (work) => work(),
+      inShare: (work) => work(),
       signal,
     });
   };
