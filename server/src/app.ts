@@ -34,7 +34,7 @@ import type { CatalogStore } from './catalog/catalog.ts';
 import type { ServiceDatabase } from './database.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
-import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
+import { warnOfMissingUpstreams } from './worker/missing-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { readChainsNowAndThen, type ChainJob } from './worker/jobs/chains.ts';
 import { createLostReplies } from './operations/requests/lost-replies.ts';
@@ -203,7 +203,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     circuit: services.circuit,
     inputs: services.inputs,
     decoding: services.decoding,
-    unknownUpstream: warnOfUnknownUpstreams(services),
+    missingUpstream: warnOfMissingUpstreams(services),
     mayWork: services.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),

@@ -16,7 +16,7 @@ import {
   say,
   wrap,
 } from './terminal/terminal.ts';
-import { unknownTexts } from './help/unknown.ts';
+import { unknownTexts } from './help/unknown-inputs.ts';
 
 export async function price(
   context: Context,

@@ -23,7 +23,7 @@ const nouns: Record<string, Noun> = {
   request: ['requests of all accounts', () => import('./request.ts')],
   unknown: [
     'unknown outcomes of requests, and of attempts after which the next upstream was tried',
-    () => import('./unknown.ts'),
+    () => import('./unknown-outcomes.ts'),
   ],
   catalog: ['the catalog files', () => import('./catalog.ts')],
 };

@@ -21,7 +21,7 @@ import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import { table, type Columns, type Result } from './output.ts';
-import { finding, findingOf } from './unknown.ts';
+import { finding, findingOf } from './unknown-outcomes.ts';
 
 const request_id = operand(text());
 

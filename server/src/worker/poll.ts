@@ -30,7 +30,7 @@ export async function poll(
   if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  if (!upstream) await deps.unknownUpstream(startedName(row));
+  if (!upstream) await deps.missingUpstream(startedName(row));
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.pollWaitSeconds(upstream);

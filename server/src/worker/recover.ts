@@ -21,7 +21,7 @@ export async function recover(
   const { id, attempt, started_in } = row;
   const later = Math.max(recoverSeconds, deps.settings.FAREBOX_POLL_SECONDS);
   if (!upstream) {
-    await deps.unknownUpstream(startedName(row));
+    await deps.missingUpstream(startedName(row));
     return wait(row, later, { outcome: 'unknown' });
   }
   const task = deps.catalog().models.get(row.model_id)?.task ?? '';

@@ -35,7 +35,7 @@ export interface StepDeps extends WebhookFetches {
   /** Files that are measured, decoded or converted, by account. */
   decoding: FairQueue;
   /** Logs that a job runs at an upstream that is not set up here. */
-  unknownUpstream: (upstream: string) => Promise<void>;
+  missingUpstream: (upstream: string) => Promise<void>;
 }
 
 export interface Log {

@@ -8,7 +8,7 @@ import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
-import { addKey } from '../../src/db/deposits/addresses.ts';
+import { addXpub } from '../../src/db/deposits/addresses.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../kit/keys.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -46,7 +46,7 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
     is_operator: false,
   });
   await createAccount(db, { email: 'boss@example.com', is_operator: true });
-  await addKey(db, { id: newId(), ...keyOf('evm', 1) });
+  await addXpub(db, { id: newId(), ...keyOf('evm', 1) });
   // More micro-USD than a double can represent exactly.
   await deposit(db, { account_id, amount: 9_100_000_000_000_001n, reference: 'wire "1"\\n' });
   await adjust(db, { account_id, amount: -3n, reference: 'fix', reason: 'Grüße, 💸' });

@@ -6,8 +6,8 @@ import type { ReplyEvent } from '../../src/core/chat/reply.ts';
 import { price } from '../../src/core/price/price.ts';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { createBudget } from '../../src/lib/budget.ts';
-import type { ChatRun } from '../../src/operations/requests/chat-call.ts';
-import { runChat, type ChatDeps, type Reader } from '../../src/operations/requests/chat.ts';
+import type { ChatRun } from '../../src/operations/requests/call-routes.ts';
+import { runChat, type ChatDeps, type Reader } from '../../src/operations/requests/run-chat.ts';
 import { parseCatalogText } from '../../src/catalog/text.ts';
 import { fakeCatalog } from '../kit/service.ts';
 

@@ -246,7 +246,7 @@ async function onNewTimeline(
 ): Promise<{ base: string; nextAddress: number }> {
   const old = await startService({ times: { beatMs: 3_600_000 } });
   after(() => old.stop());
-  await addresses.addKey(old.db, { id: newId(), ...key });
+  await addresses.addXpub(old.db, { id: newId(), ...key });
   await old.db.run(
     rawSql(`update installation set timeline = timeline + 7, writer = pg_current_xact_id(),
       beat_at = now() - interval '${sinceLastBeat}'`),

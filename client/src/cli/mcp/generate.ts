@@ -11,7 +11,7 @@ import {
   type Status,
 } from '../../index.ts';
 import { fieldOf, messageOf } from '../../unknown.ts';
-import { unknownTexts } from '../help/unknown.ts';
+import { unknownTexts } from '../help/unknown-inputs.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema, sessionSchema } from './models.ts';

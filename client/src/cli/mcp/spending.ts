@@ -1,6 +1,6 @@
 import { FareboxError, formatUsd, type Estimate } from '../../index.ts';
 import { messageOf } from '../../unknown.ts';
-import { unknownTexts } from '../help/unknown.ts';
+import { unknownTexts } from '../help/unknown-inputs.ts';
 import type { Hold } from './budget.ts';
 import type { Call, Desk } from './calls.ts';
 import { ToolError } from './replies.ts';

@@ -81,7 +81,7 @@ export async function currentKey(db: Connection, family: Family): Promise<KeyRow
 }
 
 /** Makes this the current key of its family, unless the family has a current key. */
-export async function addKey(
+export async function addXpub(
   db: Connection,
   { id, family, xpub }: Omit<KeyRow, 'next_index'>,
 ): Promise<void> {

@@ -16,7 +16,7 @@ import * as overview from './overview.ts';
 import * as requestLists from '../requests/list.ts';
 import * as queue from '../requests/queue.ts';
 import * as requests from '../requests/read.ts';
-import * as unknown from '../requests/unknown.ts';
+import * as unknownOutcomes from '../requests/unknown-outcomes.ts';
 import * as transfers from './transfers.ts';
 import * as upstreams from './upstreams.ts';
 import * as usage from './usage.ts';
@@ -108,7 +108,7 @@ export const consoleCalls: Row[] = [
   row(operate, 'GET', '/upstreams', upstreams.list),
   row(operate, 'GET', '/queue', queue.depth),
   row(operate, 'GET', '/queue/requests', queue.list),
-  row(operate, 'GET', '/unknown', unknown.list),
+  row(operate, 'GET', '/unknown', unknownOutcomes.list),
   row(operate, 'POST', '/audit', overview.prove('books.prove')),
   row(operate, 'PUT', '/accounts/:account_id/operator', oneAccount.operator('account.operator')),
   row(
@@ -145,8 +145,8 @@ export const consoleCalls: Row[] = [
   row(operate, 'POST', '/upstreams/:upstream/wake', upstreams.wake('upstream.wake')),
   row(operate, 'POST', '/upstreams/:upstream/test', upstreams.test('upstream.test')),
   row(operate, 'POST', '/queue/requests/:request_id/cancel', queue.cancel('request.cancel')),
-  row(operate, 'POST', '/unknown/:request_id/resolve', unknown.resolve('request.resolve')),
-  row(operate, 'POST', '/unknown/resolve', unknown.resolveMany('request.resolve_many')),
+  row(operate, 'POST', '/unknown/:request_id/resolve', unknownOutcomes.resolve('request.resolve')),
+  row(operate, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany('request.resolve_many')),
 ];
 
 /** The calls of the operator's pages, below /api/operator. */

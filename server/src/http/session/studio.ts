@@ -8,7 +8,7 @@ import * as callers from '../../db/accounts/callers.ts';
 import { studioKey } from '../../operations/accounts/key.ts';
 import type { Bounds } from '../../operations/accounts/key-rules.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
-import { quoteCall } from '../api/chat/chat.ts';
+import { quoteCall } from '../api/chat/call-model.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat/chat-schema.ts';

@@ -180,7 +180,7 @@ async function storedRow(
 ): Promise<addresses.CurrentRow> {
   const [known] = await addresses.currentOf(tx, accountId, [family]);
   if (known) return known;
-  await addresses.addKey(tx, { id: newId(), family, xpub });
+  await addresses.addXpub(tx, { id: newId(), family, xpub });
   const [added] = await addresses.currentOf(tx, accountId, [family]);
   return added!;
 }

@@ -19,7 +19,7 @@ import type { Json } from '../../lib/json.ts';
 import { StorageAway } from '../../storage/storage.ts';
 import type { InputFile } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
-import type { ChatRun } from './chat-call.ts';
+import type { ChatRun } from './call-routes.ts';
 import { checkMedia, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 import type { MakingCall } from './submit.ts';

@@ -4,7 +4,7 @@ import { ErrorBody } from '../../schemas/error-schema.ts';
 import { either } from '../../schemas/schema.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
 import { ChatChunk, ChatCompletion, ChatRequest } from './chat-schema.ts';
-import { callModel, type ChatDoor } from './chat.ts';
+import { callModel, type ChatDoor } from './call-model.ts';
 
 /** OpenAI's chat completions. */
 const door: ChatDoor = {

@@ -3,7 +3,7 @@ import { messagesWriter } from '../../../core/apis/messages/write-reply.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../../body.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
-import { callModel, type ChatDoor } from './chat.ts';
+import { callModel, type ChatDoor } from './call-model.ts';
 import {
   CountRequest,
   Message,

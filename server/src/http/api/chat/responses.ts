@@ -1,7 +1,7 @@
 import { readResponsesCall } from '../../../core/apis/responses/read-call.ts';
 import { responsesWriter } from '../../../core/apis/responses/write-reply.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
-import { callModel, type ChatDoor } from './chat.ts';
+import { callModel, type ChatDoor } from './call-model.ts';
 import { ResponseEvent, ResponseObject, ResponseRequest } from './responses-schema.ts';
 
 /** OpenAI's Responses, without stored conversations and without tools that run here. */

@@ -28,7 +28,7 @@ import {
   type ChatCallDeps,
   type ChatRun,
   type RoutedRun,
-} from './chat-call.ts';
+} from './call-routes.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in

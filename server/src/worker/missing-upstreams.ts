@@ -7,7 +7,7 @@ import type { StepDeps } from './step.ts';
  * Warns of jobs at an upstream, or with an upstream's key, that is not set up here. Nobody can poll
  * them, so they are given up at their deadline although they may have been paid for.
  */
-export function warnOfUnknownUpstreams({
+export function warnOfMissingUpstreams({
   db,
   upstreams,
   log,

@@ -14,14 +14,14 @@ import { isFinal } from '../../../core/request/request.ts';
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
-import type { ChatRun } from '../../../operations/requests/chat-call.ts';
+import type { ChatRun } from '../../../operations/requests/call-routes.ts';
 import {
   runChat,
   unanswered,
   type BegunReply,
   type Break,
   type Reader,
-} from '../../../operations/requests/chat.ts';
+} from '../../../operations/requests/run-chat.ts';
 import {
   prepareChat,
   quoteChat,
