@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ModelUpstream } from '../catalog/catalog.ts';
-import { routeAfter, routesAfter, routesInOrder, routeTo } from './routing.ts';
+import {
+  afterFailure,
+  routeAfter,
+  routesAfter,
+  routesInOrder,
+  routeTo,
+  type FailedChat,
+} from './routing.ts';
 
 function routes(...weights: (number | null)[]): ModelUpstream[] {
   return weights.map((weight, i) => ({
@@ -86,6 +93,26 @@ describe('the route after one that was not accepted', () => {
     const told = models.map((each) => each.map(({ route, again }) => [route.model, again]));
     assert.deepEqual(told, [[['n', false]], [['m', true]]]);
   });
+});
+
+describe('after a chat call that failed', () => {
+  const cases: [name: string, failed: FailedChat, more: object, isLast: boolean, next: string][] = [
+    ['busy', { outcome: 'not_accepted', why: 'busy' }, {}, false, 'route'],
+    ['busy for this key', { outcome: 'not_accepted', why: 'busy', limited: true }, {}, true, 'key'],
+    ['no credit', { outcome: 'not_accepted', why: 'account' }, {}, false, 'key'],
+    ['a bad key', { outcome: 'not_accepted', why: 'credential' }, {}, true, 'key'],
+    ['no such model', { outcome: 'not_accepted', why: 'model' }, {}, false, 'route'],
+    ['nobody there', { outcome: 'not_accepted', why: 'unreachable' }, {}, true, 'route'],
+    ['lost', { outcome: 'unknown' }, {}, false, 'route'],
+    ['lost at the last route', { outcome: 'unknown' }, {}, true, 'nothing'],
+    ['lost where the row waits', { outcome: 'unknown' }, { on_lost: 'wait' }, false, 'nothing'],
+    ['an unreadable answer', { outcome: 'unknown', answer: 'unreadable' }, {}, false, 'nothing'],
+    ['slow', { outcome: 'unknown', answer: 'slow' }, { first_byte_seconds: 1 }, false, 'route'],
+  ];
+  for (const [name, failed, more, isLast, next] of cases)
+    test(`${name} comes ${next}`, () => {
+      assert.equal(afterFailure(failed, { ...routes(null)[0]!, ...more }, isLast), next);
+    });
 });
 
 describe('the route of a request', () => {

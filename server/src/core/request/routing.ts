@@ -1,4 +1,5 @@
 import type { ModelUpstream } from '../catalog/catalog.ts';
+import { isOfKey, type Refusal } from '../catalog/upstream-key.ts';
 
 /** Decides in which order the upstreams of a model are tried. Pure. */
 
@@ -49,6 +50,21 @@ export function goesOn(
   if ((on_lost ?? usual) === 'wait') return false;
   // guard: answer-is-no-loss (off: true)
   return answer === undefined || (answer === 'slow' && first_byte_seconds !== undefined);
+}
+
+/** A chat call that failed before its reply began. */
+export type FailedChat =
+  | { outcome: 'unknown'; answer?: LostHow }
+  | { outcome: 'not_accepted'; why?: Refusal; limited?: boolean };
+
+/** The next try after a chat call failed: with the route's next key, at the next route, or none. */
+export function afterFailure(
+  failed: FailedChat,
+  route: ModelUpstream,
+  isLast: boolean,
+): 'key' | 'route' | 'nothing' {
+  if (failed.outcome === 'not_accepted') return isOfKey(failed) ? 'key' : 'route';
+  return !isLast && goesOn(route, failed.answer, 'next') ? 'route' : 'nothing';
 }
 
 export interface NextRoute {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
-import { isOfKey } from '../../core/catalog/upstream-key.ts';
 import type { ReadCall } from '../../core/apis/api.ts';
 import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
-import { goesOn } from '../../core/request/routing.ts';
+import { afterFailure } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
 import type { Budget } from '../../lib/budget.ts';
 import type { FairQueue } from '../../lib/fair-queue.ts';
@@ -83,58 +82,71 @@ export async function callRoutes(
 ): Promise<ChatAnswer> {
   let called: ChatAnswer | undefined;
   for (const route of wanted.routes) {
-    const refused: string[] = [];
-    let key = await deps.circuit.keyFor(route, refused);
-    do {
+    for await (const key of keysFor(route, deps.circuit)) {
       const run = { ...wanted, route, key };
-      const at = { upstream: route.upstream, model: route.model, key };
       if (signal.aborted || !wanted.isAwaited()) return called ?? { outcome: unsent, run };
       const began = performance.now();
       const outcome = await callAt(run, deps, streamed, signal);
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-        if (isAnswer) await deps.circuit.succeeded(at, wanted.account_id, began);
+        if (isAnswer) await deps.circuit.succeeded(pathOf(run), wanted.account_id, began);
         return called;
       }
       // The failure of an aborted call says nothing about the upstream.
       if (signal.aborted) return called;
-      const { message } = outcome;
-      const cause = redactInput(message, run.body);
-      const { account_id, model } = run;
-      const failed = { ...outcome, account_id, model_id: model.id, cause };
-      noteStart(run, outcome, cause, deps);
-      const isUnasked = outcome.outcome === 'not_accepted' && outcome.unasked;
-      if (!isUnasked) await deps.circuit.failed(at, failed);
+      const cause = await noteFailure(run, outcome, deps);
+      const next = afterFailure(outcome, route, route === wanted.routes.at(-1));
+      if (next === 'nothing') return called;
       if (outcome.outcome === 'unknown') {
-        if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
         const left = { ...leftOf(run), message: cause, seconds };
         // Record what this call may have cost before another route is called.
         // guard: left-chat-is-written
         if (!(await isWritten(insertLeft(deps.db, left)))) return called;
         called = undefined;
-        break;
       }
-      if (key === null || !isOfKey(outcome)) break;
-      refused.push(key);
-      key = await deps.circuit.keyFor(route, refused);
-    } while (key !== null);
+      if (next === 'route') break;
+    }
   }
   return called!;
 }
 
-/** Logs a failed start of a chat call; the database stores it only if its outcome is unknown. */
-function noteStart(
-  { request_id, model, route, key }: RoutedRun,
+/** The keys of a route, each once; only null if its upstream has a single one. */
+async function* keysFor(route: ModelUpstream, circuit: Circuit): AsyncGenerator<string | null> {
+  const used: string[] = [];
+  for (;;) {
+    const key = await circuit.keyFor(route, used);
+    if (key === null && used.length > 0) return;
+    yield key;
+    if (key === null) return;
+    used.push(key);
+  }
+}
+
+function pathOf({ route: { upstream, model }, key }: RoutedRun) {
+  return { upstream, model, key };
+}
+
+/**
+ * Logs and counts a failed call; the database stores it only if its outcome is unknown. Returns the
+ * cause without the caller's own words.
+ */
+async function noteFailure(
+  run: RoutedRun,
   failed: Extract<ChatOutcome, { outcome: 'not_accepted' | 'unknown' }>,
-  cause: string,
-  { log }: ChatCallDeps,
-): void {
+  { circuit, log }: ChatCallDeps,
+): Promise<string> {
+  const { request_id, account_id, model, route, key } = run;
   const { outcome } = failed;
-  const why = outcome === 'unknown' ? undefined : failed.why;
+  const cause = redactInput(failed.message, run.body);
+  const why = failed.outcome === 'unknown' ? undefined : failed.why;
   const called = { upstream: route.upstream, model: route.model, ...(key !== null && { key }) };
   log.debug({ request_id, model_id: model.id, ...called, outcome, why, cause }, 'start failed');
+  const isUnasked = failed.outcome === 'not_accepted' && failed.unasked;
+  if (!isUnasked)
+    await circuit.failed(pathOf(run), { ...failed, account_id, model_id: model.id, cause });
+  return cause;
 }
 
 /**
