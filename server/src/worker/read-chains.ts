@@ -10,6 +10,7 @@ import {
   WrongSetting,
   type ChainEndpoints,
   type ChainReading,
+  type Cursor,
 } from '../chains/read-chain.ts';
 import { RpcError } from '../chains/rpc.ts';
 import { lower, type LeaveOut } from '../chains/scan.ts';
@@ -152,68 +153,62 @@ async function record(
  * already, before old blocks are read again.
  */
 async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): Promise<ChainRead> {
-  const { db } = deps;
   const { chain, key } = live;
-  const { name } = chain;
-  await demandName(claim, chain, db);
+  await demandName(claim, chain, deps.db);
   const endpoints = await checkedEndpoints(live, deps);
-  const load = () => addresses.watched(db, key);
-  const { scanned_height: height, scanned_hash: hash } = claim;
-  const seen = deps.seen.get(name) ?? null;
-  const cursor = height === null ? null : { height, hash, seen };
+  const load = () => addresses.watched(deps.db, key);
+  const readOnce = (blocks: BlockRange) => readAgain(chain, endpoints, blocks, load);
+  const cursor = cursorOf(claim, deps);
   const reading = await readChain(chain, endpoints, cursor, load, leaveOutOf(claim, deps));
-  const { doubt } = reading;
-  if (doubt) noteDoubt(doubt, claim, deps);
+  if (reading.doubt) noteDoubt(reading.doubt, claim, deps);
   if (reading.unread) noteUnread(reading.unread, claim, deps);
-  const { rescan_from: wantedFrom, rescan_to: wantedTo } = claim;
-  const found: ChainRead = {
-    final: reading.final,
-    seen: reading.seen,
-    skipped: reading.skipped,
-    state: {
-      start_height: claim.start_height ?? reading.start,
-      scanned_height: reading.scanned?.height ?? reading.start - 1n,
-      scanned_hash: reading.scanned?.hash ?? hash,
-      scanned_block_at: reading.scanned?.at ?? null,
-      rescanned_height: claim.rescanned_height ?? reading.start - 1n,
-      rescan: wantedFrom === null ? null : { from: wantedFrom, to: wantedTo! },
-      last_error: doubt && redact(doubt.message),
-      failures: doubt ? claim.failures + 1 : 0,
-      head_height: reading.head,
-      // This attempt goes on, so it keeps its lease.
-      wake_seconds: leaseSeconds,
-    },
-  };
+  const read = readOf(reading, claim);
   const isWritten = reading.final.length > 0 || Boolean(reading.seen?.length);
-  if (isWritten) await record(found, claim, live, deps);
+  if (isWritten) await record(read, claim, live, deps);
   const second = dueSecondReading(chain, claim, reading);
   // Blocks that cannot be read again now stay due.
-  const again =
-    second &&
-    (await readAgain(chain, endpoints, second, load).catch((error: unknown) =>
-      noteSecond(error, name, deps),
-    ));
-  const wanted = await rescanWanted(
-    claim,
-    (piece) => readAgain(chain, endpoints, piece, load),
-    deps,
-  );
+  const failed = (error: unknown) => noteSecond(error, chain.name, deps);
+  const again = second && (await readOnce(second).catch(failed));
+  const rescan = await rescanWanted(claim, readOnce, deps);
   const confirmed = await newlyConfirmed(chain, endpoints, deps);
+  const goesOn = rescan.left !== null && rescan.error === null && !reading.doubt;
   return {
-    final: [...reading.final, ...(again ?? []), ...wanted.found, ...confirmed],
-    seen: isWritten ? null : reading.seen,
-    skipped: reading.skipped,
+    final: [...read.final, ...(again ?? []), ...rescan.found, ...confirmed],
+    seen: isWritten ? null : read.seen,
+    skipped: read.skipped,
     state: {
-      ...found.state,
-      rescanned_height: (again && second?.to) ?? found.state.rescanned_height,
-      rescan: wanted.left,
-      last_error: found.state.last_error ?? wanted.error,
-      wake_seconds:
-        wanted.left && wanted.error === null && !doubt
-          ? 0
-          : await wakeSeconds(chain, reading, claim, deps),
+      ...read.state,
+      rescanned_height: (again && second?.to) ?? read.state.rescanned_height,
+      rescan: rescan.left,
+      last_error: read.state.last_error ?? rescan.error,
+      wake_seconds: goesOn ? 0 : await wakeSeconds(chain, reading, claim, deps),
     },
   };
+}
+
+/** The final block up to which the chain was read; null: it was not read yet. */
+function cursorOf(claim: chains.ChainClaim, { seen }: ChainDeps): Cursor | null {
+  const { name, scanned_height: height, scanned_hash: hash } = claim;
+  return height === null ? null : { height, hash, seen: seen.get(name) ?? null };
+}
+
+/** The findings of a first reading. The attempt goes on, so it keeps its lease. */
+function readOf(reading: ChainReading, claim: chains.ChainClaim): ChainRead {
+  const { start, final, seen, skipped, scanned, doubt, head } = reading;
+  const { rescan_from: from, rescan_to: to } = claim;
+  const state = {
+    start_height: claim.start_height ?? start,
+    scanned_height: scanned?.height ?? start - 1n,
+    scanned_hash: scanned?.hash ?? claim.scanned_hash,
+    scanned_block_at: scanned?.at ?? null,
+    rescanned_height: claim.rescanned_height ?? start - 1n,
+    rescan: from === null ? null : { from, to: to! },
+    last_error: doubt && redact(doubt.message),
+    failures: doubt ? claim.failures + 1 : 0,
+    head_height: head,
+    wake_seconds: leaseSeconds,
+  };
+  return { final, seen, skipped, state };
 }
 
 /** Throws `WrongSetting` if the chain was read under another name or chain id. */
