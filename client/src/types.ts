@@ -1314,6 +1314,35 @@ export type ReplicateModel = {
   };
 };
 
+export type ReplicateFile = {
+  /** The `file_id` of the upload. */
+  id: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Bytes. */
+  size: number;
+  checksums: {
+    /** SHA-256 of the bytes, in hex. */
+    sha256: string;
+  };
+  /** As it was sent. */
+  metadata: Record<string, unknown>;
+  created_at: string;
+  expires_at: string;
+  urls: {
+    /** Can be used in any URL field of an input. */
+    get: string;
+  };
+};
+
+export type ReplicateFileList = {
+  /** Always null. */
+  previous: string | null;
+  /** The next page. */
+  next: string | null;
+  results: Array<ReplicateFile>;
+};
+
 export type WebhookSecret = {
   /** `whsec_` and base64: signs webhooks, as in Standard Webhooks. */
   key: string;

@@ -142,9 +142,9 @@ function inQuery({ shapes }: Route): Parameter[] {
 
 function requestBody(docs: RouteDocs['body'], schema: TSchema | undefined, prose: Prose): Json {
   const { content, form } = docs ?? {};
-  if (!schema && !content) return {};
+  if (!schema && !content && !form) return {};
   const asForm = form && { 'multipart/form-data': { schema: documented(form) } };
-  const plain = content ?? json(schema!, prose.examples.request);
+  const plain = content ?? (schema && json(schema, prose.examples.request));
   return { requestBody: { required: true, content: { ...plain, ...asForm } } };
 }
 
@@ -189,6 +189,7 @@ const outcomes: Record<string, string> = {
   200: 'Done.',
   201: 'Created.',
   202: 'Accepted.',
+  204: 'Done, without a body.',
   206: 'The requested range.',
   304: 'Not changed: your copy is current.',
 };

@@ -20,6 +20,7 @@ import * as requests from './requests/status.ts';
 import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
 import { operatorCalls } from './operator/routes.ts';
+import * as replicateFiles from './replicate/files.ts';
 import * as predictions from './replicate/predictions.ts';
 import * as videos from './videos/videos.ts';
 import { anyone, below, key, keyOrSignature, row, signature, type Row } from './row.ts';
@@ -118,6 +119,10 @@ const replicate: Row[] = below('/replicate/v1', [
   row(spend, 'POST', '/predictions/:request_id/cancel', predictions.cancel, docs.cancelPrediction),
   row(spend, 'POST', '/models/*', predictions.createOfModel, docs.createModelPrediction),
   row(spend, 'GET', '/models/*', predictions.model, docs.readReplicateModel),
+  row(spend, 'POST', '/files', replicateFiles.create, docs.createReplicateFile),
+  row(spend, 'GET', '/files', replicateFiles.list, docs.listReplicateFiles),
+  row(spend, 'GET', '/files/:file_id', replicateFiles.read, docs.readReplicateFile),
+  row(spend, 'DELETE', '/files/:file_id', replicateFiles.remove, docs.deleteReplicateFile),
   row(spend, 'GET', '/webhooks/default/secret', predictions.secret, docs.readWebhookSecret),
 ]);
 

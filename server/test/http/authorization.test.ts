@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newKey } from '../../src/core/account/key.ts';
+import { fileId } from '../../src/core/request/id.ts';
 import { sign } from '../../src/core/request/signature.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
@@ -147,6 +148,10 @@ const matrix = `
   POST /replicate/v1/predictions/:request_id/cancel  401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /replicate/v1/models/*                        401 401 401 401 401 401 | 201 201 201 | 401 401 401
   GET  /replicate/v1/models/*                        401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /replicate/v1/files                           401 401 401 401 401 401 | 201 201 201 | 401 401 401
+  GET  /replicate/v1/files                           401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /replicate/v1/files/:file_id                  401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  DELETE /replicate/v1/files/:file_id                401 401 401 401 401 401 | 404 204 204 | 401 401 401
   GET  /replicate/v1/webhooks/default/secret         401 401 401 401 401 401 | 200 200 200 | 401 401 401
   GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
@@ -210,8 +215,7 @@ before(async () => {
   service.fake.behave.poll = ({ key }) => ({ state: 'done', result: resultOf(String(key)) });
   done = await submitted();
   filmed = await submitted(owner, film);
-  const file = { key: owner.key, raw: tinyPng, headers: { 'content-type': 'image/png' } };
-  uploaded = (await service.call('POST', '/v1/files', file)).body.file_id;
+  uploaded = await upload();
   await service.work();
   await service.wakeAll();
   await service.work();
@@ -260,6 +264,11 @@ async function submitted(account = owner, model = 'fake/image'): Promise<string>
   return reply.body.request_id;
 }
 
+async function upload(): Promise<string> {
+  const file = { key: owner.key, raw: tinyPng, headers: { 'content-type': 'image/png' } };
+  return (await service.call('POST', '/v1/files', file)).body.file_id;
+}
+
 function spare(): Promise<{ key: string; key_id: string }> {
   const { account_id } = owner;
   const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
@@ -280,6 +289,10 @@ function table(): string[] {
 
 const dataUrl = `data:image/png;base64,${tinyPng.toString('base64')}`;
 
+const formHead = Buffer.from(
+  '--b\r\nContent-Disposition: form-data; name="content"; filename="a"\r\n\r\n',
+);
+
 /** A call of this route that succeeds if it is allowed. */
 async function callOf(route: string): Promise<{ method: string; path: string; call: CallOptions }> {
   const [method = '', pattern = ''] = route.split(' ');
@@ -293,7 +306,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     .replace(':namespace', 'comfy')
     .replace(':owner/:alias', 'fake/image')
     // With an invalid signature, because the signed address is the credential here, not a key.
-    .replace(':file_id', uploaded)
+    .replace(':file_id', ends ? await upload() : uploaded)
     .replace(':account_id', owner.account_id)
     .replace(':key_id', owner.key_id)
     .replace(':upstream', 'fake')
@@ -311,6 +324,10 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/images/edits': { body: { model: 'fake/image', prompt: 'a cat', image: dataUrl } },
     '/v1/videos': { body: { model: film, prompt: 'a cat' } },
     '/replicate/v1/predictions': { body: { version: 'fake/image', input: { prompt: 'a cat' } } },
+    '/replicate/v1/files': {
+      raw: Buffer.concat([formHead, tinyPng, Buffer.from('\r\n--b--\r\n')]),
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    },
     '/replicate/v1/models/*': { body: { input: { prompt: 'a cat' } } },
     '/v1/messages': { body: { model: 'fake/chat', max_tokens: 9, messages } },
     '/v1/messages/count_tokens': { body: { model: 'fake/chat', messages } },
@@ -417,13 +434,15 @@ describe('a key of scope keys', () => {
 
 describe('what belongs to another account', () => {
   const own = rows.filter(
-    ({ route }) => route.includes(':request_id') && !route.includes('/operator/'),
+    ({ route }) => /:(request|file)_id/.test(route) && !/\/operator\/|\/fal\/uploads/.test(route),
   );
   for (const { route } of own) {
     test(`${route} answers as for an id that never was`, async () => {
       const { method, path } = await callOf(route);
       const foreign = await service.call(method, path, { key: other.key });
-      const absentPath = path.replace(/[0-9a-f-]{36}/, randomUUID());
+      const absentPath = path
+        .replace(/[0-9a-f-]{36}/, randomUUID())
+        .replace(/file_[0-9a-f]{32}/, fileId(randomUUID()));
       const absent = await service.call(method, absentPath, { key: other.key });
       assertRefused(foreign, 'not_found');
       assert.deepEqual(comparable(foreign), comparable(absent));

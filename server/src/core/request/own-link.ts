@@ -1,8 +1,9 @@
+import type { MediaInputs } from '../catalog/media-input.ts';
 import { isUuid } from '../../lib/id.ts';
+import { fileId, parseFileId } from './id.ts';
+import { replicateFiles } from './prediction.ts';
 
-/**
- * Recognises our own addresses in a caller's input: an output that is used as the next input. Pure.
- */
+/** Recognises our own addresses in a caller's input: of an output, and of an upload. Pure. */
 
 export interface OwnOutput {
   request_id: string;
@@ -25,4 +26,27 @@ export function ownOutput(url: string, baseUrl: string): OwnOutput | null {
     exp: searchParams.get('exp'),
     sig: searchParams.get('sig'),
   };
+}
+
+interface NamedFile {
+  path: string;
+  /** The UUID of the upload. */
+  id: string;
+  /** The id or the address that names it. */
+  value: string;
+}
+
+/** The upload behind an address that Replicate's client was given for it; null: no such address. */
+export function ownFile(url: string, baseUrl: string): string | null {
+  const files = `${replicateFiles({ baseUrl })}/`;
+  return url.startsWith(files) ? parseFileId(url.slice(files.length)) : null;
+}
+
+/** The uploads that an input names by their ids or addresses. */
+export function ownFiles({ files, urls }: MediaInputs, baseUrl: string): NamedFile[] {
+  const byAddress = urls.flatMap(({ path, url }) => {
+    const id = ownFile(url, baseUrl);
+    return id === null ? [] : [{ path, id, value: url }];
+  });
+  return [...files.map(({ path, id }) => ({ path, id, value: fileId(id) })), ...byAddress];
 }

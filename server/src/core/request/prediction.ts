@@ -9,7 +9,8 @@ import {
   type CardRow,
   type Links,
 } from './views.ts';
-import { itemsOf, objectOf } from '../../lib/json.ts';
+import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { fileId } from './id.ts';
 
 /** Requests and errors in the form of Replicate, for Replicate's own client. Pure. */
 
@@ -29,6 +30,37 @@ const states = {
 /** Base address of the routes for Replicate's client, next to /v1. */
 export function replicateBase({ baseUrl }: Pick<Links, 'baseUrl'>): string {
   return baseUrl.replace(/\/v1$/, '/replicate/v1');
+}
+
+/** Base address of uploads, as Replicate's client gets it. */
+export function replicateFiles(links: Pick<Links, 'baseUrl'>): string {
+  return `${replicateBase(links)}/files`;
+}
+
+interface StoredFile {
+  id: string;
+  content_type: string;
+  size: bigint;
+  sha256: string;
+  metadata: Json | null;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** An upload in the form of Replicate. */
+export function replicateFile({ sha256, metadata, ...row }: StoredFile, links: Links) {
+  const { content_type, size, created_at, expires_at } = row;
+  const id = fileId(row.id);
+  return {
+    id,
+    content_type,
+    size,
+    checksums: { sha256 },
+    metadata: metadata ?? {},
+    created_at,
+    expires_at,
+    urls: { get: `${replicateFiles(links)}/${id}` },
+  };
 }
 
 export function predictionOf(

@@ -1,15 +1,21 @@
+import { lastId } from '../../lib/id.ts';
+import type { Json } from '../../lib/json.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection, type Database, type Fragment } from '../../lib/sql/sql.ts';
 
-export interface FileRow {
-  id: string;
-  account_id: string;
-  storage_key: string;
-  content_type: string;
-  size: bigint;
-  sha256: string;
-  created_at: Date;
-  expires_at: Date;
-}
+const fileColumns = columns('f', {
+  id: of<string>(),
+  account_id: of<string>(),
+  storage_key: of<string>(),
+  content_type: of<string>(),
+  size: of<bigint>(),
+  sha256: of<string>(),
+  /** As the caller sent it; null: nothing. */
+  metadata: of<Json | null>(),
+  created_at: of<Date>(),
+  expires_at: of<Date>(),
+});
+export type FileRow = RowOf<typeof fileColumns>;
 
 /** The unexpired files of an account, and the space that they take. */
 export interface FilesHeld {
@@ -54,37 +60,56 @@ export function insert(
     max_bytes: number;
     max_files: number;
   },
-): Promise<{ created_at: Date; expires_at: Date } | null> {
+): Promise<FileRow | null> {
+  const metadata = file.metadata && JSON.stringify(file.metadata);
   return db.tx(async (tx) => {
     tx.send(sql`select id from accounts where id = ${file.account_id} for no key update`);
-    const rows = await tx.run<{ created_at: Date; expires_at: Date }>(sql`
-      insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+    const rows = await tx.run(sql`
+      insert into files as f
+        (id, account_id, storage_key, content_type, size, sha256, metadata, expires_at)
       select ${file.id}::uuid, ${file.account_id}::uuid, ${file.storage_key}, ${file.content_type},
-        ${file.size}::bigint, ${file.sha256}, now() + ${file.ttl_seconds} * interval '1 s'
+        ${file.size}::bigint, ${file.sha256}, ${metadata}::json,
+        now() + ${file.ttl_seconds} * interval '1 s'
       from ${unexpired(file.account_id, file.max_files)}
       having ${file.size}::bigint + coalesce(sum(size), 0) <= ${file.max_bytes}::bigint
         and count(*) < ${file.max_files}::int
-      on conflict (id) do nothing returning created_at, expires_at`);
+      on conflict (id) do nothing returning ${fileColumns}`);
     return rows[0] ?? null;
   });
 }
 
 /** An unexpired file of any account, or null. */
 export async function findOne(db: Connection, id: string): Promise<FileRow | null> {
-  const [row] = await db.run<FileRow>(sql`
-    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
-      from files where id = ${id} and expires_at > now()`);
+  const [row] = await db.run(sql`
+    select ${fileColumns} from files f where id = ${id} and expires_at > now()`);
   return row ?? null;
 }
 
 /** The given files that belong to the account and have not expired. */
 export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
-  return db.run<FileRow>(sql`
-    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
-      from files
+  return db.run(sql`
+    select ${fileColumns} from files f
     where id = any(${ids}::uuid[])
       and account_id = ${accountId} -- guard: own-input-files
       and expires_at > now()`);
+}
+
+/** Unexpired files of the account, newest first. `below`: the last id of the page before. */
+export function page(
+  db: Connection,
+  accountId: string,
+  { below, limit }: { below: string | null; limit: number },
+): Promise<FileRow[]> {
+  return db.run(sql`
+    select ${fileColumns} from files f
+    where account_id = ${accountId} and id < ${below ?? lastId}::uuid and expires_at > now()
+    order by id desc limit ${limit}`);
+}
+
+/** From now on nobody finds these files. */
+export async function expireMany(db: Connection, ids: string[]): Promise<void> {
+  await db.run(sql`
+    update files set expires_at = now() where id = any(${ids}::uuid[]) and expires_at > now()`);
 }
 
 /**

@@ -33,7 +33,13 @@ import {
 import type { Sendable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from '../endpoint.ts';
 import { inShare } from '../overload.ts';
-import { besideMaxBytes, fileInForm, type FormFile } from './form-file.ts';
+import {
+  besideMaxBytes,
+  fileInForm,
+  metadataOf,
+  type FormFile,
+  type UploadForm,
+} from './form-file.ts';
 import { holder, sendStored, signedLink } from './stored.ts';
 
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
@@ -66,14 +72,28 @@ export const uploadForm = object({
 });
 
 /** POST /files: the body is the raw bytes, or a form with the file. */
-export const upload = keyedEndpoint({ reply: UploadedFile }, ({ req, reply }, deps) => {
-  const { account_id } = req.caller;
-  const id = newId();
-  return store({ id, account_id, storage_key: `files/${account_id}/${id}` }, req, reply, deps);
+export const upload = keyedEndpoint({ reply: UploadedFile }, async ({ req, reply }, deps) => {
+  const { row, form } = await store(newFile(req.caller.account_id), req, reply, deps);
+  return { ...viewOf(row), ...(form && askedIn(form, row, reply)) };
 });
 
-type StoredFile = Sendable<Static<typeof UploadedFile>>;
+/** A file as the reply to its upload shows it. */
+export function viewOf({ id, ...row }: files.FileRow): Sendable<Static<typeof UploadedFile>> {
+  const { content_type, size, sha256, created_at, expires_at } = row;
+  return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
+}
+
 type NewFile = Pick<files.FileRow, 'id' | 'account_id' | 'storage_key'>;
+
+export function newFile(account_id: string, id: string = newId()): NewFile {
+  return { id, account_id, storage_key: `files/${account_id}/${id}` };
+}
+
+interface StoredFile {
+  row: files.FileRow;
+  /** Null if the body was the raw bytes. */
+  form: FormFile | null;
+}
 
 /**
  * Stores the body as this file. The storage key must be new, because a failure removes its bytes.
@@ -83,6 +103,7 @@ export async function store(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
+  fields: UploadForm = { file: 'file' },
 ): Promise<StoredFile> {
   const { openUploads, settings } = deps;
   const { account_id } = file;
@@ -92,7 +113,7 @@ export async function store(
       : tooManyOpen(settings.FAREBOX_OPEN_UPLOADS);
   }
   try {
-    return await take(file, req, reply, deps);
+    return await take(file, req, reply, deps, fields);
   } finally {
     openUploads.give(account_id, 1);
   }
@@ -118,6 +139,7 @@ async function take(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
+  fields: UploadForm,
 ): Promise<StoredFile> {
   const declared = assertHeaders(req);
   const boundary = isForm(req) ? boundaryOf(req) : null;
@@ -133,30 +155,35 @@ async function take(
   // Destroying a refused body would block its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
   const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
-  const form = boundary === null ? null : await fileInForm(coming, boundary, 'file');
+  const form = boundary === null ? null : await fileInForm(coming, boundary, fields);
   const { head, stream } = await headAnd(form?.bytes ?? coming, sniffBytes);
   if (head.length === 0) throw emptyBody();
   const told = form === null ? declared : knownType(form);
   const sniffed = await typeOf(head, told);
   const { storage, decoding, metrics } = deps;
   const bounds = { storage, decoding, metrics, signal: leftOf(req, reply) };
-  const type = () => typeOfStored(file, sniffed, told, bounds);
-  const stored = await keep(file, type, stream, max_bytes, deps);
+  const facts = async () => {
+    const metadata = form && metadataOf(form, fields);
+    return { content_type: await typeOfStored(file, sniffed, told, bounds), metadata };
+  };
+  const row = await keep(file, facts, stream, max_bytes, deps);
   reply.code(201);
-  return form === null ? stored : { ...stored, ...askedIn(form, stored, reply) };
+  return { row, form };
 }
 
 /** The fields of OpenAI's own reply. */
-function askedIn(
-  { filename, texts }: FormFile,
-  { file_id, size }: StoredFile,
-  reply: FastifyReply,
-) {
-  const names = [...texts.keys()].map((name) => name.replace(/\[.*/, ''));
-  const ignored = namesInHeader([...new Set(names)].filter((name) => name !== 'purpose'));
-  if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
+function askedIn(form: FormFile, { id, size }: files.FileRow, reply: FastifyReply) {
+  tellIgnored(form, 'purpose', reply);
+  const { filename, texts } = form;
   const purpose = texts.get('purpose') || 'user_data';
-  return { id: file_id, object: 'file', bytes: size, filename, purpose } as const;
+  return { id: fileId(id), object: 'file', bytes: size, filename, purpose } as const;
+}
+
+/** Names the texts of the form besides the one that counts. */
+export function tellIgnored({ texts }: FormFile, known: string, reply: FastifyReply): void {
+  const names = [...texts.keys()].map((name) => name.replace(/\[.*/, ''));
+  const ignored = namesInHeader([...new Set(names)].filter((name) => name !== known));
+  if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
 }
 
 /** Clients guess the type of a form's file from its name, so it counts only if we know it. */
@@ -198,25 +225,24 @@ function typeOfStored(
 }
 
 /**
- * Stores the bytes, if the account's files take no more than `max_bytes` together. `type` is called
- * once they are stored.
+ * Stores the bytes, if the account's files take no more than `max_bytes` together. `facts` is
+ * called once they are stored.
  */
 export async function keep(
-  { id, account_id, storage_key }: NewFile,
-  type: () => Promise<string>,
+  file: NewFile,
+  facts: () => Promise<Pick<files.FileRow, 'content_type' | 'metadata'>>,
   bytes: Bytes,
   max_bytes: number,
   deps: HttpDeps,
-): Promise<StoredFile> {
+): Promise<files.FileRow> {
+  const { storage_key } = file;
   const { FAREBOX_UPLOAD_MAX_BYTES: maxBytes, FAREBOX_FILES_MAX: max_files } = deps.settings;
   const stored = await deps.storage.put(storage_key, whileSpace(bytes, deps), { maxBytes });
   const { size, sha256 } = stored;
   try {
-    const content_type = await type();
-    const kept = { id, account_id, storage_key, content_type, size: BigInt(size), sha256 };
-    const row = { ...kept, ttl_seconds: deps.settings.fileTtlSeconds, max_bytes, max_files };
-    const { created_at, expires_at } = await record(row, deps);
-    return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
+    const kept = { ...file, ...(await facts()), size: BigInt(size), sha256 };
+    const limits = { ttl_seconds: deps.settings.fileTtlSeconds, max_bytes, max_files };
+    return await record({ ...kept, ...limits }, deps);
   } catch (error) {
     // Without a row nobody would ever delete the bytes.
     await deps.storage.remove(storage_key);
@@ -238,9 +264,20 @@ function assertHeaders({ headers }: FastifyRequest): string {
   return declared;
 }
 
+/** Deletes files. If that fails on the way, nobody finds them any longer, and a worker goes on. */
+export async function discard(
+  list: Pick<files.FileRow, 'id' | 'storage_key'>[],
+  { db, storage }: Pick<HttpDeps, 'db' | 'storage'>,
+): Promise<void> {
+  const ids = list.map(({ id }) => id);
+  await files.expireMany(db, ids);
+  for (const { storage_key } of list) await storage.remove(storage_key);
+  await files.removeMany(db, ids);
+}
+
 async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
-  const times = await files.insert(deps.db, row);
-  if (times) return times;
+  const inserted = await files.insert(deps.db, row);
+  if (inserted) return inserted;
   if (await files.findOne(deps.db, row.id)) throw usedUp();
   throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
 }

@@ -1,10 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../core/errors.ts';
 import { formParts, shortBytes, type ComingPart } from '../../lib/form-stream.ts';
+import { isObject, JsonError, parseJson, type Json } from '../../lib/json.ts';
 import type { Bytes } from '../../lib/streams.ts';
 import { formError } from '../body.ts';
 
 /** A form with one file, which is read while it arrives. */
+
+/** The names of the fields that an API's clients use. */
+export interface UploadForm {
+  file: string;
+  /** A field with a JSON object, which clients may send as a file. */
+  metadata?: string;
+}
 
 export interface FormFile {
   /** As the sender named it. */
@@ -21,37 +29,46 @@ const textMaxBytes = 64 * 1024;
 export const besideMaxBytes = 2 * textMaxBytes;
 
 /**
- * Reads the form up to its file, which the field `field` has.
+ * Reads the form up to its file.
  * @throws ApiError `bad_request` or `payload_too_large`
  */
-export async function fileInForm(body: Bytes, boundary: string, field: string): Promise<FormFile> {
+export async function fileInForm(
+  body: Bytes,
+  boundary: string,
+  form: UploadForm,
+): Promise<FormFile> {
   const texts = new Map<string, string>();
   const parts = formParts(body, boundary);
   return asForm(async () => {
     for (let next; !(next = await parts.next()).done;) {
       const part = next.value;
-      if (part.file_name === null) await readText(part, field, texts);
+      if (isText(part, form)) await readText(part, form.file, texts);
       else {
-        demandFile(part, field);
-        const { file_name: filename, content_type } = part;
-        return { filename, content_type, bytes: fileAndRest(part, parts, field, texts), texts };
+        demandFile(part, form.file);
+        const { file_name, content_type } = part;
+        const filename = file_name ?? '';
+        return { filename, content_type, bytes: fileAndRest(part, parts, form, texts), texts };
       }
     }
-    throw bad(field, `The form has no file in the field ${field}.`);
+    throw bad(form.file, `The form has no file in the field ${form.file}.`);
   });
+}
+
+function isText({ name, file_name }: ComingPart, { metadata }: UploadForm): boolean {
+  return file_name === null || name === metadata;
 }
 
 async function* fileAndRest(
   file: ComingPart,
   parts: AsyncGenerator<ComingPart>,
-  field: string,
+  form: UploadForm,
   texts: Map<string, string>,
 ): Bytes {
   const inner = file.bytes[Symbol.asyncIterator]();
   for (let read; !(read = await asForm(() => inner.next())).done;) yield read.value;
   await asForm(async () => {
     for await (const part of parts) {
-      if (part.file_name === null) await readText(part, field, texts);
+      if (isText(part, form)) await readText(part, form.file, texts);
       else throw bad(part.name, 'The form has more than one file. Send each file in its own call.');
     }
   });
@@ -78,6 +95,27 @@ async function readText(
   if (!isUtf8(text) || text.includes(0))
     throw bad(name, `${name} must be a text in UTF-8, without NUL.`);
   texts.set(name, text.toString('utf8'));
+}
+
+const metadataMaxBytes = 4096;
+
+/** The object in the form's field for metadata; null if there is none. Throws `bad_request`. */
+export function metadataOf({ texts }: FormFile, { metadata: field }: UploadForm): Json | null {
+  const text = field === undefined ? undefined : texts.get(field);
+  if (text === undefined) return null;
+  const value = jsonIn(text);
+  if (isObject(value) && Buffer.byteLength(JSON.stringify(value)) <= metadataMaxBytes) return value;
+  throw bad(field!, `${field} must be a JSON object of at most ${metadataMaxBytes} bytes.`);
+}
+
+/** Null if the text is not JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text), { depth: 64, values: metadataMaxBytes });
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
 }
 
 function tooLong(): ApiError {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { uploadForm } from '../api/files.ts';
 import { imageEditForm } from '../api/images/images-schema.ts';
+import { fileForm } from '../replicate/replicate-schema.ts';
 import { videoForm } from '../videos/videos-schema.ts';
 import { ModelOutput, QueuedRequest } from '../requests/schema.ts';
 import { choice, either, openObject, optional, text } from '../schemas/schema.ts';
@@ -191,6 +192,12 @@ export const readReplicateModel: RouteDocs = {
   errorsAt: { 404: { codes: ['unknown_model'] } },
 };
 export const readWebhookSecret = named('readWebhookSecret');
+export const listReplicateFiles = named('listReplicateFiles');
+export const readReplicateFile = named('readReplicateFile');
+export const deleteReplicateFile: RouteDocs = {
+  operationId: 'deleteReplicateFile',
+  replies: { 204: {} },
+};
 
 /** A chat in any of its forms. */
 function chatCall(operationId: string): RouteDocs {
@@ -297,6 +304,13 @@ export const upload: RouteDocs = {
   body: { content: bytesOf(...fileTypes), form: uploadForm },
   replies: { 201: { headers: ['Ignored?'] } },
   errors: ['bad_request', 'insufficient_balance', 'payload_too_large', 'unsupported_media_type'],
+};
+
+export const createReplicateFile: RouteDocs = {
+  operationId: 'createReplicateFile',
+  body: { form: fileForm },
+  replies: { 201: { headers: ['Ignored?'] } },
+  errors: upload.errors!,
 };
 
 export const callback: RouteDocs = {

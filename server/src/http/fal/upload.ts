@@ -8,7 +8,7 @@ import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../errors.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
-import { store } from '../api/files.ts';
+import { store, viewOf } from '../api/files.ts';
 import type { At } from '../path.ts';
 
 /**
@@ -52,7 +52,7 @@ export async function receive(
   if (account_id === null) throw notGood();
   // Each upload has its own storage key: a second one to this address must not touch the first.
   const storage_key = `files/${account_id}/${newId()}`;
-  return store({ id, account_id, storage_key }, req, reply, deps);
+  return viewOf((await store({ id, account_id, storage_key }, req, reply, deps)).row);
 }
 
 function notGood(): ApiError {

@@ -15,6 +15,7 @@ import {
   text,
   time,
   url,
+  type TSchema,
 } from '../schemas/schema.ts';
 
 /** The calls of Replicate's HTTP API, as its client uses them. */
@@ -63,14 +64,35 @@ export const Prediction = named(
   }),
 );
 
-export const PredictionList = named(
-  'PredictionList',
+const pageOf = <S extends TSchema>(entry: S) =>
   object({
     previous: nullable(url('Always null.')),
     next: nullable(url('The next page.')),
-    results: list(Prediction),
+    results: list(entry),
+  });
+
+export const PredictionList = named('PredictionList', pageOf(Prediction));
+
+export const fileForm = object({
+  content: text('The bytes of the file.', { format: 'binary' }),
+  metadata: optional(text('A JSON object of at most 4096 bytes, which is kept with the file.')),
+});
+
+export const ReplicateFile = named(
+  'ReplicateFile',
+  object({
+    id: text('The `file_id` of the upload.', { pattern: '^file_[0-9a-f]{32}$' }),
+    content_type: text('Found in the bytes.'),
+    size: integer('Bytes.'),
+    checksums: object({ sha256: text('SHA-256 of the bytes, in hex.') }),
+    metadata: anything('As it was sent.'),
+    created_at: time(),
+    expires_at: time(),
+    urls: object({ get: url('Can be used in any URL field of an input.') }),
   }),
 );
+
+export const ReplicateFileList = named('ReplicateFileList', pageOf(ReplicateFile));
 
 export const ReplicateModel = named(
   'ReplicateModel',

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Why } from '../../core/reasons.ts';
 import { fileId } from '../../core/request/id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
-import { ownOutput } from '../../core/request/own-link.ts';
+import { ownFile, ownFiles, ownOutput } from '../../core/request/own-link.ts';
 import { verify } from '../../core/request/signature.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as files from '../../db/accounts/files.ts';
@@ -119,7 +119,7 @@ export async function checkMedia(
   const closed = { reason: 'address_not_public' } as const;
   const hosts = media.urls.map(({ path, url }) => {
     const gone = (rule: string) => refuse(path, rule, { reason: 'output_link_invalid' });
-    if (isOwnOutput(url, deps, gone)) return null;
+    if (ownFile(url, deps.links.baseUrl) !== null || isOwnOutput(url, deps, gone)) return null;
     return hostToJudge(url, deps, false, (rule) => refuse(path, rule, closed));
   });
   const named = new Set<string>();
@@ -135,10 +135,11 @@ export async function checkMedia(
     if (host !== null && where.get(host) === 'not_public')
       throw refuse(media.urls[i]!.path, notPublic, closed);
   });
-  if (media.files.length === 0) return [];
-  const ids = media.files.map(({ id }) => id);
+  const uploads = ownFiles(media, deps.links.baseUrl);
+  if (uploads.length === 0) return [];
+  const ids = uploads.map(({ id }) => id);
   const found = await files.findLiving(deps.db, accountId, ids);
-  return media.files.map(({ path, id }) => {
+  return uploads.map(({ path, id }) => {
     const file = found.find((each) => each.id === id);
     if (file) return { path, content_type: file.content_type };
     throw refuse(

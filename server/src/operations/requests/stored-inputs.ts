@@ -1,6 +1,5 @@
-import { fileId } from '../../core/request/id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
-import { ownOutput } from '../../core/request/own-link.ts';
+import { ownFiles, ownOutput } from '../../core/request/own-link.ts';
 import { verify } from '../../core/request/signature.ts';
 import { fileUrl, type Links } from '../../core/request/views.ts';
 import * as files from '../../db/accounts/files.ts';
@@ -22,19 +21,22 @@ export interface StoredDeps {
  * outputs given as signed links. Null if one of them no longer exists.
  */
 export async function gatherFiles(
-  { files: named, urls }: MediaInputs,
+  media: MediaInputs,
   account_id: string,
   deps: StoredDeps,
 ): Promise<Record<string, InputFile> | null> {
-  const ids = named.map(({ id }) => id);
-  const found = ids.length === 0 ? [] : await files.findLiving(deps.db, account_id, ids);
-  if (found.length < ids.length) return null;
-  const gathered: Record<string, InputFile> = {};
   const { links } = deps;
+  const uploads = ownFiles(media, links.baseUrl);
+  const ids = uploads.map(({ id }) => id);
+  const found = ids.length === 0 ? [] : await files.findLiving(deps.db, account_id, ids);
+  const gathered: Record<string, InputFile> = {};
   const nowSeconds = Math.floor(Date.now() / 1000);
-  for (const file of found)
-    gathered[fileId(file.id)] = stored(file, fileUrl(file.id, nowSeconds, links), deps);
-  for (const { url } of urls) {
+  for (const { id, value } of uploads) {
+    const file = found.find((each) => each.id === id);
+    if (!file) return null;
+    gathered[value] = stored(file, fileUrl(id, nowSeconds, links), deps);
+  }
+  for (const { url } of media.urls) {
     const own = ownOutput(url, links.baseUrl);
     if (own === null) continue;
     const output = await outputOf(own, deps);

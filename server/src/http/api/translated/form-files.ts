@@ -10,8 +10,7 @@ import { typeName, typeNames } from '../../../core/media/content-type.ts';
 import { describe, sniff, sniffBytes } from '../../../core/media/sniff.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
-import { assertRoom, assertSpace, keep } from '../files.ts';
-import * as files from '../../../db/accounts/files.ts';
+import { assertRoom, assertSpace, discard, keep, newFile } from '../files.ts';
 
 /** Turns a form with images into the same call in JSON. Its images become uploads. */
 
@@ -113,20 +112,15 @@ export async function storeImages(
   const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
   const max_bytes = await assertRoom(account_id, size, deps);
   const stored: { id: string; storage_key: string }[] = [];
-  const remove = async () => {
-    for (const { storage_key } of stored) await deps.storage.remove(storage_key);
-    await files.removeMany(
-      deps.db,
-      stored.map(({ id }) => id),
-    );
-  };
+  const remove = () => discard(stored, deps);
   const digests = new Map<string, string>();
   try {
     for (const [i, { id, bytes }] of images.entries()) {
-      const file = { id, account_id, storage_key: `files/${account_id}/${id}` };
-      const kept = await keep(file, async () => types[i]!, once(bytes), max_bytes, deps);
+      const file = newFile(account_id, id);
+      const facts = { content_type: types[i]!, metadata: null };
+      const { sha256 } = await keep(file, async () => facts, once(bytes), max_bytes, deps);
       stored.push(file);
-      digests.set(fileId(id), String(kept.sha256));
+      digests.set(fileId(id), sha256);
     }
   } catch (error) {
     await remove();
