@@ -41,7 +41,7 @@ import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
-import { addFigures } from './worker/jobs/gauges.ts';
+import { addGauges } from './worker/jobs/gauges.ts';
 import type { EventReceiver } from './worker/jobs/operator-events.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 import { watchVersion, type VersionWatch } from './worker/jobs/version.ts';
@@ -151,7 +151,7 @@ export async function openServices({
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
   const { watched, stop } = await watchDatabase({ config, db, log, ...options });
-  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, chains, ...watched });
+  addGauges(metrics, { db, upstreams, catalog, disks, storage, spool, chains, ...watched });
   const report = openReports(db, log);
   const events = openEvents(metrics, log, upstreams, report);
   const operations = batchOperations({

@@ -3,7 +3,7 @@ import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { needAccount } from '../operations/accounts/account.ts';
 import type { Booked } from '../operations/accounts/booking.ts';
-import { adjust as correct, deposit } from '../operations/accounts/deposit.ts';
+import * as bookings from '../operations/accounts/deposit.ts';
 import { withDatabase } from './database.ts';
 import type { Context, Result } from './output.ts';
 
@@ -21,7 +21,7 @@ export function credit(
   const amount = BigInt(usd);
   const wanted = { ...about, amount, expires_at: expires ? new Date(expires) : null };
   return book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
-    deposit(db, { ...wanted, account_id }),
+    bookings.deposit(db, { ...wanted, account_id }),
   );
 }
 
@@ -32,7 +32,7 @@ export function adjust(
   const { email, usd, allow_debt: allows_debt = false, ...about } = given;
   const amount = BigInt(usd);
   return book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
-    correct(db, { ...about, account_id, amount, allows_debt }),
+    bookings.adjust(db, { ...about, account_id, amount, allows_debt }),
   );
 }
 

@@ -4,7 +4,7 @@ import { referenceMax } from '../../core/account/booking.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
 import type { Booked } from '../../operations/accounts/booking.ts';
-import { adjust as correct, deposit } from '../../operations/accounts/deposit.ts';
+import * as bookings from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -78,7 +78,7 @@ export const credit = operatorAction(
   async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = creditOf(account_id, body);
-    return async (db) => logged(reply, await deposit(db, wanted, by));
+    return async (db) => logged(reply, await bookings.deposit(db, wanted, by));
   },
 );
 
@@ -101,7 +101,7 @@ export const adjust = operatorAction(
   async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
-    return async (db) => logged(reply, await correct(db, wanted, by));
+    return async (db) => logged(reply, await bookings.adjust(db, wanted, by));
   },
 );
 

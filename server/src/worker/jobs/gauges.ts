@@ -38,7 +38,7 @@ const names = {
   left: 'farebox_left_starts',
 };
 
-export function addFigures(metrics: Metrics, sources: Sources): void {
+export function addGauges(metrics: Metrics, sources: Sources): void {
   const { db, upstreams, catalog, disks } = sources;
   addShared(
     metrics.registry,
