@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { microOf } from '../../src/core/deposit/deposit.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { isLong } from '../kit/long.ts';
 import { anvilDoor, findAnvil } from './anvil-door.ts';
 import { contractCases } from './contract-cases.ts';
@@ -13,14 +12,7 @@ import { availableTo, type DepositCase, forgetChains, openScene, type Scene } fr
 
 /** Each deposit case with each kind of endpoint; in the short form, with one of them. */
 
-let database: TestDatabase;
-before(async () => {
-  database = await testDatabase();
-});
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 for (const [at, door] of doors.entries())
   describe(`over ${door.name}, a deposit`, () => {
@@ -37,13 +29,13 @@ describe('over anvil, a deposit', { skip }, () => {
 });
 
 async function play(door: Door, { history, deposits }: DepositCase): Promise<void> {
-  await forgetChains(database.db);
-  const scene = await openScene(database.db, door);
+  await forgetChains(db);
+  const scene = await openScene(db, door);
   try {
     await history(scene);
     await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
     // Reading everything once more changes nothing in any case.
-    await resumeChain(database.db, door.chain.name, 100n);
+    await resumeChain(db, door.chain.name, 100n);
     await scene.read(await scene.reader());
     await assertDeposits(scene, deposits ?? scene.paid.map(() => 'credited'));
   } finally {

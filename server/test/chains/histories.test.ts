@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { isLong } from '../kit/long.ts';
 import { play, step } from './histories.ts';
 
@@ -9,16 +9,14 @@ import { play, step } from './histories.ts';
 const numRuns = Number(process.env.HISTORY_RUNS ?? (isLong ? 60 : 3));
 const seed = Number(process.env.HISTORY_SEED ?? Date.now() % 2 ** 31);
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(() => database.close());
+const { db } = withDatabase();
 
 test(`the chain’s truth is credited, once: ${numRuns} histories, HISTORY_SEED=${seed}`, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }),
       async (steps) => {
-        assert.deepEqual(await play(database.db, steps), []);
+        assert.deepEqual(await play(db, steps), []);
       },
     ),
     { numRuns, seed },

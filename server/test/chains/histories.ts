@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { sql, type Database } from '../../src/lib/sql/sql.ts';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
@@ -236,11 +236,8 @@ async function truthOf({ world, chain, payers: who }: Life) {
 async function falselyCredited(life: Life): Promise<string[]> {
   const truth = await truthOf(life);
   const rows = await life.db.run<{ tx_hash: string; amount: bigint }>(
-    rawSql(
-      `select tx_hash, amount_usd_micro as amount from chain_deposits
-       where chain = $1 and state = 'credited'`,
-      [life.chain.name],
-    ),
+    sql`select tx_hash, amount_usd_micro as amount from chain_deposits
+       where chain = ${life.chain.name} and state = 'credited'`,
   );
   return rows
     .filter((row) => !truth.some((t) => t.tx_hash === row.tx_hash && t.amount === row.amount))

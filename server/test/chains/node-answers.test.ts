@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import { openRpc, RpcError } from '../../src/chains/rpc.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { inShare } from '../kit/long.ts';
 import { bodyOf, serveHttp } from '../lib/local-server.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
@@ -23,21 +22,14 @@ import {
 
 /** Each node's way to answer is played through the reader, beside a second chain. */
 
-let database: TestDatabase;
 const fetch = createFetch({ guard: false });
 const key = keyOf('evm');
 const units = 5n * 10n ** 18n;
 const file = { ...chain, finality: 'finalized' as const };
 const other = { ...chain, name: 'other', chain_id: 8 };
-before(async () => {
-  database = await testDatabase();
-});
-beforeEach(() => forgetChains(database.db));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await fetch.close();
-  await database.close();
-});
+after(() => fetch.close());
+const { db } = withBooks();
+beforeEach(() => forgetChains(db));
 
 async function serveAnswers({ play, head }: PlayWorld, way: NodeAnswer) {
   const counts = new Map<string, number>();
@@ -48,11 +40,7 @@ async function serveAnswers({ play, head }: PlayWorld, way: NodeAnswer) {
     const result = await play.rpc(method, params).catch((error: RpcError) => error);
     assert.ok(!(result instanceof Error), String(result));
     const given = way.gives({ method, params, answer: result, count, head: head() });
-    const reply = {
-      jsonrpc: '2.0',
-      id,
-      ...(given instanceof Refusal ? given : { result: given }),
-    };
+    const reply = { jsonrpc: '2.0', id, ...(given instanceof Refusal ? given : { result: given }) };
     res.end(JSON.stringify(way.replies?.(reply) ?? reply));
   });
   return { rpc: openRpc(fetch, { url: server.url }), close: () => server.close() };
@@ -75,7 +63,6 @@ function payAll({ play, mine }: PlayWorld, [one, two, three]: Payer[]): void {
 }
 
 async function history(way: NodeAnswer) {
-  const { db } = database;
   const world = playWorld(100, file);
   const beside = playWorld(100, other);
   const payers = await Promise.all([1, 2, 3].map(() => payer(db, key)));

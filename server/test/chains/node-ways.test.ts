@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { openRpc, RpcError, type Rpc } from '../../src/chains/rpc.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { inShare } from '../kit/long.ts';
 import { bodyOf, serveHttp } from '../lib/local-server.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
@@ -22,20 +21,13 @@ import {
 
 /** Each node's way is played through the reader, beside a second chain. */
 
-let database: TestDatabase;
 const fetch = createFetch({ guard: false });
 const key = keyOf('evm');
 const units = 5n * 10n ** 18n;
 const other = { ...chain, name: 'other', chain_id: 8 };
-before(async () => {
-  database = await testDatabase();
-});
-beforeEach(() => forgetChains(database.db));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await fetch.close();
-  await database.close();
-});
+after(() => fetch.close());
+const { db } = withBooks();
+beforeEach(() => forgetChains(db));
 
 interface Asked {
   blocks: number;
@@ -94,7 +86,6 @@ function boundOf({ refuses }: NodeWay): number {
 
 /** Three accounts pay, with 400 blocks between the payments. */
 async function history(way: NodeWay) {
-  const { db } = database;
   const world = playWorld(100);
   const beside = playWorld(100, other);
   const payers = await Promise.all([1, 2, 3].map(() => payer(db, key)));
@@ -115,7 +106,7 @@ async function history(way: NodeWay) {
 
 describe('a chain is read through', () => {
   before(async () => {
-    for (let i = 0; i < 40; i++) await payer(database.db, key);
+    for (let i = 0; i < 40; i++) await payer(db, key);
   });
   for (const way of inShare(2, nodeWays))
     test(`${way.node} (${way.from})`, async () => {

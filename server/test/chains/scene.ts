@@ -4,7 +4,7 @@ import type { Rpc } from '../../src/chains/rpc.ts';
 import { showAddress, type DepositKey } from '../../src/core/deposit/address.ts';
 import type { Chain, Token } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { readChainsNowAndThen, type ChainJob } from '../../src/worker/jobs/chains.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
@@ -62,10 +62,8 @@ function jobOf(
 
 /** Makes every chain due, unless a transaction holds its row. */
 export async function wakeChains(db: Database): Promise<void> {
-  await db.run(
-    rawSql(`update chains set wake_at = now()
-      where name in (select name from chains for update skip locked)`),
-  );
+  await db.run(sql`update chains set wake_at = now()
+      where name in (select name from chains for update skip locked)`);
 }
 
 /** Makes the chain due and reads it. */
@@ -80,11 +78,9 @@ export async function readNow(db: Database, job: ChainJob, name: string): Promis
 export async function forgetChains(db: Database): Promise<void> {
   await db.run(rawSql('delete from chain_sightings'));
   await db.run(
-    rawSql(
-      `update chains set start_height = null, scanned_height = null, rescanned_height = null,
+    sql`update chains set start_height = null, scanned_height = null, rescanned_height = null,
          scanned_hash = null, stopped_why = null, refused_why = null, failures = 0,
          wake_at = now()`,
-    ),
   );
 }
 
@@ -102,22 +98,16 @@ export async function payer(db: Database, key: DepositKey): Promise<Payer> {
 /** State and reason of the account's deposits in final blocks, oldest first. */
 export async function statesOf(db: Database, { account_id }: Customer): Promise<string[]> {
   const rows = await db.run<{ state: string }>(
-    rawSql(
-      `select concat_ws(' ', state, why) as state from chain_deposits where account_id = $1
+    sql`select concat_ws(' ', state, why) as state from chain_deposits where account_id = ${account_id}
        order by id`,
-      [account_id],
-    ),
   );
   return rows.map(({ state }) => state);
 }
 
 /** Transactions that are shown to the account as seen. */
 export async function seenBy(db: Database, { account_id }: Customer): Promise<string[]> {
-  const rows = await db.run<{ tx_hash: string }>(
-    rawSql('select tx_hash from chain_sightings where account_id = $1 and gone_at is null', [
-      account_id,
-    ]),
-  );
+  const rows = await db.run<{ tx_hash: string }>(sql`select tx_hash from chain_sightings
+    where account_id = ${account_id} and gone_at is null`);
   return rows.map(({ tx_hash }) => tx_hash);
 }
 

@@ -1,18 +1,14 @@
 /** The migration that gives addresses of earlier versions their form. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setEmailForms } from '../../src/db/accounts/email-forms.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as people from '../../src/db/accounts/people.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => {
-  database = await testDatabase();
-});
-after(() => database.close());
+const { db } = withDatabase();
 
 const stored = [
   'ada@example.com',
@@ -25,11 +21,8 @@ const stored = [
 ];
 
 test('names clashes and unusable addresses, changes no address, and people are found as before', async () => {
-  const { db } = database;
   for (const email of stored) {
-    await db.run(
-      rawSql('insert into people (id, name, email) values ($1, $2, $3)', [newId(), 'A', email]),
-    );
+    await db.run(sql`insert into people (id, name, email) values (${newId()}, ${'A'}, ${email})`);
     await accounts.insert(db, {
       id: newId(),
       email,
@@ -74,14 +67,13 @@ test('names clashes and unusable addresses, changes no address, and people are f
 });
 
 test('the form of an earlier address is taken, also for people whom no earlier check sees', async () => {
-  const { db } = database;
   const email = 'ada@xn--bcher-kva.example';
   const person = { id: newId(), name: 'Eve', email, email_verified: true, login_id: newId() };
   assert.equal(await people.insert(db, { ...person, password: 'x' }), false);
   const account = { id: newId(), email, is_operator: false, webhook_secret: 'whsec_x' };
   assert.equal(await accounts.insert(db, account), false);
   const [bo] = await db.run<{ id: string }>(
-    rawSql(`select id from people where email = 'bo@example.com'`),
+    sql`select id from people where email = 'bo@example.com'`,
   );
   assert.equal(await people.setEmail(db, bo!.id, email), null);
   const raw = rawSql('insert into people (id, name, email) values ($1, $2, $3)', [

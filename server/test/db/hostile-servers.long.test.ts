@@ -11,7 +11,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
-import { isUnavailable, rawSql } from '../../src/lib/sql/sql.ts';
+import { isUnavailable, rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { assertSaid, call, placeFor, reaches, submit, type Place } from '../commands/cli.ts';
 import { secret } from '../commands/serve-kit.ts';
 import { until } from '../kit/until.ts';
@@ -284,10 +284,8 @@ describe('a full disk', () => {
     await own.demandWrites();
     const writes = async () => {
       for (;;)
-        await own.run(
-          rawSql(`insert into big select repeat(random()::text, 400)
-        from generate_series(1, 40000)`),
-        );
+        await own.run(sql`insert into big select repeat(random()::text, 400)
+        from generate_series(1, 40000)`);
     };
     await assert.rejects(writes(), (error) => {
       assert.match(String(error), /could not extend file|File too large/);

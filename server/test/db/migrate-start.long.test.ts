@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import {
@@ -13,20 +13,15 @@ import {
   verifySchema,
 } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase } from '../../src/database.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-let db: Database;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-});
+const database = withDatabase();
+const { db } = database;
 beforeEach(async () => {
   await db.run(rawSql('drop schema public cascade; create schema public'));
 });
-after(() => database.close());
 
 const account = '01890f5e-27c1-7d3a-9e4f-000000000001';
 
@@ -37,11 +32,8 @@ interface Applied {
 const applied = () =>
   db.run<Applied>(rawSql('select number, name from migrations order by number'));
 const tables = async () => {
-  const rows = await db.run<{ name: string }>(
-    rawSql(
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
-    ),
-  );
+  const rows = await db.run<{ name: string }>(sql`select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`);
   return rows.map(({ name }) => name);
 };
 
@@ -119,8 +111,8 @@ test('existing deposits get their source, and do not change otherwise', async ()
   );
   const rows = () =>
     db.run<{ source: string | null }>(
-      rawSql(`select to_jsonb(t) - 'source' as row, to_jsonb(t)->>'source' as source
-        from transfers t order by seq`),
+      sql`select to_jsonb(t) - 'source' as row, to_jsonb(t)->>'source' as source
+        from transfers t order by seq`,
     );
   const before = await rows();
   await db.run(rawSql(textOf(names[at]!)));
@@ -135,11 +127,8 @@ test('existing deposits get their source, and do not change otherwise', async ()
 describe('migrating refuses', () => {
   test('a database that a newer version has migrated, and touches nothing', async () => {
     const known = (await migrate(db)).length;
-    await db.run(
-      rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [
-        known + 1,
-      ]),
-    );
+    await db.run(sql`insert into migrations (number, name, sha256)
+      values (${known + 1}, 'later.sql', 'x')`);
     const before = await applied();
     await assert.rejects(migrate(db), (error) => {
       assert.ok(error instanceof SchemaUnfit);
@@ -190,11 +179,8 @@ describe('verifying', () => {
 
   test('refuses a schema that another version has migrated', async () => {
     const known = (await migrate(db)).length;
-    await db.run(
-      rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [
-        known + 1,
-      ]),
-    );
+    await db.run(sql`insert into migrations (number, name, sha256)
+      values (${known + 1}, 'later.sql', 'x')`);
     await assert.rejects(verifySchema(db), /Start the version that migrated it/);
     await db.run(rawSql('delete from migrations'));
     await assert.rejects(verifySchema(db), (error) => error instanceof SchemaTooOld);
@@ -252,10 +238,7 @@ describe('settings that lose what was committed', () => {
           'it was migrated before it was looked at',
         );
         const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
-        assert.equal(
-          (await database.db.run<{ fsync: string }>(rawSql('show fsync')))[0]!.fsync,
-          'off',
-        );
+        assert.equal((await db.run<{ fsync: string }>(rawSql('show fsync')))[0]!.fsync, 'off');
         await database.close();
       } finally {
         await embedded.stop();

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { migrate, verifySchema } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /** Further ways in which a migration fails, and the effect of each released one on rows. */
 
-let database: TestDatabase;
-let db: Database;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-});
+const database = withDatabase();
+const { db } = database;
 beforeEach(async () => {
   await db.run(rawSql('drop schema public cascade; create schema public'));
 });
-after(() => database.close());
 
 describe('migrating', () => {
   test('that cannot be recorded is rolled back', async () => {
@@ -27,11 +22,8 @@ describe('migrating', () => {
         sha256 text not null, applied_at timestamptz not null default now())`),
     );
     await assert.rejects(migrate(db), /migrations_number_check/);
-    const made = await db.run(
-      rawSql(
-        `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
-      ),
-    );
+    const made = await db.run(sql`select relname from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r'`);
     assert.deepEqual(made, [{ relname: 'migrations' }]);
   });
 
@@ -72,9 +64,8 @@ describe('a migration', () => {
         select uid(1), uid(0), 'ran', 5, 'op@x.test'`),
     );
     await apply((name) => name === leftOutcomes);
-    const days = await db.run(
-      rawSql('select upstream, completed, failed, cost_usd_micro as cost, uncosted from revenue'),
-    );
+    const days = await db.run(sql`select upstream, completed, failed, cost_usd_micro as cost,
+      uncosted from revenue`);
     const none = { completed: 0n, failed: 0n, cost: 0n };
     assert.deepEqual(days, [{ upstream: 'u', ...none, uncosted: 1n }]);
     assert.equal((await db.run(rawSql('select from spending'))).length, 1);
@@ -128,17 +119,16 @@ describe('a migration', () => {
         from request_results where request_id = uid(1)`),
     );
     await apply((name) => name.startsWith('0008'));
-    const costs = await db.run<{ cost: bigint | null }>(
-      rawSql('select cost_usd_micro as cost from request_results order by request_id'),
-    );
+    const costs = await db.run<{ cost: bigint | null }>(sql`select cost_usd_micro as cost
+      from request_results order by request_id`);
     assert.deepEqual(
       costs.map(({ cost }) => cost),
       [null, 0n, null, null],
     );
     const [{ open }] = (await db.run(
-      rawSql(`select count(*)::int as open from requests r join request_results s
+      sql`select count(*)::int as open from requests r join request_results s
         on s.request_id = r.id where error_code in ('outcome_unknown', 'timeout')
-          and cost_usd_micro is null`),
+          and cost_usd_micro is null`,
     )) as [{ open: number }];
     const days = await db.run(rawSql('select uncosted from revenue'));
     assert.deepEqual([open, days], [2, [{ uncosted: 3n }]]);
@@ -178,22 +168,17 @@ describe('a migration', () => {
       ['image', { usage: { prompt_tokens: 5, completion_tokens: 2 } }, [null, null, null, null]],
     ];
     for (const [i, [kind, output]] of usages.entries())
-      await db.run(
-        rawSql(
-          `with r as (
+      await db.run(sql`with r as (
             insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
               quoted_usd_micro, charged_usd_micro, started_at, completed_at)
-            select uid, uid, uid, 'm', $2, 'u', 'COMPLETED', 5, 5, now(), now()
-            from (select (lpad(to_hex($1::int), 8, '0') || '-0000-7000-8000-000000000000')::uuid) u (uid)
+            select uid, uid, uid, 'm', ${kind}, 'u', 'COMPLETED', 5, 5, now(), now()
+            from (select (lpad(to_hex(${i}::int), 8, '0') || '-0000-7000-8000-000000000000')::uuid) u (uid)
             returning id
-          ) insert into request_results (request_id, account_id, output) select id, id, $3 from r`,
-          [i, kind, output && JSON.stringify(output)],
-        ),
-      );
+          ) insert into request_results (request_id, account_id, output) select id, id, ${output && JSON.stringify(output)} from r`);
     await apply((name) => name.startsWith('0031'));
     const rows = await db.run<Record<string, number | null>>(
-      rawSql(`select input_tokens, output_tokens, cached_tokens, reasoning_tokens
-        from request_results order by request_id`),
+      sql`select input_tokens, output_tokens, cached_tokens, reasoning_tokens
+        from request_results order by request_id`,
     );
     assert.deepEqual(
       rows.map((row) => Object.values(row)),
@@ -206,9 +191,8 @@ describe('migrating refuses', () => {
   test('a file that was put in between two applied ones', async () => {
     await migrate(db);
     await db.run(rawSql(`update migrations set number = number + 100`));
-    await db.run(
-      rawSql(`insert into migrations (number, name, sha256) values (1, '0001_other.sql', 'x')`),
-    );
+    await db.run(sql`insert into migrations (number, name, sha256)
+      values (1, '0001_other.sql', 'x')`);
     await assert.rejects(migrate(db), /0001_other|at migration/);
   });
 });

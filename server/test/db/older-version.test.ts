@@ -5,16 +5,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { schemaNumber } from '../../src/db/schema.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { codeOf } from '../../src/lib/unknown.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
-let service: Service;
-let account: TestAccount;
 let older: Database;
+after(() => older.close());
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
-  account = await service.account();
   older = openDatabase({
     connection: service.databaseUrl,
     max: 2,
@@ -22,18 +20,13 @@ before(async () => {
     applicationName: 'farebox serve',
   });
 });
-after(async () => {
-  await older.close();
-  await service.stop();
-});
 
 const prompt = { prompt: 'a lighthouse' };
 
 describe('an older process that serves on', () => {
   test('takes no call and no work, and leaves the books as they are', async () => {
     const { base, app } = await service.another({}, { db: older });
-    const submit = (at: string) =>
-      service.call('POST', '/v1/queue/fake/image', { key: account.key, body: prompt, base: at });
+    const submit = (at: string) => account.post('/v1/queue/fake/image', prompt, { base: at });
     const before = [await service.transfers(), await service.balance(account)];
     for (const path of ['/v1/queue/fake/image', '/v1/balance', '/v1/requests']) {
       const body = path.includes('queue') ? prompt : undefined;
@@ -50,9 +43,8 @@ describe('an older process that serves on', () => {
 
     const { body: job } = await submit(service.base);
     assert.equal(await app.worker!.runOnce().catch(() => 0), 0);
-    const started = await service.db.run(
-      rawSql('select status, attempt from requests where id = $1', [job.request_id]),
-    );
+    const started = await service.db.run(sql`select status, attempt from requests
+      where id = ${job.request_id}`);
     assert.deepEqual(started, [{ status: 'IN_QUEUE', attempt: 0 }]);
     await app.stop(500);
     await service.work();

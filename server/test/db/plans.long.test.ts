@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { callNumber } from '../../src/core/request/call-number.ts';
 import * as finding from '../../src/db/accounts/account-search.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
@@ -48,8 +48,8 @@ import { transferPage } from '../../src/ledger/transfers.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import { firstId } from '../../src/lib/id.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '../kit/plans.ts';
 
 /**
@@ -58,8 +58,6 @@ import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '.
  * its values or once for all values, as it sees fit, so both plans count.
  */
 
-let database: TestDatabase;
-let db: Database;
 /** A usual account, and an account with a quarter of all rows. */
 let sample: Record<
   | 'account'
@@ -75,21 +73,19 @@ let sample: Record<
   string
 > & { hash: Buffer };
 
+const { db } = withDatabase();
 before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
   await fill();
-  [sample] = (await db.run(
-    rawSql(`
+  [sample] = (await db.run(sql`
     select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
       uid(1, 7) as big, uid(3, 10000) as middle, uid(2, 10000) as midkey, uid(1, 10000) as person
     from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
     join transfers t on t.account_id = r.account_id and t.reference is not null
-    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`),
-  )) as [typeof sample];
+    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`)) as [
+    typeof sample,
+  ];
   assert.ok(sample);
 });
-after(() => database.close());
 
 /** The time of request n, which its id contains. */
 const madeAt = (n: number) => n * 65_536 + 3;
@@ -521,11 +517,7 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'cancelled requests, of which there are none': (c) =>
       listed(c, { account_id: sample.big, status: 'CANCELLED' }),
     'queued requests, from the middle': (c) =>
-      listed(c, {
-        account_id: sample.big,
-        status: 'IN_QUEUE',
-        below_id: sample.middle,
-      }),
+      listed(c, { account_id: sample.big, status: 'IN_QUEUE', below_id: sample.middle }),
     'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
     'files that are due': (c) => files.claimExpired(c, 21, 60),
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
@@ -747,11 +739,9 @@ async function fill(): Promise<void> {
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );
-  await db.run(
-    rawSql(`insert into operator_log (id, seq, by_email, action, account_id)
+  await db.run(sql`insert into operator_log (id, seq, by_email, action, account_id)
       select uid(8, n), n + 1, 'op' || n % 20 || '@x.test',
         case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
-      from generate_series(0, 19999) n`),
-  );
+      from generate_series(0, 19999) n`);
   await db.run(rawSql('vacuum analyze'));
 }

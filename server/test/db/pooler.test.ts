@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { openDatabase, sql } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
@@ -106,9 +106,9 @@ pool_mode = ${mode}
     const database = await open(await pooler('session'));
     try {
       const [row] = await database.db.run<Record<string, string>>(
-        rawSql(`select current_setting('plan_cache_mode') as plans,
+        sql`select current_setting('plan_cache_mode') as plans,
           current_setting('statement_timeout') as statement,
-          current_setting('idle_in_transaction_session_timeout') as idle`),
+          current_setting('idle_in_transaction_session_timeout') as idle`,
       );
       assert.deepEqual(row, { plans: 'force_generic_plan', statement: '15s', idle: '15s' });
       const counts = await Promise.all(

@@ -1,6 +1,6 @@
 /** Processes of several versions on one database: who registers, who is refused, who gives up. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { withDatabase } from '../../src/commands/database.ts';
 import { findOthers } from '../../src/db/alone.ts';
@@ -8,26 +8,16 @@ import { migrate, SchemaUnfit, verifySchema } from '../../src/db/migrate.ts';
 import { beat, leave } from '../../src/db/processes.ts';
 import { schemaNumber } from '../../src/db/schema.ts';
 import { newId } from '../../src/lib/id.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ times: { beatMs: 25 } });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ times: { beatMs: 25 } });
 
 const change = (text: string, values: unknown[] = []) => service.db.run(rawSql(text, values));
 const rows = () =>
-  service.db.run<{ kind: string; pid: number; schema: number }>(
-    rawSql('select kind, pid, schema from processes order by started_at'),
-  );
+  service.db.run<{ kind: string; pid: number; schema: number }>(sql`select kind, pid, schema
+    from processes order by started_at`);
 const own = { kind: 'serve', pid: process.pid, schema: schemaNumber };
 
 describe('a process', () => {
@@ -194,7 +184,7 @@ describe('whoever migrates', () => {
   /** Runs `work` on a database without the migrations from this table of processes on. */
   async function undone(work: () => Promise<void>): Promise<void> {
     const rows = await service.db.run<{ number: number; name: string; sha256: string }>(
-      rawSql('delete from migrations where number >= 34 returning number, name, sha256'),
+      sql`delete from migrations where number >= 34 returning number, name, sha256`,
     );
     try {
       await work();
@@ -234,12 +224,9 @@ describe('whoever migrates', () => {
 
 describe('a process whose database another version migrates', () => {
   const next = schemaNumber + 1;
-  beforeEach(async () => {
-    await until('it serves', async () => (await get('/readyz')).status === 200);
-  });
+  beforeEach(() => until('it serves', async () => (await get('/readyz')).status === 200));
   const get = (path: string) => service.call('GET', path, { base: service.base });
-  const submit = () =>
-    service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+  const submit = () => account.post('/v1/queue/fake/image', { prompt: 'x' });
 
   test('refuses calls with the reason, takes no work, says so, and is refused at its next start', async () => {
     const { body: job } = await submit();

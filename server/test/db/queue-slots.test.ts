@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { claimQueued } from '../../src/db/requests/queue.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { claim, customer, submit } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 
 /** The moment when a worker has taken slots and has not committed yet. */
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(() => database.close());
+const { db } = withDatabase();
 
 test('a second worker waits for the first to count, and finds no slot left', async () => {
-  const { db } = database;
   const upstream = 'narrow';
   const lane = { upstream, concurrency: 3 };
   // Turns go by account id: the early account's requests come before the claimed ones.
@@ -35,12 +32,8 @@ test('a second worker waits for the first to count, and finds no slot left', asy
     const newcomer = await submit(db, early, { amount: 0n, upstream });
     const second = claimQueued(db, lane, 10, 60);
     await until('the second worker waits', async () => {
-      const [waiting] = await db.run(
-        rawSql(
-          `select from pg_stat_activity
-           where wait_event_type = 'Lock' and datname = current_database()`,
-        ),
-      );
+      const [waiting] = await db.run(sql`select from pg_stat_activity
+           where wait_event_type = 'Lock' and datname = current_database()`);
       return waiting !== undefined;
     });
     await first.query('commit');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import * as queue from '../../src/db/requests/queue.ts';
 import * as upstreamPauses from '../../src/db/upstreams/pauses.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql } from '../../src/lib/sql/sql.ts';
 import {
   begin,
   cancelled,
@@ -15,17 +15,11 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
-let database: TestDatabase;
-let db: Database;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-});
-after(() => database.close());
+const { db } = withDatabase();
 
 /** The upstream of a test; each test has its own. */
 let upstream: string;

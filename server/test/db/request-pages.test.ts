@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import * as pages from '../../src/db/requests/request-pages.ts';
 import { list, newest } from '../../src/db/requests/request-lists.ts';
 import type { Metadata } from '../../src/core/request/metadata.ts';
 import type { Status } from '../../src/core/request/request.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /** Pages of a search give each matching request once, however few a statement may read. */
 
@@ -47,11 +47,8 @@ const made = Array.from({ length: total }, (_, n): Made => {
   };
 });
 
-let database: TestDatabase;
-
+const { db } = withDatabase();
 before(async () => {
-  database = await testDatabase();
-  const { db } = database;
   for (const id of [account, uuid(1, 8)]) {
     await db.run(
       rawSql(`insert into accounts (id, email, webhook_secrets) values ($1, $2, '{x}')`, [
@@ -62,8 +59,7 @@ before(async () => {
     await db.run(rawSql('insert into balances (account_id) values ($1)', [id]));
   }
   await db.run(
-    rawSql(
-      `with d as materialized (select * from json_to_recordset($1::json)
+    sql`with d as materialized (select * from json_to_recordset(${JSON.stringify(made)}::json)
         as d (id uuid, account_id uuid, key_id uuid, model_id text, status text, created_ms float8, metadata jsonb)),
       inputs as (insert into request_inputs (request_id, account_id, input, quote, metadata)
         select id, account_id, '{}', '{}', metadata from d)
@@ -73,11 +69,8 @@ before(async () => {
         case status when 'COMPLETED' then 5 when 'IN_QUEUE' then null else 0 end, to_timestamp(created_ms / 1000),
         case when status <> 'IN_QUEUE' then now() end, case when status = 'IN_QUEUE' then now() end, null,
         case when status = 'FAILED' then 'timeout' end from d`,
-      [JSON.stringify(made)],
-    ),
   );
 });
-after(() => database.close());
 
 const searches: Record<string, Partial<pages.PageFilter>> = {
   all: {},
@@ -131,7 +124,6 @@ describe('following the pages gives all that match, once and in order', () => {
       [1, 1_000],
     ] as const)
       test(`${what}, ${limit} a page of ${look}`, async () => {
-        const { db } = database;
         const filter = { ...pages.anyRequest, account_id: account, ...more };
         const seen: string[] = [];
         const listed: string[] = [];
@@ -156,11 +148,10 @@ test('a page upwards gives the next newer ones, oldest first', async () => {
   const filter = { ...pages.anyRequest, account_id: account, metadata: { env: 'prod' } };
   const all = expected({ metadata: { env: 'prod' } }).toReversed();
   const bounds = { above_id: all[9]!, limit: 4, look: 1_000 };
-  assert.deepEqual(await pages.idsAbove(database.db, filter, bounds), all.slice(10, 14));
+  assert.deepEqual(await pages.idsAbove(db, filter, bounds), all.slice(10, 14));
 });
 
 test("the operator's list searches on until it is full or everything was searched", async () => {
-  const { db } = database;
   const find = async (more: Partial<pages.PageFilter>, limit: number) =>
     (await newest(db, { ...pages.anyRequest, ...more }, { limit, look: 10 })).map(({ id }) => id);
   const rare = expected({ model_id: 'rare' }, null);
@@ -170,7 +161,6 @@ test("the operator's list searches on until it is full or everything was searche
 });
 
 test('a request whose metadata are changed or removed is found by the new ones alone', async () => {
-  const { db } = database;
   const find = (metadata: Metadata) =>
     pages.idsBelow(
       db,
@@ -178,12 +168,8 @@ test('a request whose metadata are changed or removed is found by the new ones a
       { below_id: null, limit: 9, look: 1_000 },
     );
   const change = (metadata: Metadata | null) =>
-    db.run(
-      rawSql('update request_inputs set metadata = $2::jsonb where request_id = $1', [
-        made[1]!.id,
-        metadata && JSON.stringify(metadata),
-      ]),
-    );
+    db.run(sql`update request_inputs set metadata = ${metadata && JSON.stringify(metadata)}::jsonb
+      where request_id = ${made[1]!.id}`);
   await change({ env: 'moved' });
   assert.deepEqual(await find({ env: 'moved' }), [made[1]!.id]);
   assert.ok(!(await find({ env: 'prod' })).includes(made[1]!.id));

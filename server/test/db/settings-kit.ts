@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
-import { openDatabase, rawSql, rowsIn, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, rowsIn, type Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
 /** Each changes the form or the meaning of a text, or what a statement sees. */
@@ -106,9 +106,8 @@ export interface Hostile extends TestDatabase {
 export async function hostileDatabase(): Promise<Hostile> {
   const database = await testDatabase();
   const role = `role_${randomBytes(6).toString('hex')}`;
-  const [row] = await database.db.run<{ name: string; owner: string }>(
-    rawSql('select current_database() as name, current_user as owner'),
-  );
+  const [row] = await database.db.run<{ name: string; owner: string }>(sql`select current_database()
+    as name, current_user as owner`);
   const { name, owner } = row!;
   const run = (text: string) => database.db.run(rawSql(text));
   await run(`create role ${role} login in role ${owner}`);

@@ -6,7 +6,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { openServiceDatabase } from '../../src/database.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { isUnavailable, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { isUnavailable, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { assertSaid, placeFor, type Place } from '../commands/cli.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
@@ -49,9 +49,7 @@ async function using<T>(url: string, work: (db: Database) => Promise<T>): Promis
 }
 
 const shown = async (db: Database, name: string) => {
-  const [row] = await db.run<{ value: string }>(
-    rawSql('select current_setting($1) as value', [name]),
-  );
+  const [row] = await db.run<{ value: string }>(sql`select current_setting(${name}) as value`);
   return row!.value;
 };
 

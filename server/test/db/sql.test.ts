@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { rowsOf } from '../../src/lib/sql/rows-of.ts';
 import {
   isDataError,
@@ -10,14 +10,12 @@ import {
   type Database,
 } from '../../src/lib/sql/sql.ts';
 import { codeOf } from '../../src/lib/unknown.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 
-let database: TestDatabase;
-let db: Database;
+const database = withDatabase();
+const { db } = database;
 before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
   await db.run(
     rawSql(`
     create table t (id int primary key, n int not null default 0 check (n >= 0));
@@ -31,7 +29,6 @@ beforeEach(async () => {
     ),
   );
 });
-after(() => database.close());
 
 const numbers = async () =>
   (await db.run<{ n: number }>(sql`select n from t order by id`)).map(({ n }) => n);

@@ -1,4 +1,4 @@
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { expireBonuses } from '../../src/operations/accounts/bonus.ts';
 
 /** Moves the ends of an account's bonuses to the past, in the log too, and ends them. */
@@ -9,13 +9,8 @@ export async function endBonuses(db: Database, account_id: string): Promise<void
 
 /** Moves the ends of an account's bonuses to the past by so many days, without ending them. */
 export async function passEnds(db: Database, account_id: string, days = 1000): Promise<void> {
-  await db.run(
-    rawSql(
-      `update bonuses set expires_at = expires_at - $2 * interval '1 day'
-      where account_id = $1 and ended_by is null`,
-      [account_id, days],
-    ),
-  );
+  await db.run(sql`update bonuses set expires_at = expires_at - ${days} * interval '1 day'
+      where account_id = ${account_id} and ended_by is null`);
   await db.run(
     rawSql(`alter table operator_log disable trigger operator_log_append_only;
       update operator_log l

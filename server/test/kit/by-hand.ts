@@ -4,7 +4,7 @@ import type { EndTransition } from '../../src/core/request/request.ts';
 import { claimQueued, type Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { sql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
@@ -204,9 +204,7 @@ export async function requestRow(
   db: Database,
   id: string,
 ): Promise<requests.RequestRow & requests.StatusRow> {
-  const [row] = await db.run<requests.RequestRow>(
-    rawSql('select * from requests where id = $1', [id]),
-  );
+  const [row] = await db.run<requests.RequestRow>(sql`select * from requests where id = ${id}`);
   const [shown] = await requests.findMany(db, [id]);
   if (!row || !shown) throw new Error(`there is no request ${id}`);
   return { ...row, ...shown };
@@ -217,11 +215,8 @@ export async function balanceOf(
   { account_id }: { account_id: string },
 ): Promise<{ available: bigint; reserved: bigint }> {
   const [row] = await db.run<{ available: bigint; reserved: bigint }>(
-    rawSql(
-      `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-     from balances where account_id = $1`,
-      [account_id],
-    ),
+    sql`select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+     from balances where account_id = ${account_id}`,
   );
   return row!;
 }
@@ -235,11 +230,8 @@ export interface Spent {
 
 export async function usageOf(db: Database, { key_id }: { key_id: string }): Promise<Spent> {
   const [row] = await db.run<Spent>(
-    rawSql(
-      `select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
-     from key_usage where key_id = $1`,
-      [key_id],
-    ),
+    sql`select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
+     from key_usage where key_id = ${key_id}`,
   );
   return row!;
 }

@@ -8,7 +8,7 @@ import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import { socketOf } from '../../src/lib/sql/silence.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { atEnd } from './at-end.ts';
 
 /** A separate database, cloned from a migrated template or emptied after another test. */
@@ -95,8 +95,7 @@ interface State {
 }
 
 async function stateOf(db: Database): Promise<State> {
-  const [state] = await db.run<State>(
-    rawSql(`
+  const [state] = await db.run<State>(sql`
       with own as (select oid, relname, relkind, relpersistence from pg_class
         where relnamespace = 'public'::regnamespace),
       parts as (
@@ -108,8 +107,7 @@ async function stateOf(db: Database): Promise<State> {
       select (select md5(string_agg(part, ',' order by part)) from parts) as schema,
         array(select quote_ident(relname) from own where relkind = 'r' and relname <> 'migrations'
           and pg_relation_size(oid) > 0) as filled,
-        (select count(*)::int from pg_stat_activity where datname = current_database()) as sessions`),
-  );
+        (select count(*)::int from pg_stat_activity where datname = current_database()) as sessions`);
   return state!;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { assertErrorShape } from './refusal.ts';
 import type { Reply, Service, TestAccount } from './service.ts';
 import { wake } from './states.ts';
@@ -94,9 +94,8 @@ export async function assertUnharmed(
 }
 
 async function assertDiscreetLog(service: Service, hidden: string[]): Promise<void> {
-  const rows = await service.db.run<{ webhook_secrets: string[] }>(
-    rawSql('select webhook_secrets from accounts'),
-  );
+  const rows = await service.db.run<{ webhook_secrets: string[] }>(sql`select webhook_secrets
+    from accounts`);
   const log = service.log.join('');
   const secrets = rows.flatMap(({ webhook_secrets }) => webhook_secrets);
   for (const secret of [...hidden, ...secrets, 'whsec_']) {

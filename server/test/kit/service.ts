@@ -9,7 +9,7 @@ import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { proveBooks } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
@@ -79,6 +79,11 @@ export interface TestAccount {
   email: string;
   key: string;
   key_id: string;
+  /** Calls with the account's key. */
+  get(path: string, options?: CallOptions): Promise<Reply>;
+  post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  /** The account with another of its keys. */
+  another(settings?: KeyChange & { name?: string }): Promise<TestAccount>;
 }
 
 /** A catalog of the fake upstream with one model of each kind. */
@@ -281,8 +286,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
           reference: `test ${account_id}`,
         });
       }
-      const { key, key_id } = await createKey(db, { account_id, name: 'test', ...limits });
-      return { account_id, email, key, key_id };
+      const another: TestAccount['another'] = async (settings) => {
+        const { key, key_id } = await createKey(db, { account_id, name: 'another', ...settings });
+        return {
+          account_id,
+          email,
+          key,
+          key_id,
+          get: (path, more) => service.call('GET', path, { key, ...more }),
+          post: (path, body, more) => service.call('POST', path, { key, body, ...more }),
+          another,
+        };
+      };
+      return another({ name: 'test', ...limits });
     },
     async work() {
       const workers = [app, ...fleet.map((each) => each.app)].map((each) => each.worker!);
@@ -290,17 +306,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       while ((await round()).some((done) => done > 0));
     },
     async wakeAll() {
-      await db.run(
-        rawSql(`update requests set wake_at = now() - interval '1 s' where wake_at is not null`),
-      );
+      await db.run(sql`update requests set wake_at = now() - interval '1 s'
+        where wake_at is not null`);
     },
     async balance(account) {
       const [row] = await db.run<{ available: bigint; reserved: bigint }>(
-        rawSql(
-          `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-         from balances where account_id = $1`,
-          [account.account_id],
-        ),
+        sql`select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+         from balances where account_id = ${account.account_id}`,
       );
       return row!;
     },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, images } from './fake.ts';
 import type { Service, TestAccount } from './service.ts';
 
@@ -55,17 +55,14 @@ export async function requestIn(
 
 /** Makes the request due now, unless it is final. */
 export async function wake(service: Service, id: string): Promise<void> {
-  await service.db.run(
-    rawSql('update requests set wake_at = now() where id = $1 and wake_at is not null', [id]),
-  );
+  await service.db.run(sql`update requests set wake_at = now() where id = ${id}
+    and wake_at is not null`);
 }
 
 /** Claims the request as a worker does, without a call to the upstream. */
 async function claim(service: Service, id: string): Promise<void> {
   await service.db.run(
-    rawSql(
-      `update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s' where id = $1`,
-      [id],
-    ),
+    sql`update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s'
+      where id = ${id}`,
   );
 }

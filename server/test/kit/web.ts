@@ -1,9 +1,10 @@
 import { argon2Sync } from 'node:crypto';
 import type { Role } from '../../src/core/account/role.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
+import { withService } from './with-service.ts';
 
 /** A simulated browser of a person: keeps cookies and sends the pages' origin. */
 
@@ -53,6 +54,10 @@ export async function startWebService(options: ServiceOptions = {}): Promise<Ser
   return service;
 }
 
+/** Like `withService`. */
+export const withWebService = (given: Parameters<typeof withService>[0] = {}) =>
+  withService(given, startWebService);
+
 let addresses = 0;
 
 /** An address that no other visitor has. */
@@ -73,13 +78,8 @@ export async function person(service: Service, roles: Record<string, Role> = {})
   const email = `person${++people}@example.com`;
   const id = await newPerson(service, email);
   for (const [account_id, role] of Object.entries(roles)) {
-    await service.db.run(
-      rawSql('insert into members (account_id, person_id, role) values ($1, $2, $3)', [
-        account_id,
-        id,
-        role,
-      ]),
-    );
+    await service.db.run(sql`insert into members (account_id, person_id, role)
+      values (${account_id}, ${id}, ${role})`);
   }
   const made = visitorOf(service, id, email);
   const answer = await made.signIn();

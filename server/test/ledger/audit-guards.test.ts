@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { auditAlone, auditLock, proveBooks } from '../../src/ledger/audit.ts';
 import { guards } from '../../src/ledger/guards.ts';
 import { laws as allLaws } from '../../src/ledger/laws.ts';
@@ -16,21 +16,19 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /**
  * Changes by somebody with the database in his hands, in its own schema, guards and all: the audit
  * sees them.
  */
 
-let database: TestDatabase;
 let who: Customer;
 let other: Customer;
 const ids: Record<string, string> = {};
 
+const { db } = withDatabase();
 before(async () => {
-  database = await testDatabase();
-  const { db } = database;
   who = await customer(db, 1_000_000n);
   other = await customer(db, 1_000n);
   const queue = (upstream: string) => submit(db, who, { amount: 100n, upstream });
@@ -55,7 +53,6 @@ before(async () => {
     ),
   );
 });
-after(() => database.close());
 
 function output(index: number) {
   return {
@@ -78,7 +75,7 @@ class RolledBack extends Error {}
 async function brokenBy(text: string): Promise<string[]> {
   const given = text.replace(/(?<!:):([a-z]+)/g, (_, name: string) => `'${ids[name]}'`);
   let broken: string[] = [];
-  const doomed = database.db.tx(async (tx) => {
+  const doomed = db.tx(async (tx) => {
     if (given !== '') await tx.run(rawSql(given));
     broken = (await proveBooks(tx)).violations.map(({ law }) => law);
     throw new RolledBack();
@@ -293,7 +290,6 @@ describe('the audit sees', () => {
   }
 
   test('every guard that the schema has on the tables of the books', async () => {
-    const { db } = database;
     const tables = Object.keys(guards.constraint);
     const there = await db.run<{ guard: string; on_table: string; name: string; text: string }>(
       rawSql(
@@ -322,7 +318,6 @@ describe('the audit sees', () => {
   });
 
   test('nothing wrong where the schema has a name that must be quoted', async () => {
-    const { db } = database;
     let found: string[] = [];
     const doomed = db.tx(async (tx) => {
       await tx.run(
@@ -338,7 +333,7 @@ describe('the audit sees', () => {
 
 test('the rows of a violation have named columns', async () => {
   let found: Record<string, unknown>[] = [];
-  const doomed = database.db.tx(async (tx) => {
+  const doomed = db.tx(async (tx) => {
     await tx.run(
       rawSql('update balances set credits_posted = credits_posted + 1 where account_id = $1', [
         who.account_id,
@@ -353,7 +348,6 @@ test('the rows of a violation have named columns', async () => {
 });
 
 test('no law reads a table over and over, however many keys one account has', async () => {
-  const { db } = database;
   const many = await customer(db, 1_000_000n);
   for (let n = 0; n < 40; n++) {
     const key_id = await secondKey(db, many.account_id);
@@ -397,7 +391,6 @@ function rowsRead(node: Node): number {
 
 describe('of several processes', () => {
   test('one audits at a time; the others read nothing and try again later', async () => {
-    const { db } = database;
     const first = longTransaction(db, 'read only', async (tx) => {
       await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));
       return auditAlone(db);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { audit, proveBooks, type AuditReport } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -24,7 +24,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { endBonuses } from '../kit/bonuses.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /**
  * Each law is broken on purpose, in SQL and in a database whose own guards are taken away; the
@@ -38,7 +38,6 @@ interface Sabotage {
   breaks: string[];
 }
 
-let database: TestDatabase;
 let who: Customer;
 let other: Customer;
 const ids: Record<'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'call', string> =
@@ -607,9 +606,8 @@ const sabotages: Sabotage[] = [
   },
 ];
 
+const { db } = withDatabase();
 before(async () => {
-  database = await testDatabase();
-  const { db } = database;
   who = await customer(db, 1_000n);
   other = await customer(db, 1_000n);
   const third = await customer(db, 1n);
@@ -682,11 +680,9 @@ before(async () => {
   );
   await disarm(third);
 });
-after(() => database.close());
 
 /** Removes the guards of the tables. */
 async function disarm(third: Customer): Promise<void> {
-  const { db } = database;
   const guards = await db.run<{ text: string }>(
     rawSql(`
     select format('alter table %I drop constraint %I cascade', conrelid::regclass::text, conname) as text from pg_constraint
@@ -711,7 +707,7 @@ async function disarm(third: Customer): Promise<void> {
 async function auditAfter(text: string): Promise<AuditReport> {
   const undo = new Error('undo');
   let report: AuditReport | undefined;
-  const broken = database.db.tx(async (tx) => {
+  const broken = db.tx(async (tx) => {
     await tx.run(rawSql(text));
     report = await proveBooks(tx);
     throw undo;
@@ -767,7 +763,6 @@ test('a violation shows the rows, few of them, with amounts as text', async () =
 });
 
 test('a busy service is audited without a false alarm', async () => {
-  const { db } = database;
   const busy = new AbortController();
   const writing = (async () => {
     for (let i = 0; !busy.signal.aborted; i++) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
 import * as verdicts from '../../src/db/audit-results.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
@@ -7,22 +7,17 @@ import { createLog } from '../../src/lib/log.ts';
 import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /** One process audits for all processes, for a small share of the time. */
 
-let database: TestDatabase;
-before(async () => {
-  database = await testDatabase();
-});
-after(() => database.close());
+const { db } = withDatabase();
 
 const log = createLog('silent');
-const look = (metrics: Metrics) =>
-  auditWhenDue(database.db, metrics, log, new AbortController().signal);
-const audits = async () => (await verdicts.newest(database.db))?.created_at.getTime() ?? 0;
+const look = (metrics: Metrics) => auditWhenDue(db, metrics, log, new AbortController().signal);
+const audits = async () => (await verdicts.newest(db))?.created_at.getTime() ?? 0;
 const age = (minutes: number, took_ms: number) =>
-  database.db.run(
+  db.run(
     rawSql(
       `update audit_results set created_at = now() - $1 * interval '1 minute', took_ms = $2, ok = false`,
       [minutes, took_ms],
@@ -62,7 +57,7 @@ test('a pause is 15 minutes, or 50 times as long as the audit took', async () =>
 test('another process takes over when the auditing one ends', async () => {
   await age(16, 1_000);
   const made = await audits();
-  await longTransaction(database.db, 'read only', async (tx) => {
+  await longTransaction(db, 'read only', async (tx) => {
     await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));
     await look(createMetrics());
     assert.equal(await audits(), made, 'one at a time');

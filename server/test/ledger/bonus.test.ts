@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { audit } from '../../src/ledger/audit.ts';
+import { describe, test } from 'node:test';
 import { statement } from '../../src/ledger/statement.ts';
 import { expireBonuses } from '../../src/operations/accounts/bonus.ts';
 import { adjust, deposit, type Deposit } from '../../src/operations/accounts/deposit.ts';
@@ -18,14 +17,9 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { endBonuses, passEnds } from '../kit/bonuses.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 
@@ -35,7 +29,7 @@ const give = (
   days: number,
   more: Partial<Deposit> = {},
 ) =>
-  deposit(database.db, {
+  deposit(db, {
     account_id,
     amount,
     reference: randomUUID(),
@@ -45,20 +39,18 @@ const give = (
   });
 
 async function spend(who: Customer, amount: bigint): Promise<void> {
-  const { db } = database;
   const upstream = randomUUID();
   await submit(db, who, { amount, upstream });
   await end(db, completed(who, await start(db, upstream), amount));
 }
 
 async function expiries({ account_id }: Customer): Promise<bigint[]> {
-  const rows = await statement(database.db, account_id, { limit: 100 });
+  const rows = await statement(db, account_id, { limit: 100 });
   return rows.filter(({ kind }) => kind === 'expiry').map((row) => row.amount_usd_micro);
 }
 
 describe('a bonus with an end', () => {
   test('is spent before paid money, and its unspent part goes back once', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 50n, 30);
     await spend(who, 20n);
@@ -71,7 +63,6 @@ describe('a bonus with an end', () => {
   });
 
   test('that was spent ends with nothing, and paid money stays', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 50n, 30);
     await spend(who, 60n);
@@ -81,7 +72,6 @@ describe('a bonus with an end', () => {
   });
 
   test('does not pay for what was spent before it', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 10n, 30);
     await spend(who, 40n);
@@ -92,7 +82,6 @@ describe('a bonus with an end', () => {
   });
 
   test('is spent before a bonus that ends later, which stays', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     await give(who, 50n, 1500);
     await give(who, 50n, 30);
@@ -106,7 +95,6 @@ describe('a bonus with an end', () => {
   });
 
   test('leaves what is reserved, and a release of it stays with the account', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     await give(who, 50n, 30);
     const request_id = await submit(db, who, { amount: 30n });
@@ -119,7 +107,6 @@ describe('a bonus with an end', () => {
   });
 
   test('pays a debt first, and only the rest of it can end', async () => {
-    const { db } = database;
     const who = await customer(db, 10n);
     const { account_id } = who;
     const chargeback = { account_id, amount: -30n, reference: randomUUID(), reason: 'chargeback' };
@@ -132,7 +119,6 @@ describe('a bonus with an end', () => {
   });
 
   test('ends once, even if many workers end it during charges and submits', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await give(who, 100n, 30);
     const upstream = randomUUID();
@@ -153,7 +139,6 @@ describe('a bonus with an end', () => {
   });
 
   test('has its end under its reference, in the future, and only a bonus has one', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     const reference = randomUUID();
     const expires_at = inDays(30);

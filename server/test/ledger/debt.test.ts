@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { find } from '../../src/db/accounts/accounts.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { holdings, statement, statementLines } from '../../src/ledger/statement.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { refund } from '../../src/operations/accounts/refund.ts';
@@ -16,34 +15,23 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 async function moneyOf({ account_id }: Customer): Promise<bigint[]> {
-  const account = (await find(database.db, account_id))!;
+  const account = (await find(db, account_id))!;
   return [account.available_usd_micro, account.reserved_usd_micro, account.debt_usd_micro];
 }
 
 const correct = ({ account_id }: Customer, amount: bigint, allows_debt = false) =>
-  adjust(database.db, {
-    account_id,
-    amount,
-    reference: randomUUID(),
-    reason: 'chargeback',
-    allows_debt,
-  });
+  adjust(db, { account_id, amount, reference: randomUUID(), reason: 'chargeback', allows_debt });
 const pay = ({ account_id }: Customer, amount: bigint) =>
-  deposit(database.db, { account_id, amount, reference: randomUUID() });
+  deposit(db, { account_id, amount, reference: randomUUID() });
 
 describe('a debt', () => {
   test('is taken up only if the operator allows it', async () => {
-    const who = await customer(database.db, 30n);
+    const who = await customer(db, 30n);
     await assert.rejects(correct(who, -100n), /more than the account has available/);
     assert.deepEqual(await moneyOf(who), [30n, 0n, 0n]);
     await correct(who, -10n, true);
@@ -53,7 +41,6 @@ describe('a debt', () => {
   });
 
   test('is paid first by deposits, as far as they go', async () => {
-    const { db } = database;
     const who = await customer(db, 30n);
     const before = await holdings(db);
     await correct(who, -100n, true);
@@ -87,7 +74,6 @@ describe('a debt', () => {
   });
 
   test('is paid by vouchers, refunds and corrections too', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     const request_id = await submit(db, who, { amount: 100n, upstream: 'paid' });
     await end(db, completed(who, await start(db, 'paid'), 100n));
@@ -107,7 +93,6 @@ describe('a debt', () => {
   });
 
   test('takes nothing from reservations, and nothing from releases', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     const request_id = await submit(db, who, { amount: 80n });
     await correct(who, -50n, true);
@@ -117,7 +102,6 @@ describe('a debt', () => {
   });
 
   test('that ten deposits pay at once is paid once', async () => {
-    const { db } = database;
     const who = await customer(db, 30n);
     await correct(who, -100n, true);
     await Promise.all(Array.from({ length: 10 }, () => pay(who, 10n)));
@@ -128,7 +112,6 @@ describe('a debt', () => {
   });
 
   test('of one chargeback sent ten times at once is taken up once', async () => {
-    const { db } = database;
     const who = await customer(db, 30n);
     const wanted = { account_id: who.account_id, amount: -100n, reference: randomUUID() };
     const all = await Promise.all(

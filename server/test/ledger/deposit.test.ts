@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { audit } from '../../src/ledger/audit.ts';
+import { describe, test } from 'node:test';
 import { statement } from '../../src/ledger/statement.ts';
 import { Refused } from '../../src/operations/refused.ts';
 import type { Booked } from '../../src/operations/accounts/booking.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 const times = <T>(count: number, work: (i: number) => Promise<T>) =>
   Promise.allSettled(Array.from({ length: count }, (_, i) => work(i)));
@@ -24,13 +18,12 @@ const reasons = (results: PromiseSettledResult<unknown>[]) =>
   results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
 
 async function kinds(who: Customer): Promise<string[]> {
-  const rows = await statement(database.db, who.account_id, { limit: 100 });
+  const rows = await statement(db, who.account_id, { limit: 100 });
   return rows.map(({ kind, amount_usd_micro }) => `${kind} ${amount_usd_micro}`);
 }
 
 describe('a deposit that is sent again', () => {
   test('ten at once are booked once, and all ten get the same transfer', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     const wanted = { account_id: who.account_id, amount: 500n, reference: randomUUID() };
     const booked = values(await times(10, () => deposit(db, wanted)));
@@ -42,7 +35,6 @@ describe('a deposit that is sent again', () => {
   });
 
   test('ten different ones at once are booked ten times', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     const booked = values(
       await times(10, (i) =>
@@ -57,7 +49,6 @@ describe('a deposit that is sent again', () => {
   });
 
   test('for ten accounts at once under one reference, one gets it and nine are refused', async () => {
-    const { db } = database;
     const all = await Promise.all(Array.from({ length: 10 }, () => customer(db, 0n)));
     const reference = randomUUID();
     const results = await times(10, (i) =>
@@ -76,7 +67,6 @@ describe('a deposit that is sent again', () => {
   });
 
   test('returns the current balance, not the one of the first booking', async () => {
-    const { db } = database;
     const who = await customer(db, 0n);
     const wanted = { account_id: who.account_id, amount: 500n, reference: randomUUID() };
     const { transfer_id } = await deposit(db, wanted);
@@ -108,7 +98,6 @@ describe('a deposit is refused', () => {
   ];
   for (const [what, wanted, says] of cases) {
     test(what, async () => {
-      const { db } = database;
       const who = await customer(db, 0n);
       await assert.rejects(
         async () =>
@@ -126,7 +115,6 @@ describe('a deposit is refused', () => {
   }
 
   test('of an amount above the largest sum, and the account still works', async () => {
-    const { db } = database;
     const who = await customer(db, 2n ** 62n);
     await assert.rejects(
       deposit(db, { account_id: who.account_id, amount: 2n ** 62n, reference: randomUUID() }),
@@ -144,7 +132,6 @@ describe('a deposit is refused', () => {
 
 describe('a correction', () => {
   test('downwards never takes reserved money, also with many at once', async () => {
-    const { db } = database;
     const who = await customer(db, 1_000n);
     const request_id = await submit(db, who, { amount: 400n });
     const results = await times(10, (i) =>
@@ -164,7 +151,6 @@ describe('a correction', () => {
   });
 
   test('under a reference that was booked for another reason is refused', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     const wanted = { account_id: who.account_id, amount: -30n, reference: randomUUID() };
     const first = await adjust(db, { ...wanted, reason: 'a fee' });
@@ -178,7 +164,6 @@ describe('a correction', () => {
   });
 
   test('of a request: what its movements took and gave back', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await end(db, cancelled(who, await submit(db, who, { amount: 40n })));
     const rows = await statement(db, who.account_id, { limit: 10 });
@@ -193,7 +178,6 @@ describe('a correction', () => {
   });
 
   test('keeps its reason, and its amount shows which way it went', async () => {
-    const { db } = database;
     const who = await customer(db, 100n);
     await adjust(db, {
       account_id: who.account_id,
@@ -226,7 +210,6 @@ describe('a correction', () => {
 });
 
 test('a statement is read page by page, newest first, without a gap or a repeat', async () => {
-  const { db } = database;
   const [who, other] = [await customer(db, 100n), await customer(db, 100n)];
   const request_id = await submit(db, who, { amount: 10n });
   await submit(db, other, { amount: 10n });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -16,7 +16,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { laws } from '../chaos/guards.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /** Refusals by the schema alone, without the service's code. */
 
@@ -24,14 +24,12 @@ const refusedChange = '23001';
 const brokenCheck = '23514';
 const taken = '23505';
 
-let database: TestDatabase;
 let who: Customer;
 /** Requests by their state. */
 const ids: Record<'open' | 'running' | 'completed' | 'failed' | 'cancelled', string> = {} as never;
 
+const { db } = withDatabase();
 before(async () => {
-  database = await testDatabase();
-  const { db } = database;
   who = await customer(db, 1_000n);
   const queue = (upstream: string) => submit(db, who, { amount: 100n, upstream });
   ids.open = await queue('open');
@@ -44,14 +42,12 @@ before(async () => {
   ids.cancelled = await queue('cancelled');
   await end(db, cancelled(who, ids.cancelled));
 });
-after(() => database.close());
 
 /** The SQLSTATE and the constraint with which a statement is refused. */
 async function refusal(
   text: string,
   values: unknown[] = [],
 ): Promise<{ code: string; constraint: string | undefined }> {
-  const { db } = database;
   const books = () =>
     db.run(
       rawSql(
@@ -70,7 +66,7 @@ async function refusal(
 
 test('each law that `npm run sabotage` drops is one of the schema', async () => {
   for (const { drop } of Object.values(laws)) {
-    const dropped = database.db.tx(async (tx) => {
+    const dropped = db.tx(async (tx) => {
       await tx.run(rawSql(drop));
       throw new Error('dropped');
     });
@@ -244,7 +240,6 @@ describe('a transfer is refused', () => {
   }
 
   test('but not when nothing is wrong with it', async () => {
-    const { db } = database;
     const [text, values] = insertion('transfers', fine());
     const undone = new Error('undone');
     await assert.rejects(
@@ -332,7 +327,6 @@ describe('a request is refused', () => {
   }
 
   test('twice under one idempotency key of an account', async () => {
-    const { db } = database;
     await submit(db, who, { amount: 1n, idempotency_key: 'once' });
     const [text, values] = insertion('request_inputs', {
       request_id: newId(),
@@ -350,7 +344,6 @@ describe('a request is refused', () => {
 });
 
 test('after all of this the books are as they were', async () => {
-  const { db } = database;
   assert.deepEqual((await audit(db)).violations, []);
   assert.deepEqual(await balanceOf(db, who), {
     available: 1_000n - 70n - 200n - 1n,

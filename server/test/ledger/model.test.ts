@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -21,7 +21,7 @@ import {
   type Customer,
   submitMany,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 import { isLong } from '../kit/long.ts';
 import { LedgerModel, type Ask, type Finish, type Verdict } from './model.ts';
 
@@ -137,9 +137,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(() => database.close());
+const database = withDatabase();
 
 test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps, LEDGER_SEED=${seed}`, async () => {
   const seen = new Map<Verdict, number>();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import { KeyUsage } from '../../src/ledger/usage.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
@@ -17,20 +17,15 @@ import {
   usageOf,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
 /** The end of a month, played by moving reservations into the past. */
 
-let database: TestDatabase;
-before(async () => {
-  database = await testDatabase();
-});
-after(() => database.close());
-const clean = async () => assert.deepEqual((await audit(database.db)).violations, []);
+const { db } = withDatabase();
+const clean = async () => assert.deepEqual((await audit(db)).violations, []);
 
 /** Moves everything that this account did so far into last month. */
 async function turnMonth({ account_id }: Customer): Promise<void> {
-  const { db } = database;
   const past = `date_trunc('month', now() at time zone 'utc') at time zone 'utc' - interval '1 minute'`;
   await db.tx(async (tx) => {
     tx.send(rawSql('alter table transfers disable trigger transfers_append_only'));
@@ -54,7 +49,7 @@ async function turnMonth({ account_id }: Customer): Promise<void> {
 }
 
 async function thisMonth(): Promise<string> {
-  const [row] = await database.db.run<{ month: string }>(
+  const [row] = await db.run<{ month: string }>(
     rawSql(`select to_char(now() at time zone 'utc', 'YYYY-MM') as month`),
   );
   return row!.month;
@@ -66,24 +61,18 @@ describe('a reservation of last month', () => {
   const ends: [what: string, finish: (who: Customer) => Promise<boolean>, left: bigint][] = [
     [
       'that is charged',
-      async (who) =>
-        end(database.db, completed(who, await start(database.db, inLane(who, 'old')), 30n)),
+      async (who) => end(db, completed(who, await start(db, inLane(who, 'old')), 30n)),
       970n,
     ],
     [
       'that fails',
-      async (who) => end(database.db, failed(who, await start(database.db, inLane(who, 'old')))),
+      async (who) => end(db, failed(who, await start(db, inLane(who, 'old')))),
       1_000n,
     ],
-    [
-      'that is cancelled',
-      async (who) => end(database.db, cancelled(who, await oldest(who))),
-      1_000n,
-    ],
+    ['that is cancelled', async (who) => end(db, cancelled(who, await oldest(who))), 1_000n],
   ];
   for (const [what, finish, left] of ends) {
     test(`${what} does not count in this one, and its job is closed`, async () => {
-      const { db } = database;
       const who = await customer(db, 1_000n);
       await submit(db, who, { amount: 100n, upstream: inLane(who, 'old') });
       await turnMonth(who);
@@ -100,7 +89,6 @@ describe('a reservation of last month', () => {
     });
 
     test(`${what} after the key was used again does not change this month's sum`, async () => {
-      const { db } = database;
       const who = await customer(db, 1_000n);
       await submit(db, who, { amount: 100n, upstream: inLane(who, 'old') });
       await turnMonth(who);
@@ -123,7 +111,7 @@ describe('a reservation of last month', () => {
   }
 
   async function oldest({ account_id }: Customer): Promise<string> {
-    const [row] = await database.db.run<{ id: string }>(
+    const [row] = await db.run<{ id: string }>(
       rawSql('select id from requests where account_id = $1 order by id limit 1', [account_id]),
     );
     return row!.id;
@@ -132,7 +120,6 @@ describe('a reservation of last month', () => {
 
 describe('a monthly limit', () => {
   test('that was used up begins again with the month', async () => {
-    const { db } = database;
     const who = await customer(db, 1_000n);
     await submit(db, who, { amount: 100n, limit: 100n });
     assert.equal(
@@ -162,13 +149,12 @@ describe('a monthly limit', () => {
   });
 
   async function spent(who: Customer): Promise<bigint> {
-    const [row] = await keys.list(database.db, { account_id: who.account_id, limit: 1 });
+    const [row] = await keys.list(db, { account_id: who.account_id, limit: 1 });
     return row!.spent_usd_micro;
   }
 });
 
 test('a submit that began before midnight and ends after it counts in its own month, and not in the new one', async () => {
-  const { db } = database;
   const who = await customer(db, 1_000n);
   const turnRow = () =>
     db.run(

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { revenue, topAccounts } from '../../src/db/accounts/revenue.ts';
 import { withMargins } from '../../src/db/accounts/margins.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { movementsOf, movementTotals, statementLines } from '../../src/ledger/statement.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -22,20 +21,14 @@ import {
   usageOf,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => void (database = await testDatabase()));
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 const reason = 'the picture was blurred';
 
 /** A customer with 1000, and a request with a quote of 100 that was charged `charge`. */
 async function charged(charge = 100n): Promise<{ who: Customer; request_id: string }> {
-  const { db } = database;
   const who = await customer(db, 1_000n);
   const upstream = randomUUID();
   const request_id = await submit(db, who, { amount: 100n, upstream });
@@ -44,7 +37,7 @@ async function charged(charge = 100n): Promise<{ who: Customer; request_id: stri
 }
 
 const giveBack = (request_id: string, amount: bigint | null, reference: string = randomUUID()) =>
-  refund(database.db, { request_id, amount, reference, reason });
+  refund(db, { request_id, amount, reference, reason });
 
 async function refusalOf(work: Promise<unknown>): Promise<string | undefined> {
   try {
@@ -58,7 +51,6 @@ async function refusalOf(work: Promise<unknown>): Promise<string | undefined> {
 
 describe('a refund', () => {
   test('of a part, and then of the rest, gives back the charge and no more', async () => {
-    const { db } = database;
     const { who, request_id } = await charged(70n);
     const month = await usageOf(db, who);
     const part = (await giveBack(request_id, 30n))!;
@@ -73,7 +65,6 @@ describe('a refund', () => {
   });
 
   test('is booked once for its reference, of whole and part', async () => {
-    const { db } = database;
     const { who, request_id } = await charged();
     const reference = randomUUID();
     const first = (await giveBack(request_id, 60n, reference))!;
@@ -90,7 +81,6 @@ describe('a refund', () => {
   });
 
   test('is refused if nothing was charged, and takes nothing', async () => {
-    const { db } = database;
     const who = await customer(db, 1_000n);
     const open = await submit(db, who, { amount: 100n });
     assert.equal(await refusalOf(giveBack(open, 10n)), 'not_charged');
@@ -104,7 +94,6 @@ describe('a refund', () => {
   });
 
   test('ten at once give back no more than the charge', async () => {
-    const { db } = database;
     const { who, request_id } = await charged();
     const results = await Promise.allSettled(
       Array.from({ length: 10 }, () => giveBack(request_id, 30n)),
@@ -117,7 +106,6 @@ describe('a refund', () => {
   });
 
   test('of the whole, sent ten times at once, is booked once', async () => {
-    const { db } = database;
     const { who, request_id } = await charged();
     const reference = randomUUID();
     const all = await Promise.all(
@@ -129,7 +117,6 @@ describe('a refund', () => {
   });
 
   test('is in the statement and on its request, and lowers revenue and margin', async () => {
-    const { db } = database;
     const { who, request_id } = await charged();
     const earned = async () => {
       await rollUpDays(db);
@@ -168,7 +155,6 @@ describe('a refund', () => {
   });
 
   test('of a past day stays on its day', async () => {
-    const { db } = database;
     const { request_id } = await charged();
     const ago = `interval '3 days'`;
     // Moves rows to the past, and not the clock.

@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { withDatabase } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-before(async () => {
-  database = await testDatabase();
-  await database.db.run(rawSql('create table seen (n integer primary key)'));
-});
-after(() => database.close());
+const { db } = withDatabase();
+before(() => db.run(rawSql('create table seen (n integer primary key)')));
 
 const put = (n: number) => rawSql('insert into seen (n) values ($1)', [n]);
 
 async function seen(): Promise<number[]> {
-  const rows = await database.db.run<{ n: number }>(rawSql('select n from seen order by n'));
+  const rows = await db.run<{ n: number }>(rawSql('select n from seen order by n'));
   return rows.map(({ n }) => n);
 }
 
 describe('a long transaction', () => {
   test('commits all its statements, in order and in its mode', async () => {
-    const level = await longTransaction(database.db, 'isolation level serializable', async (tx) => {
+    const level = await longTransaction(db, 'isolation level serializable', async (tx) => {
       tx.send(put(1));
       const rows = await tx.run<{ n: number }>(rawSql('select n from seen'));
       assert.deepEqual(rows, [{ n: 1 }]);
@@ -38,15 +34,15 @@ describe('a long transaction', () => {
   test('leaves nothing if the work, a statement or the last sent statement fails', async () => {
     const before = await seen();
     const fails = [
-      longTransaction(database.db, '', async (tx) => {
+      longTransaction(db, '', async (tx) => {
         await tx.run(put(10));
         throw new Error('changed my mind');
       }),
-      longTransaction(database.db, '', async (tx) => {
+      longTransaction(db, '', async (tx) => {
         tx.send(put(1));
         await tx.run(put(11));
       }),
-      longTransaction(database.db, '', async (tx) => {
+      longTransaction(db, '', async (tx) => {
         await tx.run(put(12));
         tx.send(put(12));
       }),
@@ -62,13 +58,9 @@ describe('a long transaction', () => {
   });
 
   test('has no time limit of a statement or of idleness', async () => {
-    const limits = await longTransaction(database.db, '', (tx) =>
-      tx.run<{ name: string; setting: string }>(
-        rawSql(
-          `select name, setting from pg_settings
-       where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`,
-        ),
-      ),
+    const limits = await longTransaction(db, '', (tx) =>
+      tx.run<{ name: string; setting: string }>(sql`select name, setting from pg_settings
+       where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`),
     );
     assert.deepEqual(
       limits.map(({ setting }) => setting),

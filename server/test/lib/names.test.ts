@@ -44,11 +44,7 @@ async function names(
   const times = { a: 0, aaaa: 0 };
   const server = await serveNames((_name, type) => answer(times[type]++));
   atEnd(() => server.close());
-  const lookup = createLookup({
-    servers: [server.address],
-    hostsFile: '/dev/null',
-    timeoutMs,
-  });
+  const lookup = createLookup({ servers: [server.address], hostsFile: '/dev/null', timeoutMs });
   return Object.assign(lookup, { asked: server.asked });
 }
 

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { hashKey, parseAuthorization } from '../../src/core/account/key.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import { findLiving } from '../../src/db/accounts/keys.ts';
-import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
 import { Refused } from '../../src/operations/refused.ts';
 import { createKey } from '../kit/keys.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-let db: Database;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-});
-after(async () => {
-  assert.deepEqual((await audit(db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 const create = (email: string) => createAccount(db, { email, is_operator: false });
 const count = async () =>
@@ -118,23 +108,20 @@ describe('an account', () => {
 });
 
 describe('a key', () => {
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-
   test('is shown once and stored only as its hash', async () => {
     const { id: account_id } = await create('key@example.com');
-    const { key, key_id } = await createKey(db, { account_id, name: 'mine', ...none });
+    const { key, key_id } = await createKey(db, { account_id, name: 'mine' });
     assert.equal(parseAuthorization([`Key ${key}`]), key);
     assert.equal(await findLiving(db, hashKey(key)), account_id);
-    const [row] = await db.run<{ all: string }>(
-      rawSql('select to_jsonb(k)::text as all from keys k where id = $1', [key_id]),
-    );
+    const [row] = await db.run<{ all: string }>(sql`select to_jsonb(k)::text as all from keys k
+      where id = ${key_id}`);
     assert.ok(!row!.all.includes(key.slice(12, -4)));
   });
 
   for (const name of ['', 'x'.repeat(101)]) {
     test(`is not made under a name of ${name.length} characters`, async () => {
       const { id: account_id } = await create(`name${name.length}@example.com`);
-      await assert.rejects(createKey(db, { account_id, name, ...none }), Refused);
+      await assert.rejects(createKey(db, { account_id, name }), Refused);
     });
   }
 });

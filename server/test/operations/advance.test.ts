@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { EndTransition, MoveTransition, Output } from '../../src/core/request/request.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
 import * as requestSteps from '../../src/db/requests/request-steps.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
 import {
@@ -24,21 +23,12 @@ import {
   submitOf,
   type Customer,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 
-let database: TestDatabase;
-let db: Database;
 let who: Customer;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-  who = await customer(db, 1_000_000n);
-});
-after(async () => {
-  assert.deepEqual((await audit(db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
+before(async () => void (who = await customer(db, 1_000_000n)));
 
 let lanes = 0;
 type State = 'waiting' | 'claimed' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -302,9 +292,8 @@ describe('after an end', () => {
   });
 
   async function wakes(id: string): Promise<Date | null> {
-    const [row] = await db.run<{ wake_at: Date | null }>(
-      rawSql('select wake_at from requests where id = $1', [id]),
-    );
+    const [row] = await db.run<{ wake_at: Date | null }>(sql`select wake_at from requests
+      where id = ${id}`);
     return row!.wake_at;
   }
 });
@@ -370,24 +359,17 @@ describe('a move under another attempt changes nothing', () => {
   for (const [to, { state, move, url }] of Object.entries(moves)) {
     test(to, async () => {
       const claimed = await request(state, url ?? null);
-      await db.run(
-        rawSql(
-          `with living as (
+      await db.run(sql`with living as (
              update requests set expires_at = now() + interval '1 h', wake_at = now()
-             where id = $1 and status = 'COMPLETED' returning id, account_id)
+             where id = ${claimed.id} and status = 'COMPLETED' returning id, account_id)
            insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)
-           select id, 0, account_id, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from living`,
-          [claimed.id],
-        ),
-      );
+           select id, 0, account_id, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from living`);
       const before = await picture(claimed.id);
       for (const attempt of [claimed.attempt - 1, claimed.attempt + 1]) {
         const moved = await moveMany(db, [move({ id: claimed.id, attempt })]);
         // The delivery of a sent notification is recorded even if another worker has the request.
         if (to === 'notified')
-          await db.run(
-            rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]),
-          );
+          await db.run(sql`delete from webhook_deliveries where request_id = ${claimed.id}`);
         assert.deepEqual(moved, [false]);
       }
       assert.deepEqual(await picture(claimed.id), before);
@@ -471,9 +453,8 @@ describe('the handle of a job', () => {
 describe('the deadline', () => {
   test('runs from the first start and not from a later one', async () => {
     const { id, attempt } = await request('running');
-    const [first] = await db.run(
-      rawSql('select started_at, deadline_at from requests where id = $1', [id]),
-    );
+    const [first] = await db.run(sql`select started_at, deadline_at from requests
+      where id = ${id}`);
     await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
     assert.equal(await begin(db, { id, attempt: attempt + 1 }, 99_999), true);
     assert.deepEqual(
@@ -536,12 +517,8 @@ test('a start that was handed to the same upstream twice is on record twice', as
   ]);
   await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
   await begin(db, { id, attempt: attempt + 1 });
-  const rows = await db.run(
-    rawSql(
-      'select attempt, outcome, message from attempts where request_id = $1 order by attempt',
-      [id],
-    ),
-  );
+  const rows = await db.run(sql`select attempt, outcome, message from attempts
+    where request_id = ${id} order by attempt`);
   assert.deepEqual(rows, [
     { attempt: 1, outcome: 'not_accepted', message: 'busy' },
     { attempt: 2, outcome: null, message: null },

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import * as chains from '../../src/db/deposits/chains.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import {
   creditDeposit,
@@ -14,31 +13,24 @@ import { depositAddress } from '../../src/operations/deposits/deposit-address.ts
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { chain, hashOf, keyOf, readTo, show, transferTo, usdc } from './deposits-kit.ts';
 
-let database: TestDatabase;
 let who: Customer;
 let address: string;
 const live = { chain, key: keyOf('evm'), show };
 const nobody = `0x${'e0'.repeat(20)}`;
-before(async () => {
-  database = await testDatabase();
-  await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
-});
+const { db } = withBooks();
+before(() => chains.addMany(db, [{ name: chain.name, chain_id: 7n }]));
 beforeEach(async () => {
-  who = await customer(database.db, 0n);
-  address = (await depositAddress(database.db, who.account_id, live.key)).address!;
-});
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
+  who = await customer(db, 0n);
+  address = (await depositAddress(db, who.account_id, live.key)).address!;
 });
 
 async function read(found: ReturnType<typeof transferTo>, review: bigint | null = null) {
-  await database.db.run(rawSql('update chains set wake_at = now()'));
-  const [claim] = await chains.claimDue(database.db, [chain.name], 60);
-  return recordRead(database.db, live, claim!.attempt, readTo(200, [found]), review);
+  await db.run(rawSql('update chains set wake_at = now()'));
+  const [claim] = await chains.claimDue(db, [chain.name], 60);
+  return recordRead(db, live, claim!.attempt, readTo(200, [found]), review);
 }
 
 let used = 0;
@@ -58,18 +50,17 @@ const made = {
 async function place(of: (n: number) => ReturnType<typeof transferTo>, review?: bigint) {
   const found = of((used += 1));
   await read(found, review);
-  const [row] = await database.db.run<{ id: string }>(
-    rawSql('select id from chain_deposits where tx_hash = $1', [found.tx_hash]),
-  );
+  const [row] = await db.run<{ id: string }>(sql`select id from chain_deposits
+    where tx_hash = ${found.tx_hash}`);
   return { id: row!.id, found };
 }
 
 const credit = (deposit_id: string, wanted: Omit<CreditWanted, 'deposit_id'> = {}) =>
-  runAction(database.db, commandLine, 'deposit.credit', (inside) =>
+  runAction(db, commandLine, 'deposit.credit', (inside) =>
     creditDeposit(inside, { deposit_id, ...wanted }, [live]),
   );
 const ignore = (deposit_id: string) =>
-  runAction(database.db, commandLine, 'deposit.ignore', (inside) =>
+  runAction(db, commandLine, 'deposit.ignore', (inside) =>
     ignoreDeposit(inside, { deposit_id, reason: 'spam' }),
   );
 const reasonOf = (work: Promise<unknown>) =>
@@ -77,20 +68,17 @@ const reasonOf = (work: Promise<unknown>) =>
     () => null,
     (error: { why?: { reason?: string } }) => error.why?.reason ?? error,
   );
-const balance = async (of: Customer = who) => (await balanceOf(database.db, of)).available;
+const balance = async (of: Customer = who) => (await balanceOf(db, of)).available;
 
 async function stateOf(id: string): Promise<string> {
-  const [row] = await database.db.run<{ text: string }>(
-    rawSql(`select concat_ws(' ', state, why) as text from chain_deposits where id = $1`, [id]),
-  );
+  const [row] = await db.run<{ text: string }>(sql`select concat_ws(' ', state, why) as text
+    from chain_deposits where id = ${id}`);
   return row!.text;
 }
 
 const logged = (id: string) =>
-  database.db.run<{ action: string; account_id: string; details: Record<string, unknown> }>(
-    rawSql('select action, account_id, details from operator_log where target = $1 order by seq', [
-      id,
-    ]),
+  db.run<{ action: string; account_id: string; details: Record<string, unknown> }>(
+    sql`select action, account_id, details from operator_log where target = ${id} order by seq`,
   );
 
 describe('an operator credits a deposit', () => {
@@ -129,9 +117,8 @@ describe('an operator credits a deposit', () => {
           },
         },
       ]);
-      const booked = await database.db.run(
-        rawSql('select id, source, kind from transfers where reference = $1', [reference]),
-      );
+      const booked = await db.run(sql`select id, source, kind from transfers
+        where reference = ${reference}`);
       assert.deepEqual(booked, [{ id: done.transfer_id, source: 'chain', kind: 'deposit' }]);
     });
 
@@ -154,11 +141,7 @@ describe('an operator credits a deposit', () => {
   for (const [kind, named, why] of refused)
     test(`not if it is ${kind} and the account is ${named}: ${why}`, async () => {
       const { id } = await made[kind]();
-      const [state, before, other] = [
-        await stateOf(id),
-        await balance(),
-        await customer(database.db, 0n),
-      ];
+      const [state, before, other] = [await stateOf(id), await balance(), await customer(db, 0n)];
       const accounts = { nobody: null, own: who.account_id, other: other.account_id };
       const account_id = named === 'strange' ? newId() : accounts[named];
       assert.equal(await reasonOf(credit(id, { account_id })), why);
@@ -170,7 +153,7 @@ describe('an operator credits a deposit', () => {
   test('that was booked by hand under its hash only with a confirmation', async () => {
     const n = used + 1;
     const { account_id } = who;
-    await deposit(database.db, { account_id, amount: 5_000_000n, reference: `wire ${hashOf(n)}` });
+    await deposit(db, { account_id, amount: 5_000_000n, reference: `wire ${hashOf(n)}` });
     const { id } = await made.credited();
     assert.equal(await stateOf(id), 'held review');
     assert.equal(await reasonOf(credit(id)), 'deposit_booked');
@@ -188,7 +171,7 @@ describe('an operator credits a deposit', () => {
   });
 
   test('once, if several do it at the same moment', async () => {
-    const other = await customer(database.db, 0n);
+    const other = await customer(db, 0n);
     const { id } = await made.unmatched();
     const tried = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
@@ -243,7 +226,7 @@ describe('a payment by hand that names the transaction', () => {
     'after 0x, before a letter': (hash) => `erc20:${hash}erc20`,
   };
   const byHand = (reference: string, more: object = {}) =>
-    deposit(database.db, { account_id: who.account_id, amount: 5_000_000n, reference, ...more });
+    deposit(db, { account_id: who.account_id, amount: 5_000_000n, reference, ...more });
   for (const [form, reference] of Object.entries(forms)) {
     test(`${form} keeps the chain from crediting it too`, async () => {
       await byHand(reference(hashOf(used + 1)));
@@ -261,7 +244,7 @@ describe('a payment by hand that names the transaction', () => {
       const { account_id } = who;
       await byHand(`bonus ${named}`, { source: 'bonus' });
       const correction = { account_id, amount: -1n, reference: `less ${named}`, reason: 'fee' };
-      await adjust(database.db, correction);
+      await adjust(db, correction);
       assert.equal(await balance(), 9_999_999n);
     });
   }
@@ -270,7 +253,7 @@ describe('a payment by hand that names the transaction', () => {
     assert.equal(await reasonOf(byHand(two)), 'reference_transactions');
     const { account_id } = who;
     const correction = { account_id, amount: 1n, reference: two, reason: 'fee' };
-    assert.equal(await reasonOf(adjust(database.db, correction)), 'reference_transactions');
+    assert.equal(await reasonOf(adjust(db, correction)), 'reference_transactions');
     assert.equal(await balance(), 0n);
     await byHand(`${hashOf(used + 1)}, again ${hashOf(used + 1)}`);
     const { id } = await made.credited();
@@ -299,7 +282,7 @@ test('a deposit by hand cannot take the name of a deposit on a chain', async () 
   const { account_id } = who;
   for (const reference of [`chain:play:${hashOf(9)}:0`, ' chain:x'])
     assert.equal(
-      await reasonOf(deposit(database.db, { account_id, amount: 1n, reference })),
+      await reasonOf(deposit(db, { account_id, amount: 1n, reference })),
       'reference_reserved',
     );
 });

@@ -4,7 +4,7 @@ import type { DepositKey } from '../../src/core/deposit/address.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { rotateKey } from '../../src/operations/deposits/rotate-key.ts';
@@ -93,11 +93,8 @@ describe('a key that an operator replaces', () => {
     const { address: newer } = await address(second);
     assert.equal(newer, second.addressAt(0));
     assert.equal(await pay(earlier, newer), 10_000_000n);
-    const logged = await database.db.run(
-      rawSql(
-        'select target, details, l::text as text from operator_log l order by seq desc limit 1',
-      ),
-    );
+    const logged = await database.db.run(sql`select target, details, l::text as text
+      from operator_log l order by seq desc limit 1`);
     const [{ text, ...row }] = logged as [{ text: string }];
     assert.deepEqual(row, { target: 'evm', details: { addresses: 2 } });
     assert.ok(!text.includes('xpub'));
@@ -126,10 +123,8 @@ describe('a key that an operator replaces', () => {
       const fresh = await Promise.all(Array.from({ length: 4 }, () => customer(database.db, 0n)));
       await Promise.all([rotate(to), ...fresh.map((each) => address(from, each))]);
       const left = await database.db.run(
-        rawSql(
-          `select a.address from deposit_addresses a join deposit_keys k on k.id = a.key_id
+        sql`select a.address from deposit_addresses a join deposit_keys k on k.id = a.key_id
            where a.retired_at is null and k.retired_at is not null`,
-        ),
       );
       assert.deepEqual(left, []);
     }
@@ -164,13 +159,8 @@ test('a deposit to an address of the trial is credited only in the trial', async
   trial.play.pay({ token: usdt, to: open!, units });
   trial.mine(5);
   await read('trial', ofTrial);
-  const credited = await db.run(
-    rawSql(
-      `select chain, to_address from chain_deposits
-       where account_id = $1 and state = 'credited' order by chain`,
-      [who.account_id],
-    ),
-  );
+  const credited = await db.run(sql`select chain, to_address from chain_deposits
+       where account_id = ${who.account_id} and state = 'credited' order by chain`);
   assert.deepEqual(credited, [
     { chain: 'bsc', to_address: own },
     { chain: 'trial', to_address: open },

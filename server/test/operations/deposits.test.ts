@@ -1,40 +1,28 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { audit } from '../../src/ledger/audit.ts';
+import { before, beforeEach, describe, test } from 'node:test';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import * as lists from '../../src/db/deposits/deposit-lists.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { depositAddress, accountAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { chain, hashOf, keyOf, readTo, show, transferTo } from './deposits-kit.ts';
 
-let database: TestDatabase;
 let who: Customer;
 let address: string;
 const key = keyOf('evm');
-before(async () => {
-  database = await testDatabase();
-  await chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]);
-});
+const database = withBooks();
+before(() => chains.addMany(database.db, [{ name: chain.name, chain_id: 7n }]));
 beforeEach(async () => {
   const { db } = database;
   await db.run(rawSql('delete from chain_sightings'));
-  await db.run(
-    rawSql(
-      `update chains set start_height = 100, scanned_height = 99, scanned_hash = null,
-         rescanned_height = 99`,
-    ),
-  );
+  await db.run(sql`update chains set start_height = 100, scanned_height = 99, scanned_hash = null,
+         rescanned_height = 99`);
   who = await customer(db, 0n);
   address = await addressOf(who);
-});
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
 });
 
 async function addressOf({ account_id }: Customer): Promise<string> {
@@ -52,11 +40,8 @@ async function recorded(read: ChainRead, review: bigint | null = null) {
 
 async function rowsOf({ account_id }: Customer): Promise<string[]> {
   const rows = await database.db.run<{ text: string }>(
-    rawSql(
-      `select concat_ws(' ', state, why, amount_usd_micro) as text from chain_deposits
-       where account_id = $1 order by id`,
-      [account_id],
-    ),
+    sql`select concat_ws(' ', state, why, amount_usd_micro) as text from chain_deposits
+       where account_id = ${account_id} order by id`,
   );
   return rows.map(({ text }) => text);
 }
@@ -115,15 +100,14 @@ describe('a deposit on a chain', () => {
     const read = await recorded(readTo(200, [transferTo(`0x${'e0'.repeat(20)}`, n)]));
     assert.deepEqual(read, { credited: [], held: 1 });
     const rows = await database.db.run<{ why: string; account_id: string | null }>(
-      rawSql('select why, account_id from chain_deposits where tx_hash = $1', [hashOf(n)]),
+      sql`select why, account_id from chain_deposits where tx_hash = ${hashOf(n)}`,
     );
     assert.deepEqual(rows, [{ why: 'unmatched', account_id: null }]);
   });
 
   test('to an earlier address of the account is credited', async () => {
-    await database.db.run(
-      rawSql('update deposit_addresses set retired_at = now() where address = $1', [address]),
-    );
+    await database.db.run(sql`update deposit_addresses set retired_at = now()
+      where address = ${address}`);
     const newer = await addressOf(who);
     assert.notEqual(newer, address);
     await recorded(readTo(200, [transferTo(address, next()), transferTo(newer, next())]));
@@ -162,10 +146,8 @@ describe('a deposit above the final block', () => {
   };
   const shown = () =>
     database.db.run<{ tx: string; is_gone: boolean }>(
-      rawSql(
-        `select tx_hash || ' ' || block_log_index as tx, gone_at is not null as is_gone
+      sql`select tx_hash || ' ' || block_log_index as tx, gone_at is not null as is_gone
          from chain_sightings order by seen_at, tx_hash`,
-      ),
     );
 
   test('is shown and not credited until it is final', async () => {

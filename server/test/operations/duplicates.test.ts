@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** One Idempotency-Key from a hundred callers at once, over two processes that share a public address. */
 
-let service: Service;
 let bases: string[];
+const { service } = withService({ env: { FAREBOX_BASE_URL: 'http://localhost:1/v1' } });
 before(async () => {
-  service = await startService({ env: { FAREBOX_BASE_URL: 'http://localhost:1/v1' } });
   bases = [service.base, (await service.another()).base];
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const crowd = 100;

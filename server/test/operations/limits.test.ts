@@ -1,29 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../kit/keys.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** Limits are exact for any number of simultaneous calls on several processes. */
 
 const price = 10_000n;
 const crowd = isLong ? 256 : 128;
 
-let service: Service;
 let bases: string[];
-before(async () => {
-  service = await startService();
-  bases = [service.base, (await service.another()).base];
-});
 after(async () => {
-  await service.audit();
   const [row] = await service.db.run<{ least: bigint }>(
-    rawSql('select min(available_after_usd_micro)::bigint as least from transfers'),
+    sql`select min(available_after_usd_micro)::bigint as least from transfers`,
   );
   assert.ok(row!.least >= 0n);
-  await service.stop();
+});
+const { service } = withService();
+before(async () => {
+  bases = [service.base, (await service.another()).base];
 });
 
 /** Sends so many submits at once, to both processes in turn. */
@@ -49,12 +46,8 @@ const refused = (replies: Reply[]) => replies.filter(({ status }) => status !== 
 const inUsd = (micro: bigint) => Number(micro) / 1e6;
 
 async function open(account: TestAccount): Promise<number> {
-  const [row] = await service.db.run<{ n: bigint }>(
-    rawSql(
-      `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`,
-      [account.account_id],
-    ),
-  );
+  const [row] = await service.db.run<{ n: bigint }>(sql`select count(*) as n from requests
+    where account_id = ${account.account_id} and status in ('IN_QUEUE', 'IN_PROGRESS')`);
   return Number(row!.n);
 }
 
@@ -92,7 +85,11 @@ describe('the balance', () => {
 
   test('is one for all keys of the account', async () => {
     const account = await service.account({ usd: inUsd(30n * price), open_jobs: 1_000 });
-    const keys = [account.key, await anotherKey(account), await anotherKey(account)];
+    const keys = [
+      account.key,
+      (await account.another({ open_jobs: 1_000 })).key,
+      (await account.another({ open_jobs: 1_000 })).key,
+    ];
     const replies = await submits(account, { keys });
     assert.equal(accepted(replies).length, 30);
     for (const reply of refused(replies)) assertRefused(reply, 'insufficient_balance');
@@ -141,7 +138,7 @@ describe("a key's monthly limit", () => {
       open_jobs: 1_000,
       monthly_limit_usd_micro: 20n * price,
     });
-    const free = await anotherKey(account);
+    const free = (await account.another({ open_jobs: 1_000 })).key;
     const limited = await submits(account, { count: 100 });
     assert.equal(accepted(limited).length, 20);
     const mixed = await submits(account, { keys: [account.key, account.key, free, free] });
@@ -173,12 +170,8 @@ describe("a key's monthly limit", () => {
       assertRefused(reply, 'key_limit_reached');
     // A call reserves much and is charged little, and the released rest may be spent again.
     const spent = async () => {
-      const [row] = await service.db.run<{ spent: bigint }>(
-        rawSql(
-          'select pending_usd_micro + posted_usd_micro as spent from key_usage where key_id = $1',
-          [account.key_id],
-        ),
-      );
+      const [row] = await service.db.run<{ spent: bigint }>(sql`select pending_usd_micro +
+        posted_usd_micro as spent from key_usage where key_id = ${account.key_id}`);
       return row!.spent;
     };
     const before = await spent();
@@ -202,20 +195,13 @@ describe('open jobs', () => {
       reserved: 17n * price,
     });
     const [first] = accepted(replies);
-    assert.equal(
-      (
-        await service.call('POST', first!.body.cancel_url.replace(/.*\/v1/, '/v1'), {
-          key: account.key,
-        })
-      ).status,
-      200,
-    );
+    assert.equal((await account.post(first!.body.cancel_url.replace(/.*\/v1/, '/v1'))).status, 200);
     assert.equal(accepted(await submits(account, { count: 20 })).length, 1);
   });
 
   test('of one key are not those of another', async () => {
     const account = await service.account({ usd: 100, open_jobs: 3 });
-    const free = await anotherKey(account);
+    const free = (await account.another({ open_jobs: 1_000 })).key;
     const replies = await submits(account, { keys: [account.key, free], count: 40 });
     assert.equal(accepted(replies.filter((_, i) => i % 2 === 0)).length, 3);
     assert.equal(accepted(replies.filter((_, i) => i % 2 === 1)).length, 20);
@@ -246,8 +232,3 @@ describe('calls a minute', () => {
     assert.equal(await open(account), 100);
   });
 });
-
-async function anotherKey({ account_id }: TestAccount): Promise<string> {
-  const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: 1_000 };
-  return (await createKey(service.db, { account_id, name: 'another', ...limits })).key;
-}

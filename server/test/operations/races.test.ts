@@ -1,64 +1,52 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, describe, test } from 'node:test';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** Submits, charges, refunds, cancels, deposits and corrections of one account, all at the same time. */
 
-let service: Service;
 let other: string;
-before(async () => {
-  // Four images are requested, and none, one or two are delivered, so most of each reservation
-  // returns.
-  const fake = createFake({
-    behave: {
-      start: (job, self) => {
-        const key = job.idempotency_key;
-        self.jobs.set(key, { request_id: job.request_id, polls: 0 });
-        return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
-      },
-      poll: ({ key }) => {
-        const kind = Number.parseInt(String(key).slice(-1), 16) % 3;
-        if (kind === 2) return { state: 'failed', code: 'upstream_failed', message: 'no luck' };
-        return { state: 'done', result: images(kind + 1) };
-      },
+// Four images are requested, and none, one or two are delivered, so most of each reservation
+// returns.
+const fake = createFake({
+  behave: {
+    start: (job, self) => {
+      const key = job.idempotency_key;
+      self.jobs.set(key, { request_id: job.request_id, polls: 0 });
+      return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
     },
-  });
-  service = await startService({ fake, running: true });
-  other = (await service.another()).base;
+    poll: ({ key }) => {
+      const kind = Number.parseInt(String(key).slice(-1), 16) % 3;
+      if (kind === 2) return { state: 'failed', code: 'upstream_failed', message: 'no luck' };
+      return { state: 'done', result: images(kind + 1) };
+    },
+  },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+const { service } = withService({ fake, running: true });
+before(async () => {
+  other = (await service.another()).base;
 });
 
 function submit(account: TestAccount, i: number): Promise<Reply> {
   const body = { prompt: `cat ${i}`, num_images: 4 };
-  return service.call('POST', '/v1/queue/fake/image', {
-    base: i % 2 === 0 ? service.base : other,
-    key: account.key,
-    body,
-  });
+  return account.post('/v1/queue/fake/image', body, { base: i % 2 === 0 ? service.base : other });
 }
 
 async function cancel(account: TestAccount, { body }: Reply): Promise<Reply> {
-  return service.call('POST', `/v1/requests/${body.request_id}/cancel`, { key: account.key });
+  return account.post(`/v1/requests/${body.request_id}/cancel`);
 }
 
 async function settle({ account_id }: TestAccount): Promise<void> {
   await until(
     'every request is final',
     async () => {
-      const [row] = await service.db.run<{ n: bigint }>(
-        rawSql(
-          `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`,
-          [account_id],
-        ),
-      );
+      const [row] = await service.db.run<{ n: bigint }>(sql`select count(*) as n from requests
+        where account_id = ${account_id} and status in ('IN_QUEUE', 'IN_PROGRESS')`);
       return row!.n === 0n;
     },
     20_000,
@@ -67,10 +55,8 @@ async function settle({ account_id }: TestAccount): Promise<void> {
 
 async function statuses({ account_id }: TestAccount): Promise<Record<string, number>> {
   const rows = await service.db.run<{ status: string; n: bigint; charged: bigint }>(
-    rawSql(
-      'select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests where account_id = $1 group by status',
-      [account_id],
-    ),
+    sql`select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests
+      where account_id = ${account_id} group by status`,
   );
   return Object.fromEntries(
     rows.flatMap(({ status, n, charged }) => [
@@ -160,7 +146,7 @@ describe('a cancel at the moment of the claim', () => {
     await Promise.all(Array.from({ length: racers }, (_, n) => racer(n)));
     await settle(account);
     const rows = await service.db.run<{ id: string; status: string }>(
-      rawSql('select id, status from requests where account_id = $1', [account.account_id]),
+      sql`select id, status from requests where account_id = ${account.account_id}`,
     );
     const status = new Map(rows.map((row) => [row.id, row.status]));
     const started = new Set(service.fake.starts.map(({ request_id }) => request_id));

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, mock, test } from 'node:test';
+import { after, afterEach, describe, mock, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
@@ -13,6 +13,7 @@ import { depositAddress, renewAddress } from '../../src/operations/deposits/depo
 import { keyOf } from './deposits-kit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { moneyOf, rowOf, submitted } from '../worker/floor.ts';
@@ -20,26 +21,20 @@ import { moneyOf, rowOf, submitted } from '../worker/floor.ts';
 /** A service on a restored database starts nothing until an operator resumes it. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
-let service: Service;
-let account: TestAccount;
 let receiver: Server;
 let host: string;
 let notified = 0;
-before(async () => {
-  receiver = createServer((_req, res) => {
-    notified += 1;
-    res.end();
-  });
+const { service, account } = withService(async (use) => {
+  receiver = use(
+    createServer((_req, res) => {
+      notified += 1;
+      res.end();
+    }),
+  );
   await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
   host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const env = { FAREBOX_TEST_PUBLIC_HOSTS: host };
-  service = await startService({ times: { beatMs: 20 }, env });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  receiver.close();
+  return { times: { beatMs: 20 }, env, account: { open_jobs: 1_000 } };
 });
 afterEach(async () => {
   mock.restoreAll();
@@ -56,17 +51,14 @@ async function fromDump(): Promise<void> {
   await change('update installation set beat = beat');
 }
 const many = (count: number) =>
-  Promise.all(Array.from({ length: count }, () => submitted(service, account)));
+  Promise.all(Array.from({ length: count }, () => submitted(account)));
 const workOf = ({ unfinished }: ResumeResult) =>
   unfinished.work.map(({ does, jobs, ...of }) => `${jobs} ${does} for ${of.reserved_usd_micro}`);
 /** A start of this request at an upstream, with its outcome. */
 const begun = (id: string, outcome: string, handle: string | null) =>
   service.db.run(
-    rawSql(
-      `insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, handle)
-      values ($1, 1, 'other', 'B', sha256('x'), $2, $3)`,
-      [id, outcome, handle],
-    ),
+    sql`insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, handle)
+      values (${id}, 1, 'other', 'B', sha256('x'), ${outcome}, ${handle})`,
   );
 const rewrite = (what: string) =>
   change(`update installation set ${what}, writer = pg_current_xact_id()`);
@@ -111,10 +103,10 @@ test('an address that an account got after the backup is given to no other', asy
 describe('a database restored from a dump', () => {
   test('starts no job, sends no notification and takes nothing new until it is resumed', async () => {
     const webhook_url = `http://${host}/hook`;
-    const done = await submitted(service, account, { prompt: 'x', webhook_url });
+    const done = await submitted(account, { prompt: 'x', webhook_url });
     await change(`update requests set wake_at = now() + interval '1 h' where id = '${done}'`);
-    const queued = await submitted(service, account);
-    const running = await submitted(service, account);
+    const queued = await submitted(account);
+    const running = await submitted(account);
     await fromDump();
     await held();
     const starts = service.fake.starts.length;
@@ -157,7 +149,7 @@ describe('a database restored from a dump', () => {
   });
 
   test('goes on without open requests if the operator releases them', async () => {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await fromDump();
     await held();
     const looked = await resume({ look: true, release: true });
@@ -172,7 +164,7 @@ describe('a database restored from a dump', () => {
   test('lists what it would do at each upstream, and for how much', async () => {
     const [queued, refused, running, lost, late] = await many(5);
     const webhook_url = `http://${host}/hook`;
-    await submitted(service, account, { prompt: 'x', webhook_url });
+    await submitted(account, { prompt: 'x', webhook_url });
     await change(`update requests set status = 'IN_PROGRESS', started_at = now(), attempt = 1,
       deadline_at = now() + interval '1 h', wake_at = now() + interval '1 h', upstream = 'other'
       where id in ('${refused}', '${running}', '${lost}', '${late}')`);

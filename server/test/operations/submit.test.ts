@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { ApiError } from '../../src/core/errors.ts';
-import { audit } from '../../src/ledger/audit.ts';
-import { isDataError, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { isDataError, sql } from '../../src/lib/sql/sql.ts';
 import type { Submit, SubmitResult } from '../../src/operations/requests/admit.ts';
 import {
   balanceOf,
@@ -19,18 +18,9 @@ import {
   type Wanted,
   submitMany,
 } from '../kit/by-hand.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 
-let database: TestDatabase;
-let db: Database;
-before(async () => {
-  database = await testDatabase();
-  ({ db } = database);
-});
-after(async () => {
-  assert.deepEqual((await audit(db)).violations, []);
-  await database.close();
-});
+const { db } = withBooks();
 
 const many = (who: Customer, wanted: Wanted[]) =>
   submitMany(
@@ -42,8 +32,8 @@ const verdict = (told: SubmitResult | ApiError) =>
 
 async function traces(): Promise<Record<string, bigint>> {
   const [row] = await db.run<Record<string, bigint>>(
-    rawSql(`select (select count(*) from requests) as requests,
-    (select count(*) from request_inputs) as inputs, (select count(*) from transfers) as transfers`),
+    sql`select (select count(*) from requests) as requests,
+    (select count(*) from request_inputs) as inputs, (select count(*) from transfers) as transfers`,
   );
   return row!;
 }
@@ -243,10 +233,8 @@ describe('after an accepted submit', () => {
     const { status, slot, attempt } = await requestRow(db, id);
     assert.deepEqual([status, slot, attempt], ['IN_PROGRESS', false, 1]);
     const [row] = await db.run<{ seconds: number }>(
-      rawSql(
-        `select extract(epoch from wake_at - created_at)::float8 as seconds from requests where id = $1`,
-        [id],
-      ),
+      sql`select extract(epoch from wake_at - created_at)::float8 as seconds from requests
+        where id = ${id}`,
     );
     assert.equal(row!.seconds, 90);
     assert.equal((await usageOf(db, who)).open, 0);
