@@ -1,4 +1,4 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,13 +16,8 @@ import type { Result } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import {
-  startService,
-  type CallOptions,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import type { CallOptions, Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Rights: every route, called by callers with and without the right to it. */
@@ -194,8 +189,6 @@ const codes: Record<number, 'unauthorized' | 'forbidden' | 'not_found' | 'expire
   410: 'expired',
 };
 
-let service: Service;
-let owner: TestAccount;
 let other: TestAccount;
 let headersOf: Record<Column, Record<string, string>>;
 let queryOf: Partial<Record<Column, string>>;
@@ -206,9 +199,8 @@ let filmed: string;
 /** A file of the owner. */
 let uploaded: string;
 
+const { service, account: owner } = withService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
 before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
-  owner = await service.account();
   other = await service.account();
   const suspended = await service.account();
   await accounts.setStatus(service.db, suspended.account_id, 'suspended');
@@ -243,10 +235,6 @@ before(async () => {
     'tampered link': good.replace(/exp=(\d+)/, (_all, exp) => `exp=${Number(exp) + 1}`),
   };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
 
 const film = 'fake/film/text-to-video';
 const mp4 = readFileSync(join(import.meta.dirname, '../fixtures/media/film.mp4'));
@@ -259,7 +247,7 @@ function resultOf(id: string): Result {
 
 async function submitted(account = owner, model = 'fake/image'): Promise<string> {
   const body = { prompt: 'a cat' };
-  const reply = await service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
+  const reply = await account.post(`/v1/queue/${model}`, body);
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id;
 }
@@ -271,8 +259,7 @@ async function upload(): Promise<string> {
 
 function spare(): Promise<{ key: string; key_id: string }> {
   const { account_id } = owner;
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  return createKey(service.db, { account_id, name: 'spare', ...none });
+  return createKey(service.db, { account_id, name: 'spare' });
 }
 
 async function revokedKey(): Promise<string> {
@@ -451,20 +438,20 @@ describe('what belongs to another account', () => {
 
   test('does not appear in lists', async () => {
     await submitted(other);
-    const list = await service.call('GET', '/v1/requests?limit=100', { key: other.key });
+    const list = await other.get('/v1/requests?limit=100');
     assert.equal(list.body.data.length > 0, true);
     for (const { key_id } of list.body.data) assert.equal(key_id, other.key_id);
   });
 
   test('is not opened by a tampered link with the key of another', async () => {
     const path = `/v1/requests/${done}/output/0?${queryOf['tampered link']}`;
-    assertRefused(await service.call('GET', path, { key: other.key }), 'not_found');
-    assert.equal((await service.call('GET', path, { key: owner.key })).status, 200);
+    assertRefused(await other.get(path), 'not_found');
+    assert.equal((await owner.get(path)).status, 200);
   });
 
   test('is opened by its signed link, whatever key comes with it', async () => {
     const path = `/v1/requests/${done}/output/0?${queryOf['signed link']}`;
-    const reply = await service.call('GET', path, { key: other.key });
+    const reply = await other.get(path);
     assert.equal(reply.status, 200);
     assert.deepEqual(reply.bytes, tinyPng);
   });
@@ -474,7 +461,7 @@ describe('what belongs to another account', () => {
     for (const method of ['POST', 'PUT']) {
       await service.call(method, `/v1/requests/${id}/cancel`, { key: other.key });
     }
-    const { body } = await service.call('GET', `/v1/requests/${id}`, { key: owner.key });
+    const { body } = await owner.get(`/v1/requests/${id}`);
     assert.equal(body.status, 'IN_QUEUE');
   });
 });

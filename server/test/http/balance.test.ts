@@ -1,40 +1,26 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
-import { createKey } from '../kit/keys.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { requestIn } from '../kit/states.ts';
 
 /** The money that a key may spend. Two images cost $0.02. */
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService();
 
 const price = 20_000n;
 
-async function balance({ key }: Pick<TestAccount, 'key'>) {
-  const reply = await service.call('GET', '/v1/balance', { key });
+async function balance(account: TestAccount) {
+  const reply = await account.get('/v1/balance');
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
 
-function submit(account: Pick<TestAccount, 'key'>) {
-  const body = { prompt: 'a cat', num_images: 2 };
-  return service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
-}
-
-async function secondKey({ account_id }: TestAccount, limit: bigint) {
-  const limits = { monthly_limit_usd_micro: limit, rpm: null, open_jobs: null };
-  return createKey(service.db, { account_id, name: 'second', ...limits });
-}
+const submit = (account: TestAccount) =>
+  account.post('/v1/queue/fake/image', { prompt: 'a cat', num_images: 2 });
 
 /** The end of this month (UTC), computed by the test. */
 function monthsEnd(): string {
@@ -115,12 +101,12 @@ describe('GET /v1/balance', () => {
 
   test("counts each key's own spending, from one balance", async () => {
     const account = await service.account({ usd: 5 });
-    const second = await secondKey(account, 50_000n);
+    const second = await account.another({ monthly_limit_usd_micro: 50_000n });
     await submit(second);
     const [first, other] = [await balance(account), await balance(second)];
     assert.equal(first.key.spent_usd_micro, '0');
     assert.equal(other.key.spent_usd_micro, String(price));
-    assert.equal(other.key.name, 'second');
+    assert.equal(other.key.name, 'another');
     assert.equal(first.available_usd_micro, other.available_usd_micro);
     assert.equal(first.reserved_usd_micro, String(price));
   });
@@ -174,10 +160,10 @@ describe('GET /v1/balance', () => {
   test('counts as a call of the key, says so in its headers, and moves no money', async () => {
     const account = await service.account({ rpm: 2 });
     const earlier = await service.transfers();
-    const reply = await service.call('GET', '/v1/balance', { key: account.key });
+    const reply = await account.get('/v1/balance');
     assert.equal(reply.headers.get('ratelimit-remaining'), '1');
     await balance(account);
-    const again = await service.call('GET', '/v1/balance', { key: account.key });
+    const again = await account.get('/v1/balance');
     assertRefused(again, 'rate_limited');
     assert.equal(await service.transfers(), earlier);
   });

@@ -1,21 +1,17 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { requestIn } from '../kit/states.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** Routes that browsers may read from other origins, and compressed replies. */
 
-let service: Service;
-let account: TestAccount;
 let listed: string;
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
-  account = await service.account();
   listed = (await service.another({ FAREBOX_CORS_ORIGINS: 'https://app.example' })).base;
 });
-after(() => service.stop());
 
 interface Raw {
   status: number;
@@ -67,7 +63,7 @@ describe('pages of other origins', () => {
   test('may read a signed link, again by its tag too, but not with a key', async () => {
     const id = await requestIn(service, account, 'COMPLETED');
     const at = `/v1/requests/${id}/response`;
-    const { body } = await service.call('GET', at, { key: account.key });
+    const { body } = await account.get(at);
     const { pathname, search } = new URL(body.images[0].url);
     const origin = 'https://any.example';
     const ask = (path: string, names: string) =>

@@ -1,21 +1,14 @@
 /** The log line of each call, which connects the numbers of calls with requests. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import type { Service, TestAccount } from '../kit/service.ts';
 import { delta, openTap, type Tap } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
-import { operatorOf, person, startWebService } from '../kit/web.ts';
+import { operatorOf, person, withWebService } from '../kit/web.ts';
 import { operatorKey } from './operator/world.ts';
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startWebService();
-  account = await service.account();
-});
-after(() => service.stop());
+const { service, account } = withWebService();
 
 type Line = Record<string, any>;
 const lines = (): Line[] => service.log.map((text) => JSON.parse(text));
@@ -28,7 +21,7 @@ const lineAbout = (call_id: string | null): Promise<Line> =>
 
 /** Makes a call and returns its line. */
 async function lineOf(path: string, body: object, headers = {}): Promise<Line> {
-  const reply = await service.call('POST', path, { key: account.key, body, headers });
+  const reply = await account.post(path, body, { headers });
   return lineAbout(reply.headers.get('x-request-id'));
 }
 
@@ -49,8 +42,7 @@ async function asked(bytes: string): Promise<string> {
 
 const prompt = { prompt: 'a cat' };
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }] };
-const newest = async () =>
-  (await service.call('GET', '/v1/requests?limit=1', { key: account.key })).body.data[0].request_id;
+const newest = async () => (await account.get('/v1/requests?limit=1')).body.data[0].request_id;
 
 const doors: [path: string, body: object][] = [
   ['/v1/queue/fake/image', prompt],
@@ -124,7 +116,7 @@ test('a repeat names the request of the first call, and a refused call none', as
   const refused = await lineOf('/v1/queue/fake/image', { prompt: 5 });
   assert.deepEqual([refused.status, refused.request_id], [400, undefined]);
   const poor = await service.account({ usd: 0 });
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: poor.key, body: prompt });
+  const reply = await poor.post('/v1/queue/fake/image', prompt);
   assert.equal(reply.status, 402);
   const { status, request_id, account_id } = await lineAbout(reply.body.error.request_id);
   assert.deepEqual([status, request_id, account_id], [402, undefined, poor.account_id]);
@@ -226,7 +218,7 @@ test('health checks, metrics, pages and preflights leave no line at the usual le
     quiet.map((path) => fetch(`${service.base}${path}`, { redirect: 'manual' })),
   );
   const asked = await fetch(`${service.base}/v1/balance`, { method: 'OPTIONS' });
-  const last = await service.call('GET', '/v1/balance', { key: account.key });
+  const last = await account.get('/v1/balance');
   await lineAbout(last.headers.get('x-request-id'));
   const numbers = new Set([...replies, asked].map(({ headers }) => headers.get('x-request-id')));
   assert.equal(numbers.size, quiet.length + 1);

@@ -1,29 +1,30 @@
 /** The numbers of a call lead to its request everywhere: ours, a repeat's and the caller's own. */
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
-import type { Reply, Service, TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
 import { completion } from '../kit/fake.ts';
 import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
-import { person, startWebService } from '../kit/web.ts';
+import { person, withWebService } from '../kit/web.ts';
 import { operatorKey, type MadeKey } from './operator/world.ts';
 
-let service: Service;
 let operator: MadeKey;
 let receiver: LocalServer;
 let posted = '';
+const { service } = withWebService(async (use) => {
+  receiver = use(
+    await serveHttp((req, res) => {
+      req.on('data', (chunk) => (posted += chunk));
+      req.on('end', () => res.end());
+    }),
+  );
+  return { env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` } };
+});
 before(async () => {
-  receiver = await serveHttp((req, res) => {
-    req.on('data', (chunk) => (posted += chunk));
-    req.on('end', () => res.end());
-  });
-  service = await startWebService({
-    env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
-  });
   operator = await operatorKey(service);
   service.fake.behave.chat = (call) => {
     if (!call.stream) return { outcome: 'reply', reply: completion('hi', null) };
@@ -33,10 +34,6 @@ before(async () => {
     tap.end();
     return tap.outcome;
   };
-});
-after(async () => {
-  await service.stop();
-  await receiver.close();
 });
 
 const image = '/v1/queue/fake/image';
@@ -72,7 +69,7 @@ for (const [what, path, body, more] of doors)
     const own = await service.account();
     const caller_id = `mine-${newId()}`;
     const headers = { ...more, 'x-request-id': caller_id };
-    const sent = service.call('POST', path, { key: own.key, body, headers });
+    const sent = own.post(path, body, { headers });
     const [line] = await until('it is submitted', async () => {
       // A chat that is due would be released.
       if (!('messages' in body || 'input' in body)) await service.wakeAll();
@@ -116,7 +113,7 @@ test('are in the webhook', async () => {
   const own = await service.account();
   const body = { ...prompt, webhook_url: `${receiver.url}/` };
   const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
-  const reply = await service.call('POST', image, { key: own.key, body, headers });
+  const reply = await own.post(image, body, { headers });
   await service.work();
   const { call_id, caller_id } = JSON.parse(posted);
   assert.deepEqual([call_id, caller_id], [reply.headers.get('x-request-id'), trace]);
@@ -139,8 +136,7 @@ test("of a repeat are its own, and lead to the first call's request", async () =
   assert.deepEqual([call_id, caller_id], [first.number, 'first']);
   assert.deepEqual(await listed('second', own.key), []);
 
-  const spoken = () =>
-    service.call('POST', '/v1/chat/completions', { key: own.key, body: chat, headers: again2 });
+  const spoken = () => own.post('/v1/chat/completions', chat, { headers: again2 });
   const again2 = { 'idempotency-key': 'chat' };
   const [one = '', two = ''] = [await spoken(), await spoken()].map(({ headers }) =>
     headers.get('x-request-id')!,
@@ -282,9 +278,7 @@ test('of nothing find nothing, and too long ones are refused', async () => {
 test('of requests that are older than the numbers are null, and lead to them all the same', async () => {
   const own = await service.account();
   const { id, number } = await submit(own);
-  await service.db.run(
-    rawSql('update request_inputs set numbered = null where request_id = $1', [id]),
-  );
+  await service.db.run(sql`update request_inputs set numbered = null where request_id = ${id}`);
   const [line] = await listed(number, own.key);
   assert.deepEqual([line.request_id, line.call_id], [id, null]);
 });

@@ -1,9 +1,10 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { request } from 'node:http';
 import assert from 'node:assert/strict';
 import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
@@ -11,27 +12,15 @@ import { exchange } from '../kit/wire.ts';
 /** The load that a process takes at once, and its behaviour when it is about to stop. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 async function submitted(): Promise<string> {
-  const reply = await service.call('POST', '/v1/queue/fake/image', {
-    key: account.key,
-    body: { prompt: 'x' },
-  });
+  const reply = await account.post('/v1/queue/fake/image', { prompt: 'x' });
   return reply.body.request_id;
 }
 
 function get(path: string, base: string): Promise<Reply> {
-  return service.call('GET', path, { key: account.key, base });
+  return account.get(path, { base });
 }
 
 function authorized() {
@@ -56,11 +45,7 @@ async function heldChat(base: string): Promise<{ answer: () => void; reply: Prom
     await gate.promise;
     return { outcome: 'rejected', message: 'that is enough' };
   };
-  const reply = service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: chat,
-    base,
-  });
+  const reply = account.post('/v1/chat/completions', chat, { base });
   await asked.promise;
   service.fake.behave = {};
   return { answer: gate.resolve, reply };
@@ -108,7 +93,7 @@ describe('open calls', () => {
     const stream = await fetch(`${base}${path}/stream`, authorized());
     await underWay(app, 0);
     assert.equal((await get('/v1/models', base)).status, 200);
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
+    await account.post(`/v1/requests/${id}/cancel`, undefined, { base });
     for (const { reply } of waiting) assert.equal((await reply).body.status, 'CANCELLED');
     assert.match(await stream.text(), /"CANCELLED"/);
     // If a place had been freed twice, a third call would get through.
@@ -179,11 +164,7 @@ describe('a process that is about to stop', () => {
 
   test('still answers the repeat of an earlier submit', async () => {
     const headers = { 'idempotency-key': 'before-the-stop' };
-    const first = await service.call('POST', '/v1/queue/fake/image', {
-      key: account.key,
-      body: { prompt: 'x' },
-      headers,
-    });
+    const first = await account.post('/v1/queue/fake/image', { prompt: 'x' }, { headers });
     const again = await submitDuringStop(headers, '{"prompt":"x"}');
     assert.equal(again.status, 200);
     assert.equal(again.body.request_id, first.body.request_id);

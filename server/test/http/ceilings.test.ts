@@ -1,11 +1,10 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
-import { createKey } from '../kit/keys.ts';
-import type { KeyChange } from '../../src/core/account/key-settings.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
@@ -25,47 +24,29 @@ const closedRow = `  - id: fake/closed
       required: [prompt]
     example: { prompt: a cat }
 `;
-let service: Service;
-before(async () => {
-  service = await startService({
-    catalog: `${fakeCatalog}${closedRow}`,
-    env: {
-      FAREBOX_RPM: '10',
-      FAREBOX_ACCOUNT_RPM: '15',
-      FAREBOX_OPEN_JOBS: '4',
-      FAREBOX_ACCOUNT_OPEN_JOBS: '6',
-      FAREBOX_OPEN_CHATS: '2',
-      FAREBOX_ACCOUNT_OPEN_CHATS: '3',
-      FAREBOX_INPUT_BYTES_A_DAY: String(1024 * 1024),
-      FAREBOX_ACCOUNT_CANCELS: '3',
-    },
-  });
+const { service } = withService({
+  catalog: `${fakeCatalog}${closedRow}`,
+  env: {
+    FAREBOX_RPM: '10',
+    FAREBOX_ACCOUNT_RPM: '15',
+    FAREBOX_OPEN_JOBS: '4',
+    FAREBOX_ACCOUNT_OPEN_JOBS: '6',
+    FAREBOX_OPEN_CHATS: '2',
+    FAREBOX_ACCOUNT_OPEN_CHATS: '3',
+    FAREBOX_INPUT_BYTES_A_DAY: String(1024 * 1024),
+    FAREBOX_ACCOUNT_CANCELS: '3',
+  },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
-
-const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-
-/** Another key of the account. */
-async function sister(
-  { account_id, email }: TestAccount,
-  limits: Partial<KeyChange> = {},
-): Promise<TestAccount> {
-  const made = await createKey(service.db, { account_id, name: 'another', ...none, ...limits });
-  return { account_id, email, ...made };
-}
 
 const list = (account: TestAccount, base = service.base) =>
-  service.call('GET', '/v1/requests?limit=1', { key: account.key, base });
+  account.get('/v1/requests?limit=1', { base });
 const submit = (account: TestAccount, body: object = { prompt: 'x' }, model = 'fake/image') =>
-  service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
+  account.post(`/v1/queue/${model}`, body);
 
 describe('calls a minute', () => {
   test('of all keys of an account have a ceiling, exact over two servers, and the headers say so', async () => {
     const one = await service.account();
-    const two = await sister(one);
+    const two = await one.another();
     const other = await service.account();
     const { base } = await service.another();
     const first = await Promise.all(Array.from({ length: 10 }, () => list(one)));
@@ -80,32 +61,28 @@ describe('calls a minute', () => {
       left.sort((a, b) => a - b),
       [0, 1, 2, 3, 4],
     );
-    const refused = await list(await sister(one));
+    const refused = await list(await one.another());
     const { message, details } = assertRefused(refused, 'rate_limited');
     assert.match(message, /^All keys of this account together may make 15 calls a minute/);
     assert.equal(details.limit, 15);
     assert.equal(refused.headers.get('ratelimit-policy'), '"account-calls";q=15;w=60');
     assert.equal(refused.headers.get('retry-after'), refused.headers.get('ratelimit-reset'));
     assert.equal((await list(other)).headers.get('ratelimit-policy'), '"calls";q=10;w=60');
-    await service.db.run(
-      rawSql(
-        `update account_windows set started_at = now() - interval '60 s' where account_id = $1`,
-        [one.account_id],
-      ),
-    );
-    assert.equal((await list(await sister(one))).status, 200);
+    await service.db.run(sql`update account_windows set started_at = now() - interval '60 s'
+      where account_id = ${one.account_id}`);
+    assert.equal((await list(await one.another())).status, 200);
   });
 
   test('a key with a higher limit than the ceiling counts alone', async () => {
     const one = await service.account();
-    const large = await sister(one, { rpm: 40 });
+    const large = await one.another({ rpm: 40 });
     for (let i = 0; i < 30; i++) assert.equal((await list(large)).status, 200);
     assert.equal((await list(one)).status, 200);
   });
 
   test('it takes nothing from other keys in the same moment either', async () => {
     const one = await service.account();
-    const large = await sister(one, { rpm: 40 });
+    const large = await one.another({ rpm: 40 });
     const calls = [
       ...Array.from({ length: 12 }, () => large),
       ...Array.from({ length: 5 }, () => one),
@@ -117,7 +94,7 @@ describe('calls a minute', () => {
 
 test('open jobs of all keys of an account have a ceiling, however many come at once', async () => {
   const one = await service.account();
-  const two = await sister(one);
+  const two = await one.another();
   const earlier = await traces(service);
   const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => submit(i % 2 ? one : two)));
   assert.equal(replies.filter(({ status }) => status === 202).length, 6);
@@ -131,13 +108,13 @@ test('open jobs of all keys of an account have a ceiling, however many come at o
   assert.equal(Number(later.requests) - Number(earlier.requests), 6);
   const { request_id } = replies.find(({ status }) => status === 202)!.body;
   const path = `/v1/requests/${request_id}/cancel`;
-  assert.equal((await service.call('POST', path, { key: one.key })).status, 200);
-  assert.equal((await submit(await sister(one))).status, 202);
+  assert.equal((await one.post(path)).status, 200);
+  assert.equal((await submit(await one.another())).status, 202);
 });
 
 test('open chats of all keys of an account have a ceiling', async () => {
   const one = await service.account();
-  const two = await sister(one);
+  const two = await one.another();
   const gate = Promise.withResolvers<void>();
   service.fake.behave.chat = async () => {
     await gate.promise;
@@ -165,10 +142,9 @@ describe('the stored bytes of inputs', () => {
     const account = await service.account();
     const body = { prompt: 'x', junk: 'y'.repeat(1000) };
     const headers = { 'idempotency-key': 'closed' };
-    const call = () =>
-      service.call('POST', '/v1/queue/fake/closed', { key: account.key, body, headers });
+    const call = () => account.post('/v1/queue/fake/closed', body, { headers });
     const { request_id } = (await call()).body;
-    const card = await service.call('GET', `/v1/requests/${request_id}`, { key: account.key });
+    const card = await account.get(`/v1/requests/${request_id}`);
     assert.deepEqual(card.body.input, { prompt: 'x' });
     assert.equal((await call()).status, 200);
   });
@@ -182,11 +158,8 @@ describe('the stored bytes of inputs', () => {
     assert.equal(details.account_bytes_a_day, 1024 * 1024);
     assert.deepEqual(await traces(service), earlier);
     assert.equal((await submit(account)).status, 202, 'a small one fits');
-    await service.db.run(
-      rawSql(`update balances set kept_on = kept_on - 1 where account_id = $1`, [
-        account.account_id,
-      ]),
-    );
+    await service.db.run(sql`update balances set kept_on = kept_on - 1
+      where account_id = ${account.account_id}`);
     assert.equal((await submit(account, large)).status, 202);
   });
 });
@@ -196,11 +169,11 @@ test('cancels are limited an hour, and a refused one leaves its job', async () =
   const cancel = async () => {
     const { request_id } = (await submit(account)).body;
     const path = `/v1/requests/${request_id}`;
-    const reply = await service.call('POST', `${path}/cancel`, { key: account.key });
+    const reply = await account.post(`${path}/cancel`);
     return { reply, path };
   };
   for (let i = 0; i < 3; i++) assert.equal((await cancel()).reply.status, 200);
-  const key = (await sister(account)).key;
+  const key = (await account.another()).key;
   const { reply, path } = await cancel();
   assertRefused(reply, 'rate_limited');
   const status = await service.call('GET', `${path}/status`, { key });
@@ -211,13 +184,8 @@ test('an old backlog refuses submits of its own account, and of no other', async
   const behind = await service.account({ rpm: 1_000_000, open_jobs: 1_000 });
   const other = await service.account();
   await submit(behind);
-  await service.db.run(
-    rawSql(
-      `update requests set created_at = now() - interval '1 hour'
-       where account_id = $1 and status = 'IN_QUEUE'`,
-      [behind.account_id],
-    ),
-  );
+  await service.db.run(sql`update requests set created_at = now() - interval '1 hour'
+       where account_id = ${behind.account_id} and status = 'IN_QUEUE'`);
   await until('it shows', async () => (await submit(behind)).status === 503);
   assertRefused(await submit(behind), 'capacity_unavailable');
   assert.equal((await submit(other)).status, 202);
@@ -234,9 +202,8 @@ describe('uploads', () => {
   test('are for accounts that ever had money', async () => {
     const poor = await service.account({ usd: 0 });
     assertRefused(await upload(poor), 'insufficient_balance');
-    const [row] = await service.db.run<{ count: bigint }>(
-      rawSql('select count(*) from files where account_id = $1', [poor.account_id]),
-    );
+    const [row] = await service.db.run<{ count: bigint }>(sql`select count(*) from files
+      where account_id = ${poor.account_id}`);
     assert.equal(row!.count, 0n);
     assert.equal((await upload(await service.account())).status, 201);
   });

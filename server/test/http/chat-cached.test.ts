@@ -1,9 +1,10 @@
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { Json } from '../../src/lib/json.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { completion } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /**
  * Prompt tokens of a cache have prices of their own: the highest is reserved, and the charge
@@ -30,16 +31,7 @@ const row = `
     max_output_tokens: 300
 `;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog: fakeCatalog + row });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog: fakeCatalog + row });
 
 const messages = [{ role: 'user', content: 'hello' }];
 const model = 'fake/cached/chat';
@@ -103,14 +95,14 @@ async function call(path: string, stream: boolean, usage: Json, breaks = false) 
       ? { outcome: 'stream', chunks: streamed(usage, breaks) }
       : { outcome: 'reply', reply: completion('hi there', usage) };
   const body = { ...doors[path], stream };
-  const reply = await service.call('POST', path, { key: account.key, body });
+  const reply = await account.post(path, body);
   assert.equal(reply.status, 200, reply.text);
   const later = await service.balance(account);
   assert.equal(later.reserved, 0n, 'a reservation was left');
   const [stored] = await service.db.run<{ quoted: bigint; charged: bigint; cost: bigint }>(
-    rawSql(`select quoted_usd_micro as quoted, charged_usd_micro as charged,
+    sql`select quoted_usd_micro as quoted, charged_usd_micro as charged,
       cost_usd_micro as cost from requests join request_results on request_id = requests.id
-      order by requests.created_at desc limit 1`),
+      order by requests.created_at desc limit 1`,
   );
   assert.equal(earlier.available - later.available, stored!.charged);
   return { ...stored!, reply };

@@ -1,29 +1,19 @@
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** The card of a finished call: tokens, charge, links. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 const body = { model: 'fake/chat', messages: [{ role: 'user', content: 'x' }], max_tokens: 10 };
-const read = async (path: string) =>
-  (await service.call('GET', path, { key: account.key })).body as any;
+const read = async (path: string) => (await account.get(path)).body as any;
 
 test('the card of a chat has its tokens, and no text', async () => {
-  const chat = await service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  const chat = await account.post('/v1/chat/completions', body);
   const id = chat.body.id.replace('chatcmpl-', '');
   const card = await read(`/v1/requests/${id}`);
   assert.deepEqual(card.usage, chat.body.usage);
@@ -74,42 +64,38 @@ for (const [what, path, sent] of doors)
       stream
         ? { outcome: 'stream', chunks: streamed() }
         : { outcome: 'reply', reply: completion('hi', detailed) };
-    const reply = await service.call('POST', path, { key: own.key, body: sent });
+    const reply = await own.post(path, sent);
     service.fake.behave = {};
     assert.equal(reply.status, 200, reply.text);
-    const [line] = (await service.call('GET', '/v1/requests', { key: own.key })).body.data;
-    const card = async () =>
-      (await service.call('GET', `/v1/requests/${line.request_id}`, { key: own.key })).body;
+    const [line] = (await own.get('/v1/requests')).body.data;
+    const card = async () => (await own.get(`/v1/requests/${line.request_id}`)).body;
     const before = await card();
     const usage = { ...detailed, total_tokens: 110, cost_usd_micro: before.charged_usd_micro };
     assert.deepEqual(before.usage, usage);
     await clear(line.request_id);
     const { usage: left, input, charged_usd_micro } = await card();
     assert.deepEqual([left, input, charged_usd_micro], [usage, {}, before.charged_usd_micro]);
-    const gone = await service.call('GET', `/v1/requests/${line.request_id}/response`, {
-      key: own.key,
-    });
+    const gone = await own.get(`/v1/requests/${line.request_id}/response`);
     assertRefused(gone, 'expired');
   });
 
 test('a chat that failed has no tokens, and neither has an image', async () => {
   service.fake.behave.chat = () => ({ outcome: 'not_accepted', message: 'full' });
-  await service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  await account.post('/v1/chat/completions', body);
   service.fake.behave = {};
   const [line] = (await read('/v1/requests')).data;
   assert.equal(line.status, 'FAILED');
   assert.equal('usage' in (await read(`/v1/requests/${line.request_id}`)), false);
   const [counted] = await service.db.run<{ n: bigint }>(
-    rawSql(`select count(*) as n from request_results s join requests r on r.id = s.request_id
-      where (r.kind = 'text' and r.status = 'COMPLETED') <> (s.input_tokens is not null)`),
+    sql`select count(*) as n from request_results s join requests r on r.id = s.request_id
+      where (r.kind = 'text' and r.status = 'COMPLETED') <> (s.input_tokens is not null)`,
   );
   assert.equal(Number(counted!.n), 0);
 });
 
 test('a repeated chat says that this call was charged nothing', async () => {
   const headers = { 'idempotency-key': 'once' };
-  const call = () =>
-    service.call('POST', '/v1/chat/completions', { key: account.key, body, headers });
+  const call = () => account.post('/v1/chat/completions', body, { headers });
   const [first, again] = [await call(), await call()];
   assert.equal(first.headers.get('x-charge-usd-micro'), '9');
   assert.equal(again.headers.get('x-charge-usd-micro'), '0');
@@ -117,21 +103,15 @@ test('a repeated chat says that this call was charged nothing', async () => {
 });
 
 test('links to outputs are removed from the card when they expire', async () => {
-  const submitted = await service.call('POST', '/v1/queue/fake/image', {
-    key: account.key,
-    body: { prompt: 'x' },
-  });
+  const submitted = await account.post('/v1/queue/fake/image', { prompt: 'x' });
   await service.work();
   await service.wakeAll();
   await service.work();
   const path = `/v1/requests/${submitted.body.request_id}`;
   assert.equal((await read(path)).output_urls.length, 1);
   await service.db.run(
-    rawSql(
-      `update requests set started_at = started_at - interval '25 h', created_at = created_at - interval '25 h',
-       completed_at = completed_at - interval '25 h' where id = $1`,
-      [submitted.body.request_id],
-    ),
+    sql`update requests set started_at = started_at - interval '25 h', created_at = created_at - interval '25 h',
+       completed_at = completed_at - interval '25 h' where id = ${submitted.body.request_id}`,
   );
   const card = await read(path);
   assert.deepEqual(card.output_urls, []);

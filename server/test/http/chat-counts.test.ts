@@ -1,18 +1,12 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Counts in a chat call are checked before the rest of it is read, at every door. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(() => service.stop());
+const { service, account } = withService();
 
 const many = (count: number, each: unknown) => Array.from({ length: count }, () => each);
 /** The last one is wrong, which nobody reads. */

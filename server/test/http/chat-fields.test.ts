@@ -1,7 +1,8 @@
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { completion } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** Fields of a chat reach only upstreams that list them, and a header names the others. */
 
@@ -16,16 +17,9 @@ const row = `
     max_output_tokens: 300
 `;
 
-let service: Service;
-let account: TestAccount;
+const { service, account } = withService({ catalog: fakeCatalog + row });
 before(async () => {
-  service = await startService({ catalog: fakeCatalog + row });
   service.fake.passes = new Set(['top_k', 'cache_control']);
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const cache_control = { type: 'ephemeral' };
@@ -55,10 +49,7 @@ for (const [model, ignored, marked] of cases)
               outcome: 'reply',
               reply: completion('hi', { prompt_tokens: 9, completion_tokens: 1 }),
             };
-      const reply = await service.call('POST', '/v1/chat/completions', {
-        key: account.key,
-        body: { ...body, model, stream },
-      });
+      const reply = await account.post('/v1/chat/completions', { ...body, model, stream });
       assert.equal(reply.status, 200, reply.text);
       assert.equal(reply.headers.get('x-ignored-fields'), ignored);
       const part = { type: 'text', text: 'hello', ...(marked && { cache_control }) };
@@ -72,9 +63,11 @@ for (const [model, ignored, marked] of cases)
 test('a call whose fields all reach the model has no such header', async () => {
   service.fake.behave = {};
   const messages = [{ role: 'user', content: 'hello' }];
-  const reply = await service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: { model: 'fake/chat', messages, top_k: 1, store: null },
+  const reply = await account.post('/v1/chat/completions', {
+    model: 'fake/chat',
+    messages,
+    top_k: 1,
+    store: null,
   });
   assert.equal(reply.status, 200, reply.text);
   assert.equal(reply.headers.get('x-ignored-fields'), null);
@@ -114,10 +107,7 @@ const doors: [path: string, call: object, ignored: string | null, sent: object][
 for (const [path, call, ignored, sent] of doors)
   test(`${path} names ${ignored ?? 'no field'}, and what it knows reaches the model`, async () => {
     service.fake.behave = {};
-    const reply = await service.call('POST', path, {
-      key: account.key,
-      body: { ...call, model: 'fake/cached/chat' },
-    });
+    const reply = await account.post(path, { ...call, model: 'fake/cached/chat' });
     assert.equal(reply.status, 200, reply.text);
     assert.equal(reply.headers.get('x-ignored-fields'), ignored);
     assert.partialDeepStrictEqual(service.fake.chats.at(-1)!.body, sent);

@@ -1,9 +1,10 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { tinyPng } from '../kit/fake.ts';
 import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, startService } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { replyOf } from '../upstreams/fakes/openai-chat.ts';
@@ -12,18 +13,10 @@ import { openStand, type Stand } from '../upstreams/openai-kit.ts';
 /** Uploads and outputs in the messages of a chat, at an upstream that stores no files. */
 
 let stand: Stand;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  stand = await openStand();
+const { service, account } = withService(async (use) => {
+  stand = use(await openStand());
   const catalog = fakeCatalog.replaceAll('upstream_model: chat', 'upstream_model: gpt-fake');
-  service = await startService({ catalog, upstreams: [stand.upstream] });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await stand.close();
+  return { catalog, upstreams: [stand.upstream] };
 });
 
 const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
@@ -39,7 +32,7 @@ async function upload(raw: Buffer, type: string): Promise<string> {
 function chat(parts: unknown[], more: object = {}) {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...parts] }];
   const body = { model: 'fake/chat', max_tokens: 10, messages, ...more };
-  return service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  return account.post('/v1/chat/completions', body);
 }
 
 const sent = () => (stand.fake.chat.asked.at(-1) as any).messages[0].content;
@@ -110,12 +103,12 @@ describe('sound that is named is reserved', () => {
     const part = { type: 'input_audio', input_audio: { data, format: 'wav' } };
     const messages = [{ role: 'user', content: [part] }];
     const body = { model_id: 'fake/chat', input: { messages, max_tokens: 10 } };
-    const estimated = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    const estimated = await account.post('/v1/estimate', body);
     assert.equal(estimated.status, 200, estimated.text);
     const reply = await chat([], { messages });
     assert.equal(reply.status, 200, reply.text);
     const id = reply.body.id.replace('chatcmpl-', '');
-    const card = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const card = await account.get(`/v1/requests/${id}`);
     assert.equal(card.body.quoted_usd_micro, estimated.body.price_usd_micro);
     return { quoted: Number(card.body.quoted_usd_micro), reply };
   };

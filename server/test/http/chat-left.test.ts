@@ -1,19 +1,14 @@
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { completion, type SaidReply } from '../kit/fake.ts';
 import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import {
-  fakeCatalog,
-  shortChatRow,
-  startService,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import { fakeCatalog, shortChatRow, type Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { assertTokensCharged } from '../kit/tokens.ts';
 import { until } from '../kit/until.ts';
 
@@ -37,18 +32,9 @@ const charged = [9n, 'COMPLETED', null];
 const unreported: SaidReply = { outcome: 'reply', reply: completion('hi', null) };
 const free = [0n, 'FAILED', 'outcome_unknown'];
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({
-    catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
-  });
-  account = await service.account();
-});
-after(async () => {
-  await assertTokensCharged(service);
-  await service.audit();
-  await service.stop();
+after(() => assertTokensCharged(service));
+const { service, account } = withService({
+  catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
 });
 
 interface Held {
@@ -81,13 +67,7 @@ interface Sending {
 
 function send(sent: object, { key, base = service.base, signal }: Sending = {}) {
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
-  return service.call('POST', path, {
-    key: account.key,
-    body: sent,
-    base,
-    headers,
-    ...(signal && { signal }),
-  });
+  return account.post(path, sent, { base, headers, ...(signal && { signal }) });
 }
 
 /** A call whose caller leaves while the upstream holds it. */
@@ -118,10 +98,8 @@ async function noticed(leave: () => Promise<void>, { metrics } = service.app): P
 async function settled({ earlier }: Held): Promise<unknown[]> {
   await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
   const [row] = await service.db.run<{ status: string; error_code: string | null }>(
-    rawSql(
-      'select status, error_code from requests where account_id = $1 order by id desc limit 1',
-      [account.account_id],
-    ),
+    sql`select status, error_code from requests where account_id = ${account.account_id}
+      order by id desc limit 1`,
   );
   const { available } = await service.balance(account);
   return [earlier - available, row!.status, row!.error_code];

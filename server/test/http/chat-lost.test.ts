@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { moneyOf } from '../worker/floor.ts';
 
@@ -31,18 +32,12 @@ ${row('route', '[{ upstream: fake, model: a, on_lost: wait }, { upstream: other,
 ${row('quick', both, '\n    first_byte_seconds: 1')}
 `;
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
 let account: TestAccount;
+const other = createFake({ name: 'other' });
+const { service } = withService({ catalog, upstreams: [other] });
 before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({ catalog, upstreams: [other] });
   ({ fake } = service);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [] });
@@ -61,23 +56,15 @@ interface Said {
 
 async function say(model: string, stream = false): Promise<Said> {
   const body = { model, max_tokens: 5, stream, messages: [{ role: 'user', content: 'hi' }] };
-  const reply = await service.call('POST', '/v1/chat/completions', { key: account.key, body });
-  const [newest] = await service.db.run<{ id: string }>(
-    rawSql('select id from requests where account_id = $1 order by id desc limit 1', [
-      account.account_id,
-    ]),
-  );
+  const reply = await account.post('/v1/chat/completions', body);
+  const [newest] = await service.db.run<{ id: string }>(sql`select id from requests
+    where account_id = ${account.account_id} order by id desc limit 1`);
   return { status: reply.status, body: reply.body, text: reply.text, request_id: newest!.id };
 }
 const calls = () => [fake.chats.length, other.chats.length];
 const left = (id: string) =>
-  service.db.run(
-    rawSql(
-      `select upstream, upstream_model, outcome, cost_usd_micro from attempts
-       where request_id = $1 and left_at is not null order by attempt`,
-      [id],
-    ),
-  );
+  service.db.run(sql`select upstream, upstream_model, outcome, cost_usd_micro from attempts
+       where request_id = ${id} and left_at is not null order by attempt`);
 
 describe('a chat call whose answer was lost', () => {
   for (const stream of [false, true]) {
@@ -95,9 +82,8 @@ describe('a chat call whose answer was lost', () => {
       assert.deepEqual(await left(request_id), [
         { upstream: 'fake', upstream_model: 'a', outcome: 'unknown', cost_usd_micro: null },
       ]);
-      const [ended] = await service.db.run(
-        rawSql('select status, upstream from requests where id = $1', [request_id]),
-      );
+      const [ended] = await service.db.run(sql`select status, upstream from requests
+        where id = ${request_id}`);
       assert.deepEqual(ended, { status: 'COMPLETED', upstream: 'other' });
     });
   }

@@ -1,10 +1,11 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import type { Lookup } from '../../src/lib/outbound/fetch.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Images, audio and files in the messages of a chat call, by the same rules as in the queue. */
@@ -15,16 +16,7 @@ async function lookup(hostname: string): Promise<string[]> {
   throw new Error('no such name');
 }
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ lookup });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ lookup });
 
 const picture = (url: string) => ({ type: 'image_url', image_url: { url } });
 const sound = (data: string) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
@@ -37,7 +29,7 @@ function chat(parts: unknown[], more: Record<string, unknown> = {}): Promise<Rep
     { role: 'user', content: [{ type: 'text', text: 'What is http://127.0.0.1/?' }, ...parts] },
   ];
   const body = { model: 'fake/chat', max_tokens: 10, messages, ...more };
-  return service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  return account.post('/v1/chat/completions', body);
 }
 
 /** Asserts a refusal that names the place, leaves nothing, and does not call the upstream. */
@@ -158,11 +150,8 @@ describe('is refused, with its place', () => {
   test("another account's file, and an expired one, in the words for one that never was", async () => {
     const theirs = await upload(await service.account());
     const old = await upload();
-    await service.db.run(
-      rawSql(`update files set expires_at = now() where replace(id::text, '-', '') = $1`, [
-        old.slice('file_'.length),
-      ]),
-    );
+    await service.db.run(sql`update files set expires_at = now()
+      where replace(id::text, '-', '') = ${old.slice('file_'.length)}`);
     const told = await refused(
       picture(absent),
       'image_url.url',

@@ -1,9 +1,9 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { FetchError } from '../../src/lib/outbound/fetch.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createFake, type Fake } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
+import { createFake } from '../kit/fake.ts';
+import { withService } from '../kit/with-service.ts';
 import { delta } from '../kit/tap.ts';
 import { setFront } from '../upstreams/fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
@@ -27,38 +27,26 @@ const prompt = 128n + 16n + 2n;
 const reserved = prompt + 2n * 1_000n;
 
 let vendor: FakeOpenai;
-let other: Fake;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  vendor = await fakeOpenai();
-  other = createFake({ name: 'other' });
+const other = createFake({ name: 'other' });
+const { service, account } = withService(async (use) => {
+  vendor = use(await fakeOpenai());
   const upstream = `{ name: vendor, adapter: openai, url: "${vendor.url}", key_from: VENDOR_KEY }`;
   const both = '[{ upstream: vendor, model: gpt-fake }, { upstream: other, model: m }]';
   const catalog = `upstream: ${upstream}
 models:
 ${row('a/vendor', both, '    first_byte_seconds: 60\n')}${row('a/fake', '[{ upstream: fake, model: m }]')}${row('a/own', '[{ upstream: fake, model: m }]', '    on_disconnect: stop\n')}`;
   const env = { VENDOR_KEY: vendor.key };
-  service = await startService({ catalog, env, upstreams: [other] });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await vendor.close();
+  return { catalog, env, upstreams: [other] };
 });
 
 async function asked(model: string, stream = false) {
   const { available: earlier } = await service.balance(account);
   const messages = [{ role: 'user', content: 'hi' }];
   const body = { model, messages, stream, max_tokens: 1_000, logprobs: true, top_logprobs: 20 };
-  const reply = await service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  const reply = await account.post('/v1/chat/completions', body);
   const { available, reserved: held } = await service.balance(account);
-  const [end] = await service.db.run<{ status: string }>(
-    rawSql('select status from requests where account_id = $1 order by id desc limit 1', [
-      account.account_id,
-    ]),
-  );
+  const [end] = await service.db.run<{ status: string }>(sql`select status from requests
+    where account_id = ${account.account_id} order by id desc limit 1`);
   assert.equal(held, 0n);
   return { reply, cost: earlier - available, status: end!.status };
 }

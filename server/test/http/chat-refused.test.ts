@@ -1,22 +1,14 @@
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Service, type TestAccount } from '../kit/service.ts';
+import type { CallOptions } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Chat calls that are refused before anything is reserved, and what a 10 MiB body may hold. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 const hello = [{ role: 'user', content: 'hello' }];
 const mebibytes10 = 10 * 1024 * 1024;
@@ -121,7 +113,7 @@ for (const [name, code, param, body] of cases) {
 }
 
 function call(options: CallOptions) {
-  return service.call('POST', '/v1/chat/completions', { key: account.key, ...options });
+  return account.post('/v1/chat/completions', undefined, options);
 }
 
 test('a model that makes pictures: the message says where to send it', async () => {

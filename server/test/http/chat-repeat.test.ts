@@ -1,14 +1,14 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { openEvents } from '../kit/events.ts';
 import { completion, type SaidReply } from '../kit/fake.ts';
 import { lookUps } from '../kit/held.ts';
 import { inLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService } from '../kit/service.ts';
-import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
+import type { CallOptions, Reply } from '../kit/service.ts';
 import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
@@ -18,16 +18,7 @@ import { until } from '../kit/until.ts';
  * failure.
  */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ times: { repeatWaitMs: 1_000 } });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ times: { repeatWaitMs: 1_000 } });
 
 const body = {
   model: 'fake/chat',
@@ -39,12 +30,7 @@ const newKey = () => `key-${++keys}`;
 
 function chat(key: string, options: CallOptions = {}): Promise<Reply> {
   const headers = { 'idempotency-key': key };
-  return service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    body,
-    headers,
-    ...options,
-  });
+  return account.post('/v1/chat/completions', body, { headers, ...options });
 }
 
 async function stream(key: string, more: Record<string, unknown> = {}) {
@@ -105,8 +91,7 @@ describe('a repeat', () => {
   for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages'])
     test(`at ${path} is the same call with null for a field as without the field`, async () => {
       const whole = path === '/v1/responses' ? { model: body.model, input: 'hello' } : body;
-      const send = (more: object) =>
-        service.call('POST', path, { key: account.key, body: { ...whole, ...more }, headers });
+      const send = (more: object) => account.post(path, { ...whole, ...more }, { headers });
       const headers = { 'idempotency-key': newKey() };
       const first = await send({});
       assert.equal(first.status, 200, first.text);
@@ -409,9 +394,8 @@ describe('a call whose process never came back', () => {
     await service.wakeAll();
     await service.work();
     assert.deepEqual(await service.balance(account), earlier);
-    const [row] = await service.db.run<Record<string, unknown>>(
-      rawSql('select status, error_code, charged_usd_micro from requests order by id desc limit 1'),
-    );
+    const [row] = await service.db.run<Record<string, unknown>>(sql`select status, error_code,
+      charged_usd_micro from requests order by id desc limit 1`);
     assert.deepEqual(row, {
       status: 'FAILED',
       error_code: 'outcome_unknown',

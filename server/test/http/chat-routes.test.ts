@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 
@@ -35,23 +36,14 @@ models:
     input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
     example: { prompt: a dog }
 `;
-let service: Service;
 let fake: Fake;
 let other: Fake;
-let account: TestAccount;
-before(async () => {
+const { service, account } = withService(async () => {
   other = createFake({ name: 'other' });
-  service = await startService({
-    catalog,
-    upstreams: [other],
-    env: { FAREBOX_LOG_LEVEL: 'debug' },
-  });
-  ({ fake } = service);
-  account = await service.account();
+  return { catalog, upstreams: [other], env: { FAREBOX_LOG_LEVEL: 'debug' } };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+before(async () => {
+  ({ fake } = service);
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [] });
@@ -66,16 +58,12 @@ const chat = (more: object = {}, { key } = account): Promise<Reply> =>
 const called = () => [fake, other].map(({ chats }) => chats.length);
 const refuse =
   (more: object = {}): (() => SaidReply) =>
-  () => ({
-    outcome: 'not_accepted',
-    message: 'the secret reason',
-    ...more,
-  });
+  () => ({ outcome: 'not_accepted', message: 'the secret reason', ...more });
 const last = async () =>
   (
     await service.db.run<Record<string, unknown>>(
-      rawSql(`select r.upstream, r.status, s.cost_usd_micro from requests r
-        join request_results s on s.request_id = r.id order by r.id desc limit 1`),
+      sql`select r.upstream, r.status, s.cost_usd_micro from requests r
+        join request_results s on s.request_id = r.id order by r.id desc limit 1`,
     )
   )[0]!;
 

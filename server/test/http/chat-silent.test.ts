@@ -1,8 +1,9 @@
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { openEvents, type StreamEvent } from '../kit/events.ts';
 import type { SaidReply } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 
@@ -11,16 +12,7 @@ import { until } from '../kit/until.ts';
  * would have been the status of a refusal.
  */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog: fakeCatalog, times: { silenceMs: 20 } });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog: fakeCatalog, times: { silenceMs: 20 } });
 
 const messages = [{ role: 'user', content: 'hello' }];
 const bodies = {

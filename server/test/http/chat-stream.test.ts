@@ -1,16 +1,11 @@
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
 import { isLong } from '../kit/long.ts';
-import {
-  fakeCatalog,
-  shortChatRow,
-  startService,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import { fakeCatalog, shortChatRow, startService } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
 import { assertTokensCharged } from '../kit/tokens.ts';
 import { until } from '../kit/until.ts';
@@ -37,19 +32,10 @@ function countedCost(delivered: number): bigint {
   return BigInt(helloCount + 2 * Math.ceil(bytes / 4));
 }
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({
-    catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
-    times: { keepAliveMs: 40, stallMs: 500 },
-  });
-  account = await service.account();
-});
-after(async () => {
-  await assertTokensCharged(service);
-  await service.audit();
-  await service.stop();
+after(() => assertTokensCharged(service));
+const { service, account } = withService({
+  catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
+  times: { keepAliveMs: 40, stallMs: 500 },
 });
 
 interface Begun {
@@ -93,10 +79,8 @@ async function begin(
 /** How the account's newest request ended. */
 async function end(of = service, whose = account): Promise<unknown[]> {
   const [row] = await of.db.run<{ status: string; error_code: string | null }>(
-    rawSql(
-      'select status, error_code from requests where account_id = $1 order by id desc limit 1',
-      [whose.account_id],
-    ),
+    sql`select status, error_code from requests where account_id = ${whose.account_id}
+      order by id desc limit 1`,
   );
   return [row!.status, row!.error_code];
 }
@@ -356,11 +340,11 @@ describe('a caller who leaves', () => {
       );
     };
     const left = new AbortController();
-    const reply = service.call('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: { model: 'fake/chat', messages: hello, stream: true },
-      signal: left.signal,
-    });
+    const reply = account.post(
+      '/v1/chat/completions',
+      { model: 'fake/chat', messages: hello, stream: true },
+      { signal: left.signal },
+    );
     const signal = await asked.promise;
     service.fake.behave = {};
     left.abort();

@@ -1,11 +1,12 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { ReplyBroken } from '../../src/core/apis/read-reply.ts';
 import type { ChatRefusal } from '../../src/core/chat/refusal.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { dataIn, doors } from '../apis/doors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Prompts around the end of a row's window. A prompt token costs one micro-USD. */
@@ -24,16 +25,7 @@ const row = (id: string, more: string) => `  - id: ${id}
 ${more}`;
 const catalog = `${fakeCatalog}${row('fake/own-window', '')}${row('fake/cut', '    refuse_longer_prompts: true\n')}`;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog });
 
 /** A prompt of so many tokens: 128 for the call, 16 for the message, one for each digit. */
 const digits = (tokens: number) => '7'.repeat(tokens - 128 - 16);
@@ -43,7 +35,7 @@ const bodyOf = (model: string, content: unknown, more: object = {}) => ({
   max_tokens: 1,
   ...more,
 });
-const call = (path: string, body: object) => service.call('POST', path, { key: account.key, body });
+const call = (path: string, body: object) => account.post(path, body);
 const say = (model: string, content: unknown, more: object = {}) =>
   call('/v1/chat/completions', bodyOf(model, content, more));
 
@@ -185,9 +177,8 @@ describe('a model that refuses a call after its reply has begun', () => {
       );
     const { charged, reserved } = await traces(service);
     assert.deepEqual([charged, reserved], [before.charged, before.reserved]);
-    const [row] = await service.db.run(
-      rawSql('select status, error_code from requests order by id desc limit 1'),
-    );
+    const [row] = await service.db.run(sql`select status, error_code from requests order by id desc
+      limit 1`);
     assert.deepEqual({ ...row }, { status: 'FAILED', error_code: 'upstream_rejected' });
   });
 

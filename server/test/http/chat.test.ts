@@ -1,11 +1,12 @@
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { completion, type SaidReply } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService } from '../kit/service.ts';
-import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
+import type { CallOptions, Reply } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { wellAgain } from '../kit/well.ts';
 
@@ -58,24 +59,11 @@ const helloCount = 5;
 /** 10 tokens by the count of a quarter of the bytes. */
 const forty = 'forty letters make ten tokens when sold.';
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog: fakeCatalog + smallRow + seeingRow });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog: fakeCatalog + smallRow + seeingRow });
 
 function chat(body: Record<string, unknown>, options: CallOptions = {}): Promise<Reply> {
   const whole = { model: 'fake/chat', messages: hello, max_tokens: 100, ...body };
-  return service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: whole,
-    ...options,
-  });
+  return account.post('/v1/chat/completions', whole, options);
 }
 
 /** The account's balance and holds, and the money movements so far. */
@@ -132,9 +120,7 @@ test('the reply is OpenAI’s, under our names, with what it cost', async () => 
     ],
     usage: { ...usage, total_tokens: 7, cost_usd_micro: '9' },
   });
-  const card = await service.call('GET', `/v1/requests/${id.slice('chatcmpl-'.length)}`, {
-    key: account.key,
-  });
+  const card = await account.get(`/v1/requests/${id.slice('chatcmpl-'.length)}`);
   assert.equal(card.body.status, 'COMPLETED');
   assert.equal(card.body.charged_usd_micro, '9');
   assert.equal(card.body.quoted_usd_micro, String(helloBound + 2 * 100));
@@ -419,7 +405,7 @@ describe('a call that the upstream did not accept is released', () => {
       const later = await books();
       assert.deepEqual([later.available, later.reserved], [earlier.available, 0n]);
       const [row] = await service.db.run<{ error_code: string }>(
-        rawSql('select error_code, charged_usd_micro from requests order by id desc limit 1'),
+        sql`select error_code, charged_usd_micro from requests order by id desc limit 1`,
       );
       assert.deepEqual(row, { error_code: failure, charged_usd_micro: 0n });
     });

@@ -1,21 +1,16 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { inShort } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** The CPU time that large bodies take: one account cannot take it from the others. */
 
-let service: Service;
-let greedy: TestAccount;
-before(async () => {
-  service = await startService({ times: { shareWaitMs: 500 } });
-  greedy = await service.account({ usd: 0 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+const { service, account: greedy } = withService({
+  times: { shareWaitMs: 500 },
+  account: { usd: 0 },
 });
 
 const messages = [{ role: 'user', content: 'hello' }];

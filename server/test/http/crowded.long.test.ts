@@ -1,10 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { createKey } from '../kit/keys.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
@@ -18,16 +19,7 @@ const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] }
 const stallMs = 1_000;
 // More than the buffers of both ends of a connection hold.
 const largeBytes = 32 * 1024 * 1024;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ times: { stallMs, stallLeastBytes: largeBytes / 2 } });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ times: { stallMs, stallLeastBytes: largeBytes / 2 } });
 
 async function underWay(count: number): Promise<void> {
   await until(`${count} calls are under way`, async () => {
@@ -121,7 +113,7 @@ describe('a connection', () => {
 
   test('on which a call works longer than that stays open', async () => {
     const answer = hold();
-    const reply = service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+    const reply = account.post('/v1/chat/completions', chat);
     const stalled = open(chatLines());
     await underWay(2);
     const begun = performance.now();
@@ -138,11 +130,7 @@ test('many refusals are a few lines in the log, with their number', async () => 
   const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
   const asked = service.fake.chats.length;
   const answer = hold();
-  const held = service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: chat,
-    base,
-  });
+  const held = account.post('/v1/chat/completions', chat, { base });
   const told = (reply: Reply) => assertRefused(reply, 'capacity_unavailable');
   await until('the slot is taken', () => service.fake.chats.length > asked);
   for (let i = 0; i < 40; i++) told(await service.call('GET', '/v1/models', { base }));
@@ -167,11 +155,7 @@ test('a key has a limited number of open chat calls, without effect on other key
   const waiting = [call(account, headers), call(account, headers)];
   await until('both are open', () => service.fake.chats.length === asked + 1);
   const refused = await until('the bound is met', async () => {
-    const reply = await service.call('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: {},
-      base,
-    });
+    const reply = await account.post('/v1/chat/completions', {}, { base });
     return reply.status === 429 && reply;
   });
   const { details } = assertRefused(refused, 'rate_limited');
@@ -207,9 +191,8 @@ describe('uploads that come slowly', () => {
   test('of one account are limited over all its keys, without effect on other accounts', async () => {
     const { base } = await service.another({ FAREBOX_OPEN_UPLOADS: '2' });
     const other = await service.account();
-    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
     const { account_id } = account;
-    const { key } = await createKey(service.db, { account_id, name: 'two', ...none });
+    const { key } = await createKey(service.db, { account_id, name: 'two' });
     const sockets = [begin(account.key, base), begin(account.key, base)];
     const refused = await refusal(account.key, base, 429);
     const { details } = assertRefused(refused, 'rate_limited');

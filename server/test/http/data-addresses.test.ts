@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { collectMedia } from '../../src/upstreams/outputs.ts';
 import { brokenDataAddresses, dataAddresses } from '../fixtures/data-addresses.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { media } from '../upstreams/fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
 import { ownCatalog } from '../upstreams/own-catalog.ts';
@@ -22,26 +22,18 @@ const chatRow = `  - id: own/chat
 `;
 
 let fake: FakeOpenai;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  fake = await fakeOpenai('openai');
-  service = await startService({
+const { service, account } = withService(async (use) => {
+  fake = use(await fakeOpenai('openai'));
+  return {
     catalog: ownCatalog(fake, { field: 'image_url', more: chatRow }),
     env: { OWN_KEY: fake.key },
-  });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await fake.close();
+    account: { open_jobs: 1_000 },
+  };
 });
 beforeEach(() => void (fake.calls.length = 0));
 
 const plain = `data:image/png;base64,${media.png.toString('base64')}`;
-const call = (path: string, body: object) =>
-  service.call('POST', path, { key: account.key, body: { ...body } });
+const call = (path: string, body: object) => account.post(path, { ...body });
 const edited = () => fake.calls.find(({ path }) => path.endsWith('/images/edits'))!.body;
 const chatOf = (part: object) =>
   call('/v1/chat/completions', {
@@ -56,18 +48,14 @@ for (const [what, address] of dataAddresses(media.png, 'image/png'))
   describe(what, () => {
     test('a job: its upstream gets the file', async () => {
       const input = { prompt: 'at night', image_url: address };
-      const id = await submitted(service, account, input, 'own/edit');
+      const id = await submitted(account, input, 'own/edit');
       await service.work();
       assert.ok(edited().includes(media.png));
       assert.match(
         edited().toString('latin1'),
         /filename="[^"]+\.png"\r\ncontent-type: image\/png/i,
       );
-      assert.deepEqual(
-        (await card(service, account, id)).input,
-        input,
-        'the card shows what was sent',
-      );
+      assert.deepEqual((await card(account, id)).input, input, 'the card shows what was sent');
     });
 
     test('a chat: its upstream gets the plain form', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { startEmbedded, type EmbeddedServer } from '../../src/db/embedded.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { openEvents, type Events } from '../kit/events.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -47,9 +47,8 @@ after(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const get = (path: string) => service.call('GET', path, { key: account.key });
-const post = (path: string, body: unknown) =>
-  service.call('POST', path, { key: account.key, body });
+const get = (path: string) => account.get(path);
+const post = (path: string, body: unknown) => account.post(path, body);
 
 test('while PostgreSQL runs and does not answer, readiness says so in time', async () => {
   const pids = [postgres.pid, ...(await backends())];
@@ -71,9 +70,8 @@ test('while PostgreSQL runs and does not answer, readiness says so in time', asy
 
 /** PIDs of the backends that serve connections. */
 async function backends(): Promise<number[]> {
-  const found = await service.db.run<{ pid: number }>(
-    rawSql(`select pid from pg_stat_activity where backend_type = 'client backend'`),
-  );
+  const found = await service.db.run<{ pid: number }>(sql`select pid from pg_stat_activity
+    where backend_type = 'client backend'`);
   return found.map(({ pid }) => pid);
 }
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
+import type { CallOptions, Reply, TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 import {
   password,
   person,
-  startWebService,
   stranger,
+  withWebService,
   type Answer,
   type Person,
 } from '../kit/web.ts';
@@ -23,16 +23,16 @@ const places = 5;
 const share = 2;
 const shareWaitMs = 400;
 
-let service: Service;
 let base: string;
 /** A process with its own ten connections. */
 let own: Database;
 let locker: Database;
-let noisy: TestAccount;
 let quiet: TestAccount;
 
+const { service, account: noisy } = withWebService({
+  times: { shareWaitMs, usageSumMs: 3_600_000 },
+});
 before(async () => {
-  service = await startWebService({ times: { shareWaitMs, usageSumMs: 3_600_000 } });
   const open = (max: number, applicationName: string) =>
     openDatabase({
       connection: service.databaseUrl,
@@ -44,12 +44,9 @@ before(async () => {
   own = open(pool, 'shares');
   locker = open(3, 'locker');
   ({ base } = await service.another({}, { db: own }));
-  noisy = await service.account();
   quiet = await service.account();
 });
 after(async () => {
-  await service.audit();
-  await service.stop();
   await own.close();
   await locker.close();
 });
@@ -59,12 +56,8 @@ const get = (path: string, { key }: TestAccount, more: CallOptions = {}): Promis
 
 /** How many statements wait for this table. */
 async function waiting(table: string): Promise<number> {
-  const [row] = await locker.run<{ n: number }>(
-    rawSql(
-      'select count(*)::int as n from pg_locks where not granted and relation = $1::regclass',
-      [table],
-    ),
-  );
+  const [row] = await locker.run<{ n: number }>(sql`select count(*)::int as n from pg_locks
+    where not granted and relation = ${table}::regclass`);
   return row!.n;
 }
 

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import sharp from 'sharp';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { accept } from '../kit/fake.ts';
 import { inShort } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
@@ -22,32 +23,28 @@ const catalog = fakeCatalog + pictureRows;
 const outputCount = 10;
 
 let stand: Stand;
-let service: Service;
 let slow: Buffer;
-before(async () => {
+const { service } = withService(async (use) => {
   slow = await sharp(randomBytes(2600 ** 2 * 3), {
     raw: { width: 2600, height: 2600, channels: 3 },
   })
     .jpeg({ progressive: true })
     .toBuffer();
-  stand = await openStand();
+  stand = use(await openStand());
   const { url, key } = stand.fake;
   const settings = { name: 'open', url, key, secret: null, concurrency: 100, options: {} };
-  service = await startService({
+  return {
     catalog,
     upstreams: [createOpenai(settings, stand.tools)],
     times: { shareWaitMs: 20 },
     // For the files of a job; outputs have FAREBOX_OUTPUT_SECONDS besides.
     env: { FAREBOX_STEP_TIMEOUT_SECONDS: '0.2' },
-  });
+  };
+});
+before(async () => {
   const result = { media: [{ field: null, source: { bytes: slow } }], fields: {} };
   service.fake.behave.start = (job, fake) => accept(fake, job);
   service.fake.behave.poll = () => ({ state: 'done', result });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await stand.close();
 });
 
 async function inLine(state: 'running' | 'waiting'): Promise<number> {
@@ -60,7 +57,7 @@ async function inLine(state: 'running' | 'waiting'): Promise<number> {
 async function besideOutputs(accounts: TestAccount[], work: () => Promise<void>): Promise<void> {
   const ids: string[] = [];
   for (const account of accounts)
-    for (let i = 0; i < outputCount; i++) ids.push(await submitted(service, account));
+    for (let i = 0; i < outputCount; i++) ids.push(await submitted(account));
   const handling: Promise<void>[] = [];
   await until('the outputs are in the line', async () => {
     handling.push(service.work());
@@ -86,18 +83,15 @@ async function chatter() {
   const { body } = await upload(account, 'lzw.tif', 'image/tiff');
   const content = [{ type: 'image_url', image_url: { url: body.file_id } }];
   const chat = { model: 'open/chat', max_tokens: 5, messages: [{ role: 'user', content }] };
-  const call = () => service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+  const call = () => account.post('/v1/chat/completions', chat);
   return { account, call };
 }
 
 async function chatsOf({ account_id }: TestAccount) {
   const [row] = await service.db.run<{ open: bigint; charged: bigint }>(
-    rawSql(
-      `select count(*) filter (where completed_at is null) as open,
+    sql`select count(*) filter (where completed_at is null) as open,
          coalesce(sum(charged_usd_micro), 0)::bigint as charged
-       from requests where account_id = $1 and kind = 'text'`,
-      [account_id],
-    ),
+       from requests where account_id = ${account_id} and kind = 'text'`,
   );
   return row;
 }
@@ -157,15 +151,11 @@ test('a job whose picture gets no turn is started later, once, and is charged on
   let id = '';
   await besideOutputs([account], async () => {
     const input = { prompt: 'a', image_url: body.file_id };
-    id = await submitted(service, account, input, 'open/edit');
+    id = await submitted(account, input, 'open/edit');
     const worked = service.app.worker!.runOnce();
     await until('its time for files is up', async () => {
-      const [row] = await service.db.run<{ tried: boolean }>(
-        rawSql(
-          `select exists (select from attempts where request_id = $1 and outcome = 'not_accepted') as tried`,
-          [id],
-        ),
-      );
+      const [row] = await service.db.run<{ tried: boolean }>(sql`select exists (select from attempts
+        where request_id = ${id} and outcome = 'not_accepted') as tried`);
       return row!.tried;
     });
     assert.equal(stand.fake.journal.length, made, 'nothing was sent');

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { LiveChain } from '../../src/chains/chains.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { playWorld, withFaults, type Faults } from '../chains/play-kit.ts';
 import { liveChain } from '../chains/scene.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { chain, keyOf } from '../operations/deposits-kit.ts';
 
 /** Chains with a wrong setting: the operator reads why, and no customer gets an address. */
@@ -45,18 +45,11 @@ const refused: Record<string, [live: LiveChain, why: RegExp]> = {
 // With its own chain id, because a chain id that was read under another name is refused.
 const good = wrong('good', { chain_id: 8 }, ofChain('0x8'));
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
+const { service, account } = withService(async () => {
   const live = [good, ...Object.values(refused).map(([each]) => each)];
-  service = await startService({ chains: { live, play: null, hangUp: () => {} } });
-  await service.app.chains!.runOnce();
-  account = await service.account({ usd: 0 });
+  return { chains: { live, play: null, hangUp: () => {} }, account: { usd: 0 } };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+before(() => service.app.chains!.runOnce());
 
 /** Names of the chains with an address: in the list, beside the balance, and in a refusal. */
 async function shown(): Promise<string[][]> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { showAddress } from '../../src/core/deposit/address.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -126,9 +126,8 @@ describe('an address', () => {
 describe('the next read of a chain', () => {
   const secondsUntil = async () => {
     await read();
-    const [row] = await service.db.run<{ seconds: number }>(
-      rawSql('select round(extract(epoch from wake_at - read_at))::int as seconds from chains'),
-    );
+    const [row] = await service.db.run<{ seconds: number }>(sql`select round(extract(epoch
+      from wake_at - read_at))::int as seconds from chains`);
     return row!.seconds;
   };
 
@@ -137,7 +136,7 @@ describe('the next read of a chain', () => {
     await service.db.run(rawSql('update deposit_addresses set shown_at = null'));
     await get('/v1/balance', account);
     const body = { prompt: 'a cat' };
-    await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    await account.post('/v1/queue/fake/image', body);
     assert.equal(await secondsUntil(), 15);
     await addressOf(account);
     assert.equal(await secondsUntil(), 5);

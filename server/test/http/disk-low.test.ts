@@ -5,7 +5,8 @@ import { after, before, describe, mock, test } from 'node:test';
 import type { EmbeddedServer } from '../../src/db/embedded.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { S3Server } from '../storage/s3-server.ts';
@@ -14,26 +15,12 @@ import { S3Server } from '../storage/s3-server.ts';
 
 const headers = { 'idempotency-key': 'before' };
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
-let service: Service;
-let account: TestAccount;
 let low: string;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  mock.restoreAll();
-  await service.audit();
-  await service.stop();
-});
+after(() => mock.restoreAll());
+const { service, account } = withService();
 
 const submit = (base = low, more = {}) =>
-  service.call('POST', '/v1/queue/fake/image', {
-    key: account.key,
-    body: { prompt: 'x' },
-    base,
-    ...more,
-  });
+  account.post('/v1/queue/fake/image', { prompt: 'x' }, { base, ...more });
 
 const ready = async (base: string): Promise<Reply> => service.call('GET', '/readyz', { base });
 
@@ -96,7 +83,7 @@ describe('a disk that is nearly full', () => {
     assert.equal(again.status, 200);
     assert.equal(again.body.request_id, earlier.body.request_id);
     const path = `/v1/requests/${earlier.body.request_id}/status`;
-    assert.equal((await service.call('GET', path, { key: account.key, base: low })).status, 200);
+    assert.equal((await account.get(path, { base: low })).status, 200);
   });
 });
 

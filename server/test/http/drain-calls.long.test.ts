@@ -1,24 +1,18 @@
 import { connect } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startProcess, type ServiceProcess } from '../kit/process.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { seconds } from '../kit/seconds.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** The real program with open calls, which is stopped, stopped twice, and killed. */
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService();
 
 /** Without a worker, which could claim another test's job and die with it. */
 const withoutWorker = { FAREBOX_WORKER: 'off' };
@@ -31,11 +25,7 @@ const chatBody = (content: string, stream = false) => ({
 });
 
 function chat(account: TestAccount, base: string, content: string) {
-  return service.call('POST', '/v1/chat/completions', {
-    key: account.key,
-    base,
-    body: chatBody(content),
-  });
+  return account.post('/v1/chat/completions', chatBody(content), { base });
 }
 
 function chatStream(account: TestAccount, base: string, content: string) {
@@ -75,14 +65,10 @@ describe('a process', { concurrency: true }, () => {
     t.after(() => running.kill());
     const { base } = running;
     const body = { prompt: 'sandbox:slow=600' };
-    const job = await service.call('POST', '/v1/queue/real/image', {
-      key: account.key,
-      base,
-      body,
-    });
+    const job = await account.post('/v1/queue/real/image', body, { base });
     const status = `/v1/requests/${job.body.request_id}/status`;
     await until('the job runs', async () => {
-      const reply = await service.call('GET', status, { key: account.key, base });
+      const reply = await account.get(status, { base });
       return reply.body.status === 'IN_PROGRESS';
     });
     const watching = await openEvents(base, `${status}/stream`, { key: account.key });
@@ -148,14 +134,10 @@ describe('a process', { concurrency: true }, () => {
     assert.equal(assertRefused(unready, 'capacity_unavailable').details.failing, 'draining');
     assert.equal(unready.headers.get('connection'), 'close');
     const body = { prompt: 'too late' };
-    const submit = await service.call('POST', '/v1/queue/real/image', {
-      key: account.key,
-      base,
-      body,
-    });
+    const submit = await account.post('/v1/queue/real/image', body, { base });
     assertRefused(submit, 'capacity_unavailable');
     assert.match(submit.headers.get('retry-after') ?? '', /^[1-9]/);
-    const read = await service.call('GET', status, { key: account.key, base });
+    const read = await account.get(status, { base });
     assert.equal(read.status, 200, read.text);
   }
 
