@@ -37,10 +37,7 @@ export const stateScenarios = {
         top_up: [],
       },
     },
-    {
-      name: 'a chat',
-      call: (w) => w.complete({ ...chat, max_tokens: 8000 }, { key: w.poor.key }),
-    },
+    { name: 'a chat', call: (w) => w.complete({ ...chat, max_tokens: 8000 }, { key: w.poor.key }) },
   ],
   key_limit_reached: [
     {

@@ -1,8 +1,9 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { inputScenarios } from './error-scenarios-input.ts';
 import { stateScenarios } from './error-scenarios-state.ts';
@@ -14,16 +15,9 @@ import { createWorld, type Scenario, type World } from './error-world.ts';
  */
 
 const scenarios: Record<ErrorCode, Scenario[]> = { ...inputScenarios, ...stateScenarios };
-let service: Service;
 let world: World;
-before(async () => {
-  service = await startService({ env: { FAREBOX_UPLOAD_MAX_BYTES: '100' } });
-  world = await createWorld(service);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService({ env: { FAREBOX_UPLOAD_MAX_BYTES: '100' } });
+before(async () => void (world = await createWorld(service)));
 
 const answered = new Map<string, Reply>();
 

@@ -1,9 +1,9 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { boundPromptTokens } from '../../src/core/chat/tokens.ts';
 import { promptIn } from '../kit/chat-apis.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** An estimate costs nothing, and is to the micro-USD what a submit of the same input reserves. */
@@ -84,19 +84,10 @@ models:
     example: { messages: [{ role: user, content: hello }] }
 `;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog });
 
 function estimate(model_id: string, input: unknown) {
-  return service.call('POST', '/v1/estimate', { key: account.key, body: { model_id, input } });
+  return account.post('/v1/estimate', { model_id, input });
 }
 
 interface Priced {
@@ -214,10 +205,7 @@ describe('an estimate', () => {
       assert.deepEqual(await traces(service), earlier);
 
       const held = await service.balance(account);
-      const submitted = await service.call('POST', `/v1/queue/${model_id}`, {
-        key: account.key,
-        body: input,
-      });
+      const submitted = await account.post(`/v1/queue/${model_id}`, input);
       assert.equal(submitted.status, 202, submitted.text);
       assert.equal(submitted.body.quoted_usd_micro, price);
       const { available, reserved } = await service.balance(account);
@@ -276,17 +264,14 @@ describe('an estimate', () => {
   });
 
   test('takes a missing input for an empty one', async () => {
-    const reply = await service.call('POST', '/v1/estimate', {
-      key: account.key,
-      body: { model_id: 'fake/edit' },
-    });
+    const reply = await account.post('/v1/estimate', { model_id: 'fake/edit' });
     assert.equal(reply.body.price_usd_micro, '500000');
   });
 
   test('needs no balance', async () => {
     const poor = await service.account({ usd: 0 });
     const body = { model_id: 'fake/edit', input: { prompt } };
-    assert.equal((await service.call('POST', '/v1/estimate', { key: poor.key, body })).status, 200);
+    assert.equal((await poor.post('/v1/estimate', body)).status, 200);
   });
 });
 
@@ -314,10 +299,10 @@ describe('an estimate of text', () => {
   test('of the bound of a prompt and of max_tokens is what a chat reserves', async () => {
     const messages = [{ role: 'user', content: 'hello there, how do you do?' }];
     const body = { model: 'fake/chat', messages, max_tokens: 100 };
-    const chat = await service.call('POST', '/v1/chat/completions', { key: account.key, body });
+    const chat = await account.post('/v1/chat/completions', body);
     assert.equal(chat.status, 200, chat.text);
     const id = chat.body.id.replace('chatcmpl-', '');
-    const card = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const card = await account.get(`/v1/requests/${id}`);
     const input_tokens = boundPromptTokens(promptIn({ messages }), { context_tokens: 100_000 });
     const { body: estimated } = await estimate('fake/chat', { input_tokens, output_tokens: 100 });
     assert.equal(card.body.quoted_usd_micro, estimated.price_usd_micro);
@@ -367,7 +352,7 @@ describe('no estimate', () => {
   ];
   for (const [name, body, code, param] of refused) {
     test(`is made ${name}`, async () => {
-      const reply = await service.call('POST', '/v1/estimate', { key: account.key, body });
+      const reply = await account.post('/v1/estimate', body);
       assert.equal(assertRefused(reply, code).param, param);
     });
   }

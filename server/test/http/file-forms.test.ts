@@ -4,31 +4,22 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import OpenAI, { toFile } from 'openai';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { image } from '../storage/media-fixtures.ts';
 
 const maxBytes = 1_000_000;
-let service: Service;
-let account: TestAccount;
 let png: Buffer;
-before(async () => {
+const { service, account } = withService(async () => {
   png = await image('png');
-  service = await startService({
-    env: { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes) },
-    times: { lingerMs: 300 },
-  });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+  return { env: { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes) }, times: { lingerMs: 300 } };
 });
 
 type Line = string | Buffer;

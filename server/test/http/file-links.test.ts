@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { parseFileId } from '../../src/core/request/id.ts';
 import { signFile } from '../../src/core/request/signature.ts';
 import { accept, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { submitted } from '../worker/floor.ts';
 
 /** An uploaded file is sent to its own account, and to upstreams by a link that expires. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 const soon = () => Math.floor(Date.now() / 1000) + 60;
-let service: Service;
-let owner: TestAccount;
 let file: string;
-before(async () => {
-  service = await startService({ env: { FAREBOX_BASE_URL: 'https://box.example.com/v1' } });
-  owner = await service.account();
-  file = await upload();
+const { service, account: owner } = withService({
+  env: { FAREBOX_BASE_URL: 'https://box.example.com/v1' },
 });
-after(() => service.stop());
+before(async () => void (file = await upload()));
 
 async function upload(): Promise<string> {
   const call = { key: owner.key, raw: tinyPng, headers: { 'content-type': 'image/png' } };
@@ -63,7 +59,7 @@ describe('a signed link', () => {
       given = job.files[file]?.link;
       return accept(self, job);
     };
-    await submitted(service, owner, { prompt: 'x', image_url: file });
+    await submitted(owner, { prompt: 'x', image_url: file });
     await service.work();
     const url = new URL(given!);
     assert.equal(url.origin + url.pathname, `https://box.example.com/v1/files/${file}`);

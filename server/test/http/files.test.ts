@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, relative } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import type { StartJob } from '../../src/upstreams/upstream.ts';
 import { accept } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
@@ -21,17 +22,8 @@ import { film, heic, image, sound } from '../storage/media-fixtures.ts';
 
 const maxBytes = 1_000_000;
 const uploadWindowMs = 700;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  const env = { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes), FAREBOX_FILE_DAYS: '2' };
-  service = await startService({ env, times: { uploadWindowMs, lingerMs: 300 } });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const env = { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes), FAREBOX_FILE_DAYS: '2' };
+const { service, account } = withService({ env, times: { uploadWindowMs, lingerMs: 300 } });
 
 function upload(
   raw: Buffer | string | ReadableStream,
@@ -58,11 +50,8 @@ async function left() {
 }
 
 const expire = (file_id: string) =>
-  service.db.run(
-    rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [
-      file_id.slice('file_'.length),
-    ]),
-  );
+  service.db.run(sql`update files set expires_at = now() - interval '1 s'
+    where id = ${file_id.slice('file_'.length)}`);
 
 const pdf = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n%%EOF\n', 'latin1');
 const real = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/media', name));
@@ -158,11 +147,8 @@ describe('what the files of one account may take together', () => {
   const bytes = (size: number) => Buffer.alloc(size, 'text ');
   const env = { FAREBOX_FILES_MAX_BYTES: String(room), FAREBOX_UPLOAD_MAX_BYTES: String(room) };
   const held = async ({ account_id }: TestAccount) => {
-    const [row] = await service.db.run<{ n: bigint }>(
-      rawSql('select coalesce(sum(size), 0)::bigint as n from files where account_id = $1', [
-        account_id,
-      ]),
-    );
+    const [row] = await service.db.run<{ n: bigint }>(sql`select coalesce(sum(size), 0)::bigint as n
+      from files where account_id = ${account_id}`);
     return Number(row!.n);
   };
   const send = (raw: Buffer | ReadableStream, key: string, base: string) =>
@@ -583,7 +569,7 @@ describe('a file in an input', () => {
     await expire(file_id);
     const starts = service.fake.starts.length;
     await service.work();
-    const card = await service.call('GET', `/v1/requests/${body.request_id}`, { key: account.key });
+    const card = await account.get(`/v1/requests/${body.request_id}`);
     assert.equal(card.body.error.code, 'upstream_rejected');
     assert.equal(service.fake.starts.length, starts);
     assert.deepEqual(await service.balance(account), earlier);

@@ -1,9 +1,10 @@
 /** The plain-text guide is enough to get to a finished job. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { errors, failures } from '../../src/core/errors.ts';
 import { tinyPng } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Reply, type Service } from '../kit/service.ts';
+import { fakeCatalog, type Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** The usual catalog with an example whose characters a shell would misread. */
 const catalog = fakeCatalog.replace(
@@ -11,16 +12,14 @@ const catalog = fakeCatalog.replace(
   `example: { prompt: "a cat's $tail" }`,
 );
 
-let service: Service;
 let guide: Reply;
 let key: string;
 
+const { service } = withService({ catalog, running: true });
 before(async () => {
-  service = await startService({ catalog, running: true });
   key = (await service.account({ usd: 5 })).key;
   guide = await service.call('GET', '/v1/llms.txt');
 });
-after(() => service.stop());
 
 interface Curl {
   method: string;

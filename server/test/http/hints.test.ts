@@ -1,17 +1,12 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { findOperation } from '../kit/openapi.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** A refusal says what was likely meant. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(() => service.stop());
+const { service, account } = withService();
 
 const get = (path: string, authorization?: string): Promise<Reply> =>
   service.call('GET', path, { headers: authorization === undefined ? {} : { authorization } });
@@ -81,7 +76,7 @@ describe('an address that is not there', () => {
   ];
   for (const [path, says] of cases) {
     test(path, async () => {
-      const reply = await service.call('POST', path, { key: account.key, body: {} });
+      const reply = await account.post(path, {});
       assert.equal(reply.status, 404);
       assert.match(reply.body.error.message, says);
       for (const [, method, offer] of reply.text.matchAll(
@@ -126,8 +121,7 @@ describe('a misspelt model id', () => {
     assert.match(reply.body.error.message, new RegExp(`Did you mean ${id}\\?`));
     assert.equal(reply.body.error.details.did_you_mean, id);
   };
-  const post = (path: string, body: object) =>
-    service.call('POST', path, { key: account.key, body });
+  const post = (path: string, body: object) => account.post(path, body);
   const film = 'fake/film/text-to-video';
   test('in each call that names one', async () => {
     near(await get('/v1/models/fake/film'), film);

@@ -1,14 +1,7 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import {
-  startService,
-  type CallOptions,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import type { CallOptions } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Idempotency-Key: a repeated call gets the same reply, and is done once. */
@@ -17,35 +10,9 @@ const image = '/v1/queue/fake/image';
 /** An address where no server listens, and that counts as public. */
 const hook = 'http://127.0.0.1:9/hook';
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ env: { FAREBOX_TEST_PUBLIC_HOSTS: '127.0.0.1:9' } });
-  account = await service.account();
+const { service, account, submit, card, refused } = withService({
+  env: { FAREBOX_TEST_PUBLIC_HOSTS: '127.0.0.1:9' },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
-
-function submit(body: unknown, options: CallOptions & { path?: string } = {}): Promise<Reply> {
-  const { path = image, ...call } = options;
-  return service.call('POST', path, { key: account.key, body, ...call });
-}
-
-async function card(reply: Reply): Promise<any> {
-  assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
-    .body;
-}
-
-/** Asserts that a call is refused and leaves nothing. */
-async function refused(call: () => Promise<Reply>, code: ErrorCode) {
-  const earlier = await traces(service);
-  const error = assertRefused(await call(), code);
-  assert.deepEqual(await traces(service), earlier);
-  return error;
-}
 
 describe('a repeat under the same Idempotency-Key', () => {
   const key = (text: string) => ({ 'idempotency-key': text });
@@ -85,9 +52,7 @@ describe('a repeat under the same Idempotency-Key', () => {
 
   test('gets the same answer after a cancel: the key is used up', async () => {
     const first = await submit({ prompt: 'x' }, { headers: key('r3') });
-    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, {
-      key: account.key,
-    });
+    await account.post(`/v1/requests/${first.body.request_id}/cancel`);
     const again = await submit({ prompt: 'x' }, { headers: key('r3') });
     assert.equal(again.status, 200);
     assert.deepEqual(again.bytes, first.bytes);

@@ -1,25 +1,16 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /**
  * Fields that are null, and fields that the model does not know: accepted, and named in the reply.
  */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { account } = withService();
 
 const film = 'fake/film/text-to-video';
 const call = (path: string, body: object, headers: Record<string, string> = {}) =>
-  service.call('POST', path, { key: account.key, body, headers });
+  account.post(path, body, { headers });
 
 test('a body that is too large says how a file gets in', async () => {
   const image_url = `data:image/png;base64,${'A'.repeat(1_500_000)}`;
@@ -37,9 +28,7 @@ describe('null is the same as leaving a field out', () => {
     const reply = await call(`/v1/queue/${film}`, { ...nulls, options: { seed: null, list: [] } });
     assert.equal(reply.status, 202, reply.text);
     assert.equal(reply.body.quoted_usd_micro, plain.body.quoted_usd_micro);
-    const { body: card } = await service.call('GET', `/v1/requests/${reply.body.request_id}`, {
-      key: account.key,
-    });
+    const { body: card } = await account.get(`/v1/requests/${reply.body.request_id}`);
     assert.deepEqual(card.input, { prompt: 'a boat', options: { list: [] } });
     assert.equal(card.webhook, null);
   });
@@ -136,9 +125,7 @@ test('an estimate of the very body of a chat call is what the call reserves', as
   const estimate = await call('/v1/estimate', { model_id: 'fake/chat', input });
   assert.equal(estimate.status, 200, estimate.text);
   await call('/v1/chat/completions', input);
-  const { body: list } = await service.call('GET', '/v1/requests?model_id=fake/chat', {
-    key: account.key,
-  });
+  const { body: list } = await account.get('/v1/requests?model_id=fake/chat');
   assert.equal(list.data[0].quoted_usd_micro, estimate.body.price_usd_micro);
   const bad = await call('/v1/estimate', { model_id: 'fake/chat', input: { messages: [] } });
   assert.equal(bad.body.error.code, 'bad_messages');

@@ -1,10 +1,11 @@
 import { connect } from 'node:net';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { afterEach, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { finished } from '../kit/finished.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Service, type TestAccount } from '../kit/service.ts';
+import type { CallOptions, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
@@ -52,31 +53,22 @@ const small = { model_id: 'fake/image', input: { prompt: 'x' } };
 /** As large as the others; answered at once. */
 const plain = { ...small, input: { ...small.input, note: large } };
 
-let service: Service;
-let account: TestAccount;
 let other: TestAccount;
 /** Look-ups in this test. */
 let asked = 0;
 let gate = Promise.withResolvers<string[]>();
-before(async () => {
-  service = await startService({
-    env: { FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024) },
-    lookup: () => {
-      asked += 1;
-      return gate.promise;
-    },
-  });
-  account = await service.account();
-  other = await service.account();
+const { service, account } = withService({
+  env: { FAREBOX_BODIES_MAX_BYTES: String(16 * 1024 * 1024) },
+  lookup: () => {
+    asked += 1;
+    return gate.promise;
+  },
 });
+before(async () => void (other = await service.account()));
 afterEach(() => {
   open();
   asked = 0;
   gate = Promise.withResolvers();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 /** Answers all look-ups. */
@@ -239,9 +231,7 @@ describe('a caller who leaves', () => {
     const released = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const lock = service.db.tx(async (tx) => {
-      await tx.run(
-        rawSql('select 1 from balances where account_id = $1 for update', [account.account_id]),
-      );
+      await tx.run(sql`select 1 from balances where account_id = ${account.account_id} for update`);
       locked.resolve();
       await released.promise;
     });

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { schemaOfSession } from '../../src/db/schema.ts';
-import { openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { finished } from '../kit/finished.ts';
-import type { Service, TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
-import {
-  newAddress,
-  originOf,
-  password,
-  person,
-  startWebService,
-  type Person,
-} from '../kit/web.ts';
+import { newAddress, originOf, password, person, withWebService, type Person } from '../kit/web.ts';
 import { operatorKey } from './operator/world.ts';
 
 /**
@@ -22,15 +14,13 @@ import { operatorKey } from './operator/world.ts';
  * three slots, and a stranger the only one.
  */
 
-let service: Service;
 let locker: Database;
-let account: TestAccount;
 let owner: Person;
 let operator: string;
 let job: string;
 let output: string;
+const { service, account } = withWebService({ env: { FAREBOX_IN_FLIGHT_MAX: '3' } });
 before(async () => {
-  service = await startWebService({ env: { FAREBOX_IN_FLIGHT_MAX: '3' } });
   locker = openDatabase({
     connection: service.databaseUrl,
     max: 3,
@@ -38,19 +28,15 @@ before(async () => {
     applicationName: 'locker',
     session: schemaOfSession,
   });
-  account = await service.account();
   owner = await person(service, { [account.account_id]: 'owner' });
   operator = (await operatorKey(service)).key;
   const id = await requestIn(service, account, 'COMPLETED');
   job = `/v1/requests/${id}`;
-  const response = await service.call('GET', `${job}/response`, { key: account.key });
+  const response = await account.get(`${job}/response`);
   const link = new URL(response.body.images[0].url);
   output = link.pathname + link.search;
 });
-after(async () => {
-  await service.stop();
-  await locker.close();
-});
+after(() => locker.close());
 
 interface Row {
   name: string;
@@ -173,12 +159,8 @@ async function send(
 
 /** How many statements wait for this table. */
 async function waiting(table: string): Promise<number> {
-  const [row] = await locker.run<{ n: number }>(
-    rawSql(
-      'select count(*)::int as n from pg_locks where not granted and relation = $1::regclass',
-      [table],
-    ),
-  );
+  const [row] = await locker.run<{ n: number }>(sql`select count(*)::int as n from pg_locks
+    where not granted and relation = ${table}::regclass`);
   return row!.n;
 }
 

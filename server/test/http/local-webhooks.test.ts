@@ -6,7 +6,7 @@ import { trialAccounts } from '../../src/core/account/trial.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { loopbackHosts } from '../../src/lib/outbound/address.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
@@ -39,9 +39,7 @@ before(async () => {
   ]);
   demo = await demoOf(trial!);
 });
-after(async () => {
-  await Promise.all([trial!.stop(), real!.stop(), receiver.close()]);
-});
+after(() => Promise.all([trial!.stop(), real!.stop(), receiver.close()]));
 
 async function demoOf(service: Service): Promise<TestAccount> {
   const account = await service.account();
@@ -82,7 +80,7 @@ describe('the demo account gets webhooks on its own computer', () => {
       const [post, ...more] = posts.filter(({ path }) => path === `/${host}`);
       assert.deepEqual(more, []);
       const [account] = await trial!.db.run<{ webhook_secrets: string[] }>(
-        rawSql('select webhook_secrets from accounts where id = $1', [demo.account_id]),
+        sql`select webhook_secrets from accounts where id = ${demo.account_id}`,
       );
       const card = new Webhook(account!.webhook_secrets[0]!).verify(post!.body, post!.headers);
       assert.equal((card as { request_id: string }).request_id, body.request_id);

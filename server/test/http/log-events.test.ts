@@ -2,32 +2,28 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { endPause } from '../../src/operations/upstreams/circuit.ts';
 import { accept } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { wellAgain } from '../kit/well.ts';
 
 /** The operator's view of outages and failed jobs: log and metrics. */
 
-let service: Service;
-let account: TestAccount;
 let receiver: http.Server;
 let answers = 200;
-before(async () => {
-  receiver = http.createServer((req, res) => {
-    req.resume();
-    res.writeHead(answers).end();
-  });
+const { service, account } = withService(async (use) => {
+  receiver = use(
+    http.createServer((req, res) => {
+      req.resume();
+      res.writeHead(answers).end();
+    }),
+  );
   await once(receiver.listen(0, '127.0.0.1'), 'listening');
   const { port } = receiver.address() as AddressInfo;
-  service = await startService({ env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${port}` } });
-  account = await service.account();
-});
-after(async () => {
-  await service.stop();
-  receiver.close();
+  return { env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${port}` } };
 });
 
 const prompt = 'a plan of the harbour that nobody is to hear of';
@@ -82,9 +78,9 @@ describe('a request that fails', () => {
       message: 'socket hang up at 10.1.2.3',
     });
     const messages = [{ role: 'user', content: prompt }];
-    const { status, text } = await service.call('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: { model: 'fake/chat', messages },
+    const { status, text } = await account.post('/v1/chat/completions', {
+      model: 'fake/chat',
+      messages,
     });
     assert.equal(status, 502);
     assert.doesNotMatch(text, /10\.1\.2\.3/);
@@ -102,7 +98,7 @@ describe('a request that fails', () => {
     await submit();
     await service.work();
     const id = await submit();
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     const series = (status: string) =>
       `farebox_requests_ended_total{status="${status}",code="",upstream="fake"}`;
     assert.equal(await figure(series('COMPLETED')), 1);
@@ -121,9 +117,8 @@ describe('an upstream that fails', () => {
     }
     assert.deepEqual(lines('upstream paused'), []);
     const waiting = await submit('?n=1', await service.account());
-    await service.db.run(
-      rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [waiting]),
-    );
+    await service.db.run(sql`update requests set created_at = now() - interval '90 s'
+      where id = ${waiting}`);
     for (let n = 1; n <= 2; n++) {
       await service.wakeAll();
       await service.work();
@@ -140,14 +135,13 @@ describe('an upstream that fails', () => {
     await service.wakeAll();
     await service.work();
     assert.equal(lines('upstream works again').length, 1);
-    const { body } = await service.call('GET', `/v1/requests/${id}/status`, { key: account.key });
+    const { body } = await account.get(`/v1/requests/${id}/status`);
     assert.equal(body.status, 'COMPLETED');
   });
 
   test('has its queue, slots and pause in the metrics of every process', async () => {
-    await service.db.run(
-      rawSql(`update upstreams set paused_until = now() + interval '100 s' where name = 'fake'`),
-    );
+    await service.db.run(sql`update upstreams set paused_until = now() + interval '100 s'
+      where name = 'fake'`);
     const other = await service.another();
     const { text } = await service.call('GET', '/metrics', { base: other.base });
     const of = (name: string) =>
@@ -160,9 +154,8 @@ describe('an upstream that fails', () => {
     assert.ok(Number(/^farebox_data_free_bytes (.+)$/m.exec(text)?.[1]) > 0);
     await service.db.run(rawSql('update upstreams set paused_until = null'));
     await submit();
-    await service.db.run(
-      rawSql(`update requests set created_at = now() - interval '90 s' where status = 'IN_QUEUE'`),
-    );
+    await service.db.run(sql`update requests set created_at = now() - interval '90 s'
+      where status = 'IN_QUEUE'`);
     const third = await service.another();
     const shown = (await service.call('GET', '/metrics', { base: third.base })).text;
     assert.match(shown, /^farebox_queue_waiting\{upstream="fake"\} 1$/m);

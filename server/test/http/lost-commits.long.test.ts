@@ -6,13 +6,8 @@ import { openDatabase, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { openEvents } from '../kit/events.ts';
 import { completion, createFake } from '../kit/fake.ts';
-import {
-  fakeCatalog,
-  startService,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import { fakeCatalog, type Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
@@ -46,14 +41,20 @@ const forgetfulRow = `
     example: { prompt: a cat }
 `;
 
-let service: Service;
 let line: DatabaseLine;
 let db: Database;
 let app: App;
 let base: string;
-let account: TestAccount;
+after(async () => {
+  await app.stop(1_000);
+  await db.close();
+  await line.close();
+});
+const { service, account } = withService({
+  upstreams: [forgetful],
+  catalog: fakeCatalog + forgetfulRow,
+});
 before(async () => {
-  service = await startService({ upstreams: [forgetful], catalog: fakeCatalog + forgetfulRow });
   line = await openLine(service.databaseUrl);
   db = openDatabase({
     connection: line.url,
@@ -63,18 +64,10 @@ before(async () => {
     session: schemaOfSession,
   });
   ({ app, base } = await service.another({}, { db }));
-  account = await service.account();
   service.fake.behave.chat = () => ({
     outcome: 'reply',
     reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }),
   });
-});
-after(async () => {
-  await service.audit();
-  await app.stop(1_000);
-  await db.close();
-  await line.close();
-  await service.stop();
 });
 
 /** Statements that move money. */

@@ -48,10 +48,7 @@ after(async () => {
 async function openWorld(times: Partial<Times>): Promise<World> {
   const opened = await startService({
     catalog: fakeCatalog + numbers.edges,
-    env: {
-      FAREBOX_OPEN_JOBS: '10000',
-      FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes),
-    },
+    env: { FAREBOX_OPEN_JOBS: '10000', FAREBOX_UPLOAD_MAX_BYTES: String(bodies.uploadMaxBytes) },
     times,
   });
   assert.equal(opened.app.catalog.current().models.size, 6, opened.log.join(''));
@@ -77,9 +74,7 @@ async function assertAnswer([, call, answers, more]: Row, at = world): Promise<v
 
 describe('is refused:', { concurrency }, () => {
   let earlier: Awaited<ReturnType<typeof traces>>;
-  before(async () => {
-    earlier = await traces(service);
-  });
+  before(async () => void (earlier = await traces(service)));
   const rows = all.flatMap(({ refused }) => inShare(3, refused));
   for (const row of rows) test(row[0], () => assertAnswer(row));
   after(async () => {

@@ -1,27 +1,22 @@
 /** Keys that manage keys, as the operator sees, traces and stops them. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { changedADayMax } from '../../src/operations/accounts/key-actions.ts';
 import { placeFor } from '../commands/cli.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import type { Service, TestAccount } from '../kit/service.ts';
-import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
+import { operatorOf, person, withWebService, type Person } from '../kit/web.ts';
 
-let service: Service;
 let operator: Person;
-let account: TestAccount;
 let owner: Pick<Person, 'call'>;
 let manager: { key: string; key_id: string };
+const { service, account } = withWebService();
 before(async () => {
-  service = await startWebService();
   operator = await operatorOf(service);
-  account = await service.account();
   owner = (await person(service, { [account.account_id]: 'owner' })).of(account.account_id);
   manager = (await owner.call('POST', '/keys', { name: 'platform', scope: 'keys' })).body;
 });
-after(() => service.audit().finally(() => service.stop()));
 
 const managed = (method: string, path = '', body?: unknown) =>
   service.call(method, `/v1/keys${path}`, { key: manager.key, body });
@@ -114,14 +109,9 @@ test('a call of a managing key that changes nothing leaves no row', async () => 
 
 test('changes by a managing key are limited a day; revoking is not', async () => {
   const { key_id } = (await managed('POST', '', { name: 'Customer 5' })).body;
-  await service.db.run(
-    rawSql(
-      `insert into operator_log (id, seq, by_email, action, account_id)
-        select id, (select max(seq) from operator_log) + n, 'managing key', 'key.change', $1
-        from unnest($2::uuid[]) with ordinality as d (id, n)`,
-      [account.account_id, Array.from({ length: changedADayMax }, () => newId())],
-    ),
-  );
+  await service.db.run(sql`insert into operator_log (id, seq, by_email, action, account_id)
+        select id, (select max(seq) from operator_log) + n, 'managing key', 'key.change', ${account.account_id}
+        from unnest(${Array.from({ length: changedADayMax }, () => newId())}::uuid[]) with ordinality as d (id, n)`);
   const reply = await managed('PATCH', `/${key_id}`, { name: 'Customer 6' });
   const { details } = assertRefused(reply, 'rate_limited');
   assert.equal(details.limit, changedADayMax);

@@ -1,33 +1,26 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Farebox } from '../../../client/src/index.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 
 /** Metadata is kept with a request of any API, shown and searched, and reaches no upstream. */
 
-let service: Service;
-let account: TestAccount;
 let receiver: LocalServer;
 let posted = '';
-before(async () => {
-  receiver = await serveHttp((req, res) => {
-    req.on('data', (chunk) => (posted += chunk));
-    req.on('end', () => res.end());
-  });
-  service = await startService({
-    env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
-  });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await receiver.close();
+const { service, account } = withService(async (use) => {
+  receiver = use(
+    await serveHttp((req, res) => {
+      req.on('data', (chunk) => (posted += chunk));
+      req.on('end', () => res.end());
+    }),
+  );
+  return { env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` } };
 });
 
 const header = (metadata: unknown) => ({ 'x-metadata': JSON.stringify(metadata) });
@@ -81,7 +74,7 @@ for (const [what, path, body, headers] of doors)
     await service.work();
     const [line] = await listed('', own.key);
     assert.deepEqual(line.metadata, pairs);
-    const card = await service.call('GET', `/v1/requests/${line.request_id}`, { key: own.key });
+    const card = await own.get(`/v1/requests/${line.request_id}`);
     assert.deepEqual(card.body.metadata, pairs);
     assert.ok(!JSON.stringify([service.fake.chats, service.fake.starts]).includes('猫'));
   });
@@ -121,7 +114,7 @@ test('is in the webhook, and stays when the request is cleared', async () => {
   await service.db.run(rawSql(age, [request_id]));
   await service.work();
   await service.app.worker!.sweep();
-  const card = await service.call('GET', `/v1/requests/${request_id}`, { key: own.key });
+  const card = await own.get(`/v1/requests/${request_id}`);
   assert.deepEqual([card.body.input, card.body.metadata], [{}, { customer: '7' }]);
   const [found, ...more] = await listed('?metadata.customer=7', own.key);
   assert.deepEqual([found.request_id, more], [request_id, []]);
@@ -220,7 +213,7 @@ describe('a call is refused, by the name of what is wrong, and leaves nothing', 
     });
   for (const query of ['?metadata.=1', '?metadata.a=1&metadata.a=2', '?metadata.a=%00'])
     test(`the list ${query}`, async () => {
-      const reply = await service.call('GET', `/v1/requests${query}`, { key: account.key });
+      const reply = await account.get(`/v1/requests${query}`);
       assert.match(String(assertRefused(reply, 'bad_request').param), /^metadata\.a?$/);
     });
 });

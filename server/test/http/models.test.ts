@@ -1,22 +1,16 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** The catalog as callers see it: with and without a key, cacheable, with exact ids. */
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService();
 
 function get(path: string, headers: Record<string, string> = {}) {
   return service.call('GET', path, { headers });

@@ -1,23 +1,15 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { completion } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { traces } from '../kit/traces.ts';
 
 /** The stock OpenAI client, with nothing changed but its base address and its key. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 interface Client {
   client: OpenAI;
@@ -200,11 +192,7 @@ describe('the stock client meets each refusal as its own class, and repeats only
       name: 'a used Idempotency-Key',
       run: async (client) => {
         const headers = { 'Idempotency-Key': 'used' };
-        await service.call('POST', '/v1/chat/completions', {
-          key: account.key,
-          body: { ...params, max_tokens: 7 },
-          headers,
-        });
+        await account.post('/v1/chat/completions', { ...params, max_tokens: 7 }, { headers });
         return client.chat.completions.create(params, { headers });
       },
       error: OpenAI.ConflictError,

@@ -1,11 +1,12 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { adjust } from '../../src/operations/accounts/deposit.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** The answer to a call with several faults names the first one in the documented order. */
@@ -27,29 +28,14 @@ interface Fault {
   apply: (attempt: Attempt) => Promise<void> | void;
 }
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService();
 
 const used = 'used-before';
 
 /** Faults in the order of their checks. */
 const faults: Fault[] = [
-  {
-    name: 'no key',
-    code: 'unauthorized',
-    apply: (attempt) => void (attempt.key = null),
-  },
-  {
-    name: 'too many calls',
-    code: 'rate_limited',
-    apply: ({ account }) => exhaust(account),
-  },
+  { name: 'no key', code: 'unauthorized', apply: (attempt) => void (attempt.key = null) },
+  { name: 'too many calls', code: 'rate_limited', apply: ({ account }) => exhaust(account) },
   {
     name: 'a body of no type',
     code: 'unsupported_media_type',
@@ -99,7 +85,7 @@ const faults: Fault[] = [
 /** Limits the account to one call a minute, and makes it. */
 async function exhaust(account: TestAccount): Promise<void> {
   await keys.set(service.db, account.key_id, { rpm: 1 });
-  await service.call('GET', '/v1/requests', { key: account.key });
+  await account.get('/v1/requests');
 }
 
 const calls: Record<string, () => Pick<Attempt, 'path' | 'body'>> = {
@@ -122,11 +108,7 @@ async function attempt(call: string, present: Fault[]): Promise<Reply> {
   const account = await service.account();
   const earlier = { prompt: 'one' };
   const headers = { 'idempotency-key': used };
-  const first = await service.call('POST', '/v1/queue/fake/image', {
-    key: account.key,
-    body: earlier,
-    headers,
-  });
+  const first = await account.post('/v1/queue/fake/image', earlier, { headers });
   assert.equal(first.status, 202, first.text);
   const made: Attempt = { account, key: account.key, headers: {}, ...calls[call]!() };
   for (const { apply } of present) await apply(made);
@@ -198,8 +180,9 @@ describe('a call that was refused before reserving is not stored', () => {
     test(`${name}: the same Idempotency-Key works once the fault is gone`, async () => {
       const account = await service.account();
       const headers = { 'idempotency-key': 'again' };
-      const fine = { account, key: account.key, headers, ...calls['a submit']!() };
-      const broken: Attempt = structuredClone(fine);
+      const call = { key: account.key, headers, ...calls['a submit']!() };
+      const fine = { account, ...call };
+      const broken: Attempt = { account, ...structuredClone(call) };
       await apply(broken);
       assertRefused(await send(broken), code);
       await repair(account);

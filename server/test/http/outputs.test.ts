@@ -3,15 +3,16 @@ import { get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
 import { sign } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createKey } from '../kit/keys.ts';
 import type { OutputMedia } from '../../src/upstreams/upstream.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 import { film, image } from '../storage/media-fixtures.ts';
@@ -30,14 +31,11 @@ interface Kept {
 
 /** The outputs, by index. */
 let kept: Kept[];
-let service: Service;
-let account: TestAccount;
 let other: TestAccount;
 let id: string;
 
+const { service, account } = withService({ times: { stallMs: 500 } });
 before(async () => {
-  service = await startService({ times: { stallMs: 500 } });
-  account = await service.account();
   other = await service.account();
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"><script>1</script></svg>';
@@ -53,10 +51,6 @@ before(async () => {
     { bytes: wav(8_000_000), content_type: 'audio/wav', shown: 'inline', ending: 'wav' },
   ];
   id = await completed();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 /** Silence of that many bytes. */
@@ -86,16 +80,13 @@ async function completed(): Promise<string> {
 
 async function submitted(): Promise<string> {
   const body = { prompt: 'x' };
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  const reply = await account.post('/v1/queue/fake/image', body);
   return reply.body.request_id;
 }
 
 /** Paths of the signed links that the response call gives. */
 async function links(request_id = id, base?: string): Promise<string[]> {
-  const reply = await service.call('GET', `/v1/requests/${request_id}/response`, {
-    key: account.key,
-    base,
-  });
+  const reply = await account.get(`/v1/requests/${request_id}/response`, { base });
   assert.equal(reply.status, 200, reply.text);
   return reply.body.images.map(({ url }: { url: string }) => {
     const { pathname, search } = new URL(url);
@@ -140,9 +131,8 @@ describe('a caller with the link, or with a key of the account, gets the bytes',
   });
 
   test('with any key of the account', async () => {
-    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
     const { account_id } = account;
-    const second = await createKey(service.db, { account_id, name: 'second', ...none });
+    const second = await createKey(service.db, { account_id, name: 'second' });
     for (const key of [account.key, second.key]) {
       const reply = await withKey(0, key);
       assert.equal(reply.status, 200);
@@ -179,11 +169,8 @@ describe('a caller with the link, or with a key of the account, gets the bytes',
 
   test('with a bad link, and the right key', async () => {
     const [link] = await links();
-    assert.equal((await service.call('GET', `${link}x`, { key: account.key })).status, 200);
-    assert.equal(
-      (await service.call('GET', signedFor(now() - 1), { key: account.key })).status,
-      200,
-    );
+    assert.equal((await account.get(`${link}x`)).status, 200);
+    assert.equal((await account.get(signedFor(now() - 1))).status, 200);
   });
 });
 
@@ -196,10 +183,7 @@ describe('another caller does not get them', () => {
   test('with the key of another account it is not there, link or no link', async () => {
     const [link] = await links();
     const absent = assertRefused(await withKey(77), 'not_found');
-    for (const reply of [
-      await withKey(0, other.key),
-      await service.call('GET', `${link}x`, { key: other.key }),
-    ]) {
+    for (const reply of [await withKey(0, other.key), await other.get(`${link}x`)]) {
       assert.equal(assertRefused(reply, 'not_found').message, absent.message);
     }
   });
@@ -282,17 +266,17 @@ describe('an unknown output is not found', () => {
       `${id}0`,
       '%00',
     ]) {
-      const reply = await service.call('GET', path(0, request_id), { key: account.key });
+      const reply = await account.get(path(0, request_id));
       assertRefused(reply, 'not_found', { about: request_id });
     }
   });
 
   test('a request that is not completed, by its key and by a link made too early', async () => {
     const queued = await submitted();
-    const reply = await service.call('GET', path(0, queued), { key: account.key });
+    const reply = await account.get(path(0, queued));
     assertRefused(reply, 'not_found');
     assertRefused(await fetchIt(signedFor(now() + hour, 0, queued)), 'not_found');
-    await service.call('POST', `/v1/requests/${queued}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${queued}/cancel`);
     assertRefused(await fetchIt(signedFor(now() + hour, 0, queued)), 'not_found');
   });
 });
@@ -415,9 +399,8 @@ describe('the time of an output', () => {
     const old = await completed();
     const [link] = await links(old);
     const { searchParams } = new URL(link!, 'http://x');
-    const [row] = await service.db.run<{ completed_at: Date }>(
-      rawSql('select completed_at from requests where id = $1', [old]),
-    );
+    const [row] = await service.db.run<{ completed_at: Date }>(sql`select completed_at from requests
+      where id = ${old}`);
     const end = Math.floor(row!.completed_at.getTime() / 1000) + 24 * hour;
     assert.equal(searchParams.get('exp'), String(end));
     await move(old, 24 * hour - 60);
@@ -426,8 +409,8 @@ describe('the time of an output', () => {
     for (const reply of [
       await fetchIt(link!),
       await fetchIt(signedFor(now() + 1_000_000, 0, old)),
-      await service.call('GET', path(0, old), { key: account.key }),
-      await service.call('GET', `/v1/requests/${old}/response`, { key: account.key }),
+      await account.get(path(0, old)),
+      await account.get(`/v1/requests/${old}/response`),
     ]) {
       assertRefused(reply, 'expired');
     }
@@ -442,7 +425,7 @@ describe('the time of an output', () => {
     await service.work();
     assert.ok(!readdirSync(folder).includes(old), 'the bytes are still there');
     assertRefused(await fetchIt(link!), 'expired');
-    assertRefused(await service.call('GET', path(0, old), { key: account.key }), 'expired');
+    assertRefused(await account.get(path(0, old)), 'expired');
     assert.equal((await withKey(0)).status, 200);
   });
 

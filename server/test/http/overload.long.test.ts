@@ -7,6 +7,7 @@ import { openEvents, type Events } from '../kit/events.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
@@ -14,23 +15,14 @@ import { exchange } from '../kit/wire.ts';
 /** Too many calls for a process, callers that are slow on purpose, and the view of a supervisor. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 const gauge = async (metric: { get(): Promise<{ values: { value: number }[] }> }) =>
   (await metric.get()).values[0]?.value ?? 0;
 
 async function submitted(): Promise<string> {
   const body = { prompt: 'x' };
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  const reply = await account.post('/v1/queue/fake/image', body);
   return reply.body.request_id;
 }
 
@@ -53,8 +45,7 @@ test('many calls of an account at once, where five may be its share: five are ma
   };
   const earlier = await traces(service);
   const calls: Promise<Reply>[] = [];
-  const call = () =>
-    service.call('POST', '/v1/chat/completions', { key: account.key, body: chat, base });
+  const call = () => account.post('/v1/chat/completions', chat, { base });
   while (calls.length < most) {
     calls.push(call());
     await until(
@@ -119,17 +110,10 @@ test('silent streams hold up nobody, are told a change, and are ended by a stop'
   await until('they leave their places', async () => (await gauge(app.metrics.inFlight)) === 0);
   // This process has both ends of each stream.
   assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024, 'they take too much memory');
-  const one = await service.call('GET', `/v1/requests/${changing}/status/stream`, {
-    key: account.key,
-    base,
-  });
+  const one = await account.get(`/v1/requests/${changing}/status/stream`, { base });
   assertRefused(one, 'rate_limited');
-  assert.equal(
-    (await service.call('GET', `/v1/requests/${staying}/status`, { key: account.key, base }))
-      .status,
-    200,
-  );
-  await service.call('POST', `/v1/requests/${changing}/cancel`, { key: account.key, base });
+  assert.equal((await account.get(`/v1/requests/${staying}/status`, { base })).status, 200);
+  await account.post(`/v1/requests/${changing}/cancel`, undefined, { base });
   for (const [i, events] of all.entries()) {
     if (i % 2 === 0) assert.match(await told(events), /"CANCELLED"/);
   }
@@ -220,7 +204,7 @@ describe('/metrics', () => {
     service.call('GET', '/metrics', { base, headers: authorization ? { authorization } : {} });
 
   test('tells what an operator has to know, and no secret', async () => {
-    await service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+    await account.post('/v1/chat/completions', chat);
     await submitted();
     await service.work();
     const reply = await read(service.base);

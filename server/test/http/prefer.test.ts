@@ -1,26 +1,18 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { preferredWait } from '../../src/http/prefer.ts';
 import { accept } from '../kit/fake.ts';
 import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type CallOptions } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 
 /** POST /queue/{model_id} with `Prefer: wait`: the output in one call, if it comes in time. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 const path = '/v1/queue/fake/image';
 const body = { prompt: 'a cat' };
@@ -29,7 +21,7 @@ function submit(wait = 'wait=50', options: CallOptions = {}) {
   const { headers, ...more } = options;
   const prefer = { prefer: wait, ...headers };
   const { base } = service;
-  return service.call('POST', path, { key: account.key, body, headers: prefer, base, ...more });
+  return account.post(path, body, { headers: prefer, base, ...more });
 }
 
 /** A submit that waits, and the id of its request. */
@@ -47,11 +39,11 @@ async function waiting(options: CallOptions & { base?: string } = {}, app = serv
 
 function look(base = service.base) {
   const nothing = '/v1/requests/00000000-0000-7000-8000-000000000000/status';
-  return service.call('GET', nothing, { key: account.key, base });
+  return account.get(nothing, { base });
 }
 
 async function newest(): Promise<string> {
-  const { body } = await service.call('GET', '/v1/requests?limit=1', { key: account.key });
+  const { body } = await account.get('/v1/requests?limit=1');
   return body.data[0]?.request_id ?? '';
 }
 
@@ -62,7 +54,7 @@ async function finish(id: string): Promise<void> {
 }
 
 function cancel(id: string) {
-  return service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+  return account.post(`/v1/requests/${id}/cancel`);
 }
 
 test('the preference is read as RFC 7240 writes it', () => {
@@ -95,7 +87,7 @@ describe('a submit that waits', () => {
     assert.equal(headers.get('x-charge-usd-micro'), '10000');
     assert.equal(headers.get('x-ignored-fields'), null);
     assert.match(headers.get('location') ?? '', new RegExp(`^http.*/v1/requests/${id}/status$`));
-    const kept = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
+    const kept = await account.get(`/v1/requests/${id}/response`);
     assert.deepEqual(output, kept.body);
     assert.equal((await service.call('GET', output.images[0].url)).status, 200);
   });
@@ -144,9 +136,7 @@ describe('a submit that waits', () => {
       assert.equal(status, 202, ending);
       assert.equal(headers.get('preference-applied'), null);
       assert.equal(queued.request_id, id);
-      const { body: now } = await service.call('GET', new URL(queued.status_url).pathname, {
-        key: account.key,
-      });
+      const { body: now } = await account.get(new URL(queued.status_url).pathname);
       assert.equal(now.status, ending);
     }
     assert.deepEqual(await service.balance(account), { available, reserved: 0n });
@@ -194,7 +184,7 @@ describe('a submit that waits', () => {
     await service.work();
     await wake(service, id);
     await service.work();
-    const { body: card } = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const { body: card } = await account.get(`/v1/requests/${id}`);
     assert.equal(card.status, 'COMPLETED');
     const { body: last } = await submit('wait=0');
     await until('the slot is free', async () => {

@@ -1,16 +1,9 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { ErrorCode } from '../../src/core/errors.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import {
-  startService,
-  type CallOptions,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /**
@@ -34,35 +27,10 @@ async function lookup(hostname: string): Promise<string[]> {
   return found;
 }
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' }, lookup });
-  account = await service.account();
+const { service, submit, card, refused } = withService({
+  env: { FAREBOX_OPEN_JOBS: '10000' },
+  lookup,
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
-
-function submit(body: unknown, options: CallOptions & { path?: string } = {}): Promise<Reply> {
-  const { path = image, ...call } = options;
-  return service.call('POST', path, { key: account.key, body, ...call });
-}
-
-async function card(reply: Reply): Promise<any> {
-  assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
-    .body;
-}
-
-/** Asserts that a call is refused and leaves nothing. */
-async function refused(call: () => Promise<Reply>, code: ErrorCode) {
-  const earlier = await traces(service);
-  const error = assertRefused(await call(), code);
-  assert.deepEqual(await traces(service), earlier);
-  return error;
-}
 
 describe('webhook_url', () => {
   const given: [string, Record<string, unknown>, string][] = [

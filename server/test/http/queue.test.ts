@@ -1,53 +1,20 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import {
-  startService,
-  type CallOptions,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
 /** POST /queue/{model_id}: accepted inputs, their reservations, and refusals that leave nothing. */
 
-const image = '/v1/queue/fake/image';
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' } });
-  account = await service.account();
+const { service, account, submit, card, refused } = withService({
+  env: { FAREBOX_OPEN_JOBS: '10000' },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
-
-function submit(body: unknown, options: CallOptions & { path?: string } = {}): Promise<Reply> {
-  const { path = image, ...call } = options;
-  return service.call('POST', path, { key: account.key, body, ...call });
-}
-
-async function card(reply: Reply): Promise<any> {
-  assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
-    .body;
-}
-
-/** Asserts that a call is refused and leaves nothing. */
-async function refused(call: () => Promise<Reply>, code: ErrorCode) {
-  const earlier = await traces(service);
-  const error = assertRefused(await call(), code);
-  assert.deepEqual(await traces(service), earlier);
-  return error;
-}
 
 describe('an accepted submit', () => {
   test('answers 202 with exactly the documented fields', async () => {
@@ -121,7 +88,7 @@ describe('an accepted submit', () => {
     await until('the queue is seen to be empty', async () => {
       const { body } = await submit({ prompt: 'x' }, { base });
       if (body.queue_position === 0) return true;
-      await service.call('POST', `/v1/requests/${body.request_id}/cancel`, { key: account.key });
+      await account.post(`/v1/requests/${body.request_id}/cancel`);
     });
     for (const position of [1, 2, 3]) {
       assert.equal((await submit({ prompt: 'x' }, { base })).body.queue_position, position);
@@ -132,12 +99,11 @@ describe('an accepted submit', () => {
     const { base } = service;
     const placeOf = async ({ body }: Reply): Promise<number> => {
       const path = `/v1/requests/${body.request_id}/status`;
-      return (await service.call('GET', path, { key: account.key, base })).body.queue_position;
+      return (await account.get(path, { base })).body.queue_position;
     };
     const replies = [await submit({ prompt: 'x' }, { base })];
-    const [row] = await service.db.run<{ n: number }>(
-      rawSql(`select count(*)::int as n from requests where status = 'IN_QUEUE'`),
-    );
+    const [row] = await service.db.run<{ n: number }>(sql`select count(*)::int as n from requests
+      where status = 'IN_QUEUE'`);
     const ahead = row!.n - 1;
     await until('those that left are no longer seen', async () => {
       return (await placeOf(replies[0]!)) === ahead;
@@ -326,7 +292,7 @@ describe('an input of very many values', () => {
   test('is none for the estimate of a chat', async () => {
     const messages = times(9_000, () => ({ role: 'user', content: 'x' }));
     const body = { model_id: 'fake/chat', input: { messages } };
-    const reply = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    const reply = await account.post('/v1/estimate', body);
     assert.equal(reply.status, 200);
   });
 });
@@ -360,7 +326,7 @@ describe('open jobs', () => {
       'rate_limited',
     );
     assert.deepEqual(details, { open_jobs_limit: 2 });
-    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: own.key });
+    await own.post(`/v1/requests/${first.body.request_id}/cancel`);
     assert.equal((await submit({ prompt: 'x' }, { key: own.key })).status, 202);
     await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
   });
@@ -393,7 +359,7 @@ describe('the monthly limit of a key', () => {
     const of = (num_images: number) => submit({ prompt: 'x', num_images }, { key: own.key });
     const first = await of(2);
     await refused(() => of(2), 'key_limit_reached');
-    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: own.key });
+    await own.post(`/v1/requests/${first.body.request_id}/cancel`);
     assert.equal((await of(3)).status, 202);
     const { details } = await refused(() => of(1), 'key_limit_reached');
     assert.equal(details.spent_usd_micro, '30000');

@@ -1,24 +1,20 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** Calls a minute of a key: counted exactly, and reported on every reply to a key. */
 
-let service: Service;
 let second: string;
+const { service } = withService();
 before(async () => {
-  service = await startService();
   second = (await service.another()).base;
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 function list(account: TestAccount, base = service.base): Promise<Reply> {
-  return service.call('GET', '/v1/requests?limit=1', { key: account.key, base });
+  return account.get('/v1/requests?limit=1', { base });
 }
 
 function rate({ headers }: Reply) {
@@ -97,21 +93,16 @@ describe('the rate headers', () => {
 
   test('are on the head of a stream', async () => {
     const account = await service.account({ rpm: 9 });
-    const { body } = await service.call('POST', '/v1/queue/fake/image', {
-      key: account.key,
-      body: { prompt: 'x' },
-    });
-    await service.call('POST', body.cancel_url.replace(/.*\/v1/, '/v1'), { key: account.key });
-    const reply = await service.call('GET', `/v1/requests/${body.request_id}/status/stream`, {
-      key: account.key,
-    });
+    const { body } = await account.post('/v1/queue/fake/image', { prompt: 'x' });
+    await account.post(body.cancel_url.replace(/.*\/v1/, '/v1'));
+    const reply = await account.get(`/v1/requests/${body.request_id}/status/stream`);
     assert.equal(rate(reply).remaining, 6);
   });
 
   test('are not on replies to calls without a key', async () => {
     const account = await service.account();
     for (const path of ['/v1/models', '/livez', '/v1/llms.txt']) {
-      const { headers } = await service.call('GET', path, { key: account.key });
+      const { headers } = await account.get(path);
       assert.equal(headers.get('ratelimit'), null, path);
       assert.equal(headers.get('ratelimit-limit'), null, path);
     }
@@ -141,9 +132,9 @@ describe('the count', () => {
 
   test('counts every call with a key, and none without', async () => {
     const account = await service.account({ rpm: 100 });
-    await service.call('POST', '/v1/estimate', { key: account.key, body: {} });
-    await service.call('GET', '/v1/requests/7/status', { key: account.key });
-    await service.call('GET', '/v1/models', { key: account.key });
+    await account.post('/v1/estimate', {});
+    await account.get('/v1/requests/7/status');
+    await account.get('/v1/models');
     await service.call('GET', '/v1/requests', {
       headers: { authorization: `Key ${account.key}0` },
     });
@@ -155,10 +146,7 @@ describe('the count', () => {
     await list(account);
     const earlier = await service.transfers();
     const body = { prompt: 'x' };
-    assertRefused(
-      await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }),
-      'rate_limited',
-    );
+    assertRefused(await account.post('/v1/queue/fake/image', body), 'rate_limited');
     assert.equal(await service.transfers(), earlier);
   });
 

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { idleWrite, schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** A database that answers and takes no writes: readiness says so, and nothing is lost. */
@@ -17,27 +17,20 @@ const options = (connection: string) => ({
   idleWrite,
 });
 
-let service: Service;
 let db: Database;
 let base: string;
-let account: TestAccount;
 let admin: pg.Client;
+after(() => admin.end());
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
-  account = await service.account();
   db = openDatabase({ ...options(service.databaseUrl), session: schemaOfSession });
   const overrides = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1' };
   ({ base } = await service.another(overrides, { db }));
   admin = await service.db.connect();
   await admin.query('set default_transaction_read_only = off');
 });
+after(() => db.close());
 afterEach(() => setDatabase('reset all'));
-after(async () => {
-  await service.audit();
-  await admin.end();
-  await service.stop();
-  await db.close();
-});
 
 /** For each new connection of the second service; its open ones are cut. */
 async function setDatabase(value: string): Promise<void> {
@@ -48,8 +41,7 @@ async function setDatabase(value: string): Promise<void> {
 }
 
 const readiness = () => service.call('GET', '/readyz', { base });
-const submit = () =>
-  service.call('POST', '/v1/queue/fake/image', { base, key: account.key, body: { prompt: 'x' } });
+const submit = () => account.post('/v1/queue/fake/image', { prompt: 'x' }, { base });
 const isReady = async () => (await readiness()).status === 200;
 
 async function assertNotReady(): Promise<void> {

@@ -1,43 +1,34 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { statuses } from '../../src/core/request/request.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { requestIn } from '../kit/states.ts';
 
 /** GET /requests: the account's own, newest first, page by page. */
 
-let service: Service;
-let account: TestAccount;
 /** Ids of the requests, oldest first. */
 const made: string[] = [];
 
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
-  account = await service.account();
   for (const state of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
     made.push(await requestIn(service, account, state));
   }
   for (let i = 0; i < 4; i++) made.push(await submit('fake/film/text-to-video'));
   for (let i = 0; i < 18; i++) made.push(await submit('fake/image'));
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
 
 async function submit(model: string, by = account): Promise<string> {
-  const { body } = await service.call('POST', `/v1/queue/${model}`, {
-    key: by.key,
-    body: { prompt: 'x' },
-  });
+  const { body } = await by.post(`/v1/queue/${model}`, { prompt: 'x' });
   return body.request_id;
 }
 
 function list(query = '', by = account): Promise<Reply> {
-  return service.call('GET', `/v1/requests${query}`, { key: by.key });
+  return by.get(`/v1/requests${query}`);
 }
 
 const idsOf = ({ body }: Reply): string[] =>
@@ -54,7 +45,7 @@ describe('the list', () => {
 
   test('has a line for each request with exactly the documented fields', async () => {
     const { body } = await list('?limit=100');
-    const card = (await service.call('GET', `/v1/requests/${made[0]}`, { key: account.key })).body;
+    const card = (await account.get(`/v1/requests/${made[0]}`)).body;
     for (const field of ['error', 'input', 'output_urls', 'price', 'expires_at', 'webhook']) {
       delete card[field];
     }
@@ -194,12 +185,8 @@ describe('a filter', () => {
     const own = await service.account();
     const id = await submit('fake/image', own);
     const shift = (seconds: number) =>
-      service.db.run(
-        rawSql(`update requests set created_at = created_at + $2 * interval '1 s' where id = $1`, [
-          id,
-          seconds,
-        ]),
-      );
+      service.db.run(sql`update requests set created_at = created_at + ${seconds} * interval '1 s'
+        where id = ${id}`);
     for (const seconds of [-50, 50]) {
       await shift(seconds);
       const at: string = (await list('', own)).body.data[0].created_at;

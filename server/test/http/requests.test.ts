@@ -1,22 +1,20 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { requestIn, states, wake, type State } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 
 /** A request in each of its states, as callers see it, and their actions. */
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-let service: Service;
-let account: TestAccount;
 const ids = {} as Record<State, string>;
 
+const { service, account } = withService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
 before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
-  account = await service.account();
   // Queued requests come last, because the worker that the others need would start them.
   for (const state of [
     'COMPLETED',
@@ -29,13 +27,9 @@ before(async () => {
     ids[state] = await requestIn(service, account, state);
   }
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
 
 function get(id: string, rest = ''): Promise<Reply> {
-  return service.call('GET', `/v1/requests/${id}${rest}`, { key: account.key });
+  return account.get(`/v1/requests/${id}${rest}`);
 }
 
 function links(id: string) {
@@ -184,14 +178,11 @@ describe('the response', () => {
 describe('an outcome', () => {
   test('shows the actual charge if less was delivered than requested', async () => {
     const own = await service.account();
-    const { body } = await service.call('POST', '/v1/queue/fake/image', {
-      key: own.key,
-      body: { prompt: 'x', num_images: 4 },
-    });
+    const { body } = await own.post('/v1/queue/fake/image', { prompt: 'x', num_images: 4 });
     await service.work();
     await wake(service, body.request_id);
     await service.work();
-    const card = await service.call('GET', `/v1/requests/${body.request_id}`, { key: own.key });
+    const card = await own.get(`/v1/requests/${body.request_id}`);
     assert.equal(card.body.status, 'COMPLETED');
     assert.equal(card.body.quoted_usd_micro, '40000');
     assert.equal(card.body.charged_usd_micro, '10000');
@@ -202,7 +193,7 @@ describe('an outcome', () => {
   test('is charged and shown for ever, its outputs only for a day', async () => {
     const own = await service.account();
     const id = await requestIn(service, own, 'COMPLETED');
-    const read = (rest = '') => service.call('GET', `/v1/requests/${id}${rest}`, { key: own.key });
+    const read = (rest = '') => own.get(`/v1/requests/${id}${rest}`);
     assert.equal((await read('/response')).status, 200);
     const aDayLess = `update requests set completed_at = completed_at - interval '1 day' where id = $1`;
     await service.db.run(rawSql(aDayLess, [id]));
@@ -229,7 +220,7 @@ describe('a cancel', () => {
         assert.deepEqual(await service.balance(own), { available: 100_000_000n, reserved: 0n });
         await wake(service, id);
         await service.work();
-        const { body } = await service.call('GET', `/v1/requests/${id}`, { key: own.key });
+        const { body } = await own.get(`/v1/requests/${id}`);
         assert.equal(body.status, 'CANCELLED');
         assert.equal(body.charged_usd_micro, '0');
         assert.ok(!service.fake.starts.slice(starts).some(({ request_id }) => request_id === id));
@@ -284,12 +275,9 @@ describe('a cancel', () => {
 
   test('of a chat call is refused: it is under way at once', async () => {
     const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
-    const { body } = await service.call('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: chat,
-    });
+    const { body } = await account.post('/v1/chat/completions', chat);
     const id = body.id.replace('chatcmpl-', '');
-    const reply = await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    const reply = await account.post(`/v1/requests/${id}/cancel`);
     assertRefused(reply, 'not_cancellable');
   });
 });
@@ -329,7 +317,7 @@ describe('an id', () => {
     }
     assert.equal((await get(loud)).body.request_id, id);
     const path = `/v1/requests/${loud}/cancel`;
-    const reply = await service.call('POST', path, { key: account.key });
+    const reply = await account.post(path);
     assertRefused(reply, 'not_cancellable');
   });
 

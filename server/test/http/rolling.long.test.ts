@@ -2,7 +2,8 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProcess, type ServiceProcess } from '../kit/process.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** Two processes behind a load balancer are replaced one by one, and no caller notices. */
@@ -14,19 +15,10 @@ const small = { prompt: 'x', image_size: { width: 64, height: 64 } };
 const startNode = () =>
   startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir });
 
-let service: Service;
-let account: TestAccount;
 const nodes: ServiceProcess[] = [];
-before(async () => {
-  service = await startService();
-  account = await service.account({ rpm: 1_000_000, open_jobs: 1_000_000 });
-  nodes.push(...(await Promise.all([startNode(), startNode()])));
-});
-after(async () => {
-  await Promise.all(nodes.map((node) => node.kill()));
-  await service.audit();
-  await service.stop();
-});
+after(() => Promise.all(nodes.map((node) => node.kill())));
+const { service, account } = withService({ account: { rpm: 1_000_000, open_jobs: 1_000_000 } });
+before(async () => void nodes.push(...(await Promise.all([startNode(), startNode()]))));
 
 /** Processes that were ready at the last check, as a load balancer knows it. */
 const ready = new Set<string>();

@@ -1,30 +1,24 @@
 import { connect, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createKey } from '../kit/keys.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
 /** Resources that accounts share: one account cannot take them from the others. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
-let service: Service;
-let greedy: TestAccount;
 let other: TestAccount;
-before(async () => {
-  service = await startService({ times: { streamGrantsMs: 100 } });
-  greedy = await service.account({ usd: 1 });
-  other = await service.account();
+const { service, account: greedy } = withService({
+  times: { streamGrantsMs: 100 },
+  account: { usd: 1 },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+before(async () => void (other = await service.account()));
 
 /** Sends bytes and keeps the connection open. `text` is the reply so far. */
 function send(base: string, bytes: string): { socket: Socket; text: string } {
@@ -43,16 +37,12 @@ function slowBody(key: string): string {
   );
 }
 
-async function keysOf({ account_id }: TestAccount, count: number): Promise<string[]> {
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const made = Array.from({ length: count }, () =>
-    createKey(service.db, { account_id, name: 'one of many', ...none }),
-  );
+async function keysOf(account: TestAccount, count: number): Promise<string[]> {
+  const made = Array.from({ length: count }, () => account.another());
   return (await Promise.all(made)).map(({ key }) => key);
 }
 
-const balance = (account: TestAccount, base: string) =>
-  service.call('GET', '/v1/balance', { key: account.key, base });
+const balance = (account: TestAccount, base: string) => account.get('/v1/balance', { base });
 
 test('slow bodies of one account, with many keys, leave others their calls', async () => {
   const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '24' });
@@ -149,9 +139,7 @@ describe('streams and waits', () => {
     [
       'its account is suspended',
       ({ account_id }) =>
-        service.db.run(
-          rawSql(`update accounts set status = 'suspended' where id = $1`, [account_id]),
-        ),
+        service.db.run(sql`update accounts set status = 'suspended' where id = ${account_id}`),
     ],
   ];
   for (const [what, lose] of losses) {
@@ -166,7 +154,7 @@ describe('streams and waits', () => {
       const { reply } = await held(
         app,
         () => service.call('GET', `${path}?wait=50`, call),
-        () => service.call('GET', theirs, { key: other.key, base }),
+        () => other.get(theirs, { base }),
       );
       await lose(account);
       const last = (await events.rest()).at(-1);
@@ -174,7 +162,7 @@ describe('streams and waits', () => {
       assert.equal(JSON.parse(last.data).reason, 'access');
       assertRefused(await reply, 'unauthorized');
       assert.match((await stays.next())!.data, /IN_QUEUE/);
-      await service.call('POST', theirs.replace('/status', '/cancel'), { key: other.key, base });
+      await other.post(theirs.replace('/status', '/cancel'), undefined, { base });
       // Earlier events may be about the place in the queue.
       assert.match((await stays.rest()).at(-1)!.data, /CANCELLED/);
     });

@@ -1,20 +1,16 @@
 /** The public pages: anyone can read them, and all their links work. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { startWebService } from '../kit/web.ts';
+import { describe, test } from 'node:test';
+import { withWebService } from '../kit/web.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, type Service } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
 
 /** A name, an example and a schema with characters that HTML or a shell would misread. */
 const catalog = fakeCatalog
   .replace('example: { prompt: a cat }', `example: { prompt: "a cat's <b>tail</b>" }`)
   .replace('name: Fake image', 'name: "Fake <image>"');
 
-let service: Service;
-before(async () => {
-  service = await startWebService({ catalog });
-});
-after(() => service.stop());
+const { service } = withWebService({ catalog });
 
 const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${service.base}${path}`, { method, headers, redirect: 'manual' });

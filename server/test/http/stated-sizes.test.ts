@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { describe, test } from 'node:test';
+import { withService } from '../kit/with-service.ts';
 import { card } from '../worker/floor.ts';
 
 /** A size that a caller states means the same at every door, whatever fields the model has. */
@@ -40,20 +40,10 @@ ${row('star', ', size: { enum: ["1024*1024", "1280*720"] }')}
 ${row('none', '')}
 `;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog });
-  account = await service.account({ usd: 100, open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ catalog, account: { usd: 100, open_jobs: 1_000 } });
 
 type Input = Record<string, unknown>;
-const call = (path: string, body: object) =>
-  service.call('POST', path, { key: account.key, body: { ...body } });
+const call = (path: string, body: object) => account.post(path, { ...body });
 
 const square = { width: 1024, height: 1024 };
 /** Each model gets these fields for a size that is stated in one of these ways. The price is in thousandths of a USD. */
@@ -163,7 +153,7 @@ describe('a stated size', () => {
           await service.work();
           const { input: got } = service.fake.starts.at(-1)!;
           assert.deepEqual(got, { prompt: 'x', num_images: 1, ...sent });
-          const shown = await card(service, account, reply.body.request_id);
+          const shown = await card(account, reply.body.request_id);
           assert.deepEqual([shown.input, shown.quoted_usd_micro], [input, amount]);
         }
       });

@@ -5,24 +5,16 @@ import { openEvents, type Events } from '../kit/events.ts';
 import { lookUps } from '../kit/held.ts';
 import { checkReply } from '../kit/openapi.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { requestIn, wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 
 /** GET …/status/stream: every change as an event, until the request is final. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({
-    times: { keepAliveMs: 40, checkMs: 3_600_000, positionsMs: 3_600_000 },
-  });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+const { service, account } = withService({
+  times: { keepAliveMs: 40, checkMs: 3_600_000, positionsMs: 3_600_000 },
 });
 
 interface Opened {
@@ -57,8 +49,7 @@ describe('a stream', () => {
   test('sends the current status, each change, and ends with the final one', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stream = await open(id);
-    const status = async () =>
-      (await service.call('GET', `/v1/requests/${id}/status`, { key: account.key })).body;
+    const status = async () => (await account.get(`/v1/requests/${id}/status`)).body;
     const first = await stream.next();
     assert.deepEqual(first, { event: 'status', data: await status() });
     assert.equal(first?.data.status, 'IN_QUEUE');
@@ -99,7 +90,7 @@ describe('a stream', () => {
     for (let i = 0; i < 3; i++) {
       assert.deepEqual(await events.next(), { event: 'message', data: '', comment: 'keep-alive' });
     }
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     assert.equal((await next())?.data.status, 'CANCELLED');
     assert.equal(await next(), null);
     assert.equal(await events.closed, true);
@@ -118,7 +109,7 @@ describe('a stream', () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stream = await open(id, other.base);
     await stream.next();
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     assert.equal((await stream.next())?.data.status, 'CANCELLED');
     assert.equal(await stream.next(), null);
   });
@@ -128,7 +119,7 @@ describe('a stream', () => {
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id)));
     for (const stream of streams) assert.equal((await stream.next())?.data.status, 'IN_QUEUE');
     streams[0]!.events.leave();
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     for (const stream of streams.slice(1)) {
       assert.equal((await stream.next())?.data.status, 'CANCELLED');
       assert.equal(await stream.next(), null);
@@ -151,9 +142,9 @@ describe('a stream', () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const path = `/v1/requests/${id}/status/stream`;
     const stranger = await service.account();
-    assertRefused(await service.call('GET', path, { key: stranger.key }), 'not_found');
+    assertRefused(await stranger.get(path), 'not_found');
     assertRefused(await service.call('GET', path), 'unauthorized');
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
   });
 
   test('asked for by HEAD is only its head, at once', async () => {
@@ -167,7 +158,7 @@ describe('a stream', () => {
     assert.equal(replies[0]?.status, 200);
     assert.match(replies[0]!.headers.get('content-type')!, /^text\/event-stream/);
     assert.equal(replies[0]?.text, '');
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
   });
 
   test('does not ask the database again for each listener', async () => {

@@ -3,21 +3,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
-let service: Service;
 let impatient: Service;
-before(async () => {
-  service = await startService({ times: { usageSumMs: 3_600_000, shareWaitMs: 200 } });
-  impatient = await startService({ times: { usageSumMs: 20 } });
-});
-after(async () => {
-  await service.stop();
-  await impatient.stop();
-});
+const { service } = withService({ times: { usageSumMs: 3_600_000, shareWaitMs: 200 } });
+before(async () => void (impatient = await startService({ times: { usageSumMs: 20 } })));
+after(() => impatient.stop());
 
 const sum = (of: Service, key: string) =>
   of.call('GET', '/v1/usage?by=day', { key, base: of.base });
@@ -32,8 +27,8 @@ async function locked(of: Service, work: () => Promise<unknown>): Promise<void> 
 
 const waiting = async (count: number) => {
   const [row] = await service.db.run<{ n: number }>(
-    rawSql(`select count(*)::int as n from pg_locks where not granted
-      and relation = 'request_results'::regclass`),
+    sql`select count(*)::int as n from pg_locks where not granted
+      and relation = 'request_results'::regclass`,
   );
   return row!.n === count;
 };

@@ -1,10 +1,11 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { createKey } from '../kit/keys.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { chargedRequest, ok, operatorKey } from './operator/world.ts';
 
 /**
@@ -12,8 +13,6 @@ import { chargedRequest, ok, operatorKey } from './operator/world.ts';
  * micro-USD, a completion token two, and an image 10,000.
  */
 
-let service: Service;
-let own: TestAccount;
 /** A second key of the same account. */
 let second: { key: string; key_id: string };
 let other: TestAccount;
@@ -21,23 +20,17 @@ const day = (daysAgo: number) =>
   new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
 const names = new Map<unknown, string>();
 
+const { service, account: own } = withService();
 before(async () => {
-  service = await startService();
-  own = await service.account();
   other = await service.account();
-  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
   const { account_id } = own;
-  second = await createKey(service.db, { account_id, name: 'second', ...none });
+  second = await createKey(service.db, { account_id, name: 'second' });
   names.set(own.key_id, 'first').set(second.key_id, 'second');
   names.set(day(0), 'today').set(day(3), 'past').set(null, '-');
   const customer = (value: string) => ({ customer: value });
   const past = await chat(own.key, customer('1'));
-  await service.db.run(
-    rawSql(
-      `update request_results set created_at = created_at - interval '3 days' where request_id = $1`,
-      [past],
-    ),
-  );
+  await service.db.run(sql`update request_results set created_at = created_at - interval '3 days'
+    where request_id = ${past}`);
   await chat(own.key, { ...customer('1'), env: 'live' });
   await chat(second.key, customer('2'), {
     prompt_tokens: 100,
@@ -55,10 +48,6 @@ before(async () => {
   const refund = { amount_usd_micro: '4000', reference: 'r', reason: 'it was black' };
   const at = `/v1/operator/requests/${image}/refunds`;
   ok(await service.call('POST', at, { key: operator.key, body: refund }), 201);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const chatBody = { model: 'fake/chat', messages: [{ role: 'user', content: 'x' }], max_tokens: 10 };
@@ -81,7 +70,7 @@ async function chat(
 
 async function cancelled(): Promise<void> {
   const { request_id } = ok(await post('/v1/queue/fake/image', own.key, { prompt: 'x' }, {}), 202);
-  ok(await service.call('POST', `/v1/requests/${request_id}/cancel`, { key: own.key }));
+  ok(await own.post(`/v1/requests/${request_id}/cancel`));
 }
 
 /** The lines of all pages, read one line a page. */
@@ -161,11 +150,8 @@ for (const [query, lines] of cases)
 
 test('every grouping adds up to the charges in the ledger, less the refunds', async () => {
   const [booked] = await service.db.run<{ sum: bigint }>(
-    rawSql(
-      `select sum(case kind when 'charge' then amount_usd_micro else -amount_usd_micro end)::bigint as sum
-       from transfers where account_id = $1 and (kind = 'charge' or refunded_id is not null)`,
-      [own.account_id],
-    ),
+    sql`select sum(case kind when 'charge' then amount_usd_micro else -amount_usd_micro end)::bigint as sum
+       from transfers where account_id = ${own.account_id} and (kind = 'charge' or refunded_id is not null)`,
   );
   const groups = ['day', 'model', 'key', 'metadata.customer', 'metadata.env'];
   const all = groups.map((_, i) => groups.slice(i).join(','));
@@ -208,22 +194,19 @@ describe('a call is refused, by the name of what is wrong', () => {
   ];
   for (const [query, param] of wrong)
     test(query, async () => {
-      const reply = await service.call('GET', `/v1/usage?${query}`, { key: own.key });
+      const reply = await own.get(`/v1/usage?${query}`);
       assert.equal(assertRefused(reply, 'bad_request').param, param);
     });
 
   test('the grouping that is missing is told with its values', async () => {
-    const { message } = assertRefused(
-      await service.call('GET', '/v1/usage', { key: own.key }),
-      'bad_request',
-    );
+    const { message } = assertRefused(await own.get('/v1/usage'), 'bad_request');
     assert.match(message, /^by is missing\. .*day, model, key and metadata\.NAME/);
   });
 
   test('metadata under one name is told that it may be given once', async () => {
     for (const list of ['usage?by=day&', 'requests?']) {
       const at = `/v1/${list}metadata.customer=42&metadata.customer=7`;
-      const reply = await service.call('GET', at, { key: own.key });
+      const reply = await own.get(at);
       const { message, param } = assertRefused(reply, 'bad_request');
       assert.equal(param, 'metadata.customer');
       assert.equal(message, 'metadata.customer must be given once.');

@@ -1,30 +1,22 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { accept } from '../kit/fake.ts';
 import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type Reply, type Service } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { requestIn, wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 
 /** GET …/status?wait=SECONDS is held until the status changes, and no longer. */
 
-let service: Service;
 let other: Awaited<ReturnType<Service['another']>>;
-let account: TestAccount;
-before(async () => {
-  // Only hints end a wait here: the service checks by itself once an hour.
-  service = await startService({ times: { checkMs: 3_600_000 } });
-  other = await service.another();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+// Only hints end a wait here: the service checks by itself once an hour.
+const { service, account } = withService({ times: { checkMs: 3_600_000 } });
+before(async () => void (other = await service.another()));
 
 function status(id: string, wait = '', base = service.base): Promise<Reply> {
-  return service.call('GET', `/v1/requests/${id}/status${wait}`, { key: account.key, base });
+  return account.get(`/v1/requests/${id}/status${wait}`, { base });
 }
 
 /** A waiting call at one of the processes, and the time for which it was held. */
@@ -49,12 +41,7 @@ async function waiting(
 describe('a call that waits', () => {
   const changes: [string, 'IN_QUEUE' | 'IN_PROGRESS', (id: string) => Promise<unknown>, string][] =
     [
-      [
-        'a cancel',
-        'IN_QUEUE',
-        (id) => service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key }),
-        'CANCELLED',
-      ],
+      ['a cancel', 'IN_QUEUE', (id) => account.post(`/v1/requests/${id}/cancel`), 'CANCELLED'],
       ['the start', 'IN_QUEUE', () => startOnly(), 'IN_PROGRESS'],
       [
         'the end',
@@ -110,7 +97,7 @@ describe('a call that waits', () => {
   test('is answered at a change that another process makes', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const { reply } = await waiting(id, other);
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     const { body, seconds } = await reply;
     assert.equal(body.status, 'CANCELLED');
     assert.ok(seconds < 10, `held for ${seconds} s`);
@@ -161,7 +148,7 @@ describe('a call that waits', () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const calls = [];
     for (let i = 0; i < 5; i++) calls.push(await waiting(id));
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
     for (const { reply } of calls) assert.equal((await reply).body.status, 'CANCELLED');
   });
 
@@ -175,7 +162,7 @@ describe('a call that waits', () => {
       assert.equal(reply.headers.get('retry-after'), '2');
       assert.ok(held_ms >= Number(seconds) * 1000 - 5 && held_ms < 5_000, `held for ${held_ms} ms`);
     }
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
   });
 
   test('is answered at once if there is nothing to wait for', async () => {
@@ -195,7 +182,7 @@ describe('a call that waits', () => {
       assert.equal((await status(id, wait)).status, 200);
       assert.ok(performance.now() - begun < 5_000, wait);
     }
-    await service.call('POST', `/v1/requests/${queued}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${queued}/cancel`);
   });
 
   test('gives its slot back when its caller goes away', async () => {
@@ -217,19 +204,17 @@ describe('a call that waits', () => {
     leave.abort();
     assert.equal(await reply, 'left');
     await until('the only slot is free', isHeld);
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
   });
 
   test('cannot read requests of another account', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stranger = await service.account();
     const begun = performance.now();
-    const reply = await service.call('GET', `/v1/requests/${id}/status?wait=50`, {
-      key: stranger.key,
-    });
+    const reply = await stranger.get(`/v1/requests/${id}/status?wait=50`);
     assertRefused(reply, 'not_found');
     assert.ok(performance.now() - begun < 5_000);
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    await account.post(`/v1/requests/${id}/cancel`);
   });
 });
 
@@ -257,9 +242,7 @@ describe('a wait that is no number of seconds up to 60', () => {
     '٣',
   ];
   let done: string;
-  before(async () => {
-    done = await requestIn(service, account, 'COMPLETED');
-  });
+  before(async () => void (done = await requestIn(service, account, 'COMPLETED')));
   for (const value of wrong) {
     test(`is refused: ${value}`, async () => {
       const text = encodeURI(value).replaceAll('%25', '%');

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/accounts/account.ts';
 import { newWebhookSecret, signWebhook } from '../../src/core/request/webhook.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, serveTcp, type LocalServer, type TcpServer } from '../lib/local-server.ts';
 
@@ -36,12 +36,10 @@ let garbage: TcpServer;
 /** A server that no setting allows: a call that arrives has passed the guard. */
 let forbidden: LocalServer;
 let closedPort: number;
-let service: Service;
-let account: TestAccount;
 /** Addresses by host name; other names are not found. */
 const names = new Map<string, string[]>();
 
-before(async () => {
+const { service, account } = withService(async () => {
   receiver = await serveHttp((req, res) => void receive(req, res));
   garbage = await serveTcp((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'));
   forbidden = await serveHttp((_req, res) => res.end());
@@ -49,18 +47,13 @@ before(async () => {
   closedPort = gone.port;
   await gone.close();
   const ports = [receiver.port, garbage.port, closedPort];
-  service = await startService({
+  return {
     env: { FAREBOX_TEST_PUBLIC_HOSTS: ports.map((port) => `127.0.0.1:${port}`).join(',') },
     times: { webhookMs },
     lookup: async (name) => names.get(name) ?? Promise.reject(new Error('no such name')),
-  });
-  account = await service.account();
+  };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await Promise.all([receiver.close(), garbage.close(), forbidden.close()]);
-});
+after(() => Promise.all([receiver.close(), garbage.close(), forbidden.close()]));
 
 async function receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
@@ -77,13 +70,13 @@ const to = (path: string) => `${receiver.url}${path}`;
 
 async function submit(webhook_url?: string): Promise<string> {
   const body = { prompt: 'x', ...(webhook_url !== undefined && { webhook_url }) };
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  const reply = await account.post('/v1/queue/fake/image', body);
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id;
 }
 
 async function card(id: string) {
-  return (await service.call('GET', `/v1/requests/${id}`, { key: account.key })).body;
+  return (await account.get(`/v1/requests/${id}`)).body;
 }
 
 interface Delivery {
@@ -93,19 +86,13 @@ interface Delivery {
 }
 
 function deliveries(id: string): Promise<Delivery[]> {
-  return service.db.run<Delivery>(
-    rawSql(
-      `select status, error, attempt from webhook_deliveries
-       where request_id = $1 and url is not null and duration_ms >= 0 order by attempt`,
-      [id],
-    ),
-  );
+  return service.db.run<Delivery>(sql`select status, error, attempt from webhook_deliveries
+       where request_id = ${id} and url is not null and duration_ms >= 0 order by attempt`);
 }
 
 function secrets(): Promise<{ webhook_secrets: string[] }[]> {
-  return service.db.run<{ webhook_secrets: string[] }>(
-    rawSql('select webhook_secrets from accounts where id = $1', [account.account_id]),
-  );
+  return service.db.run<{ webhook_secrets: string[] }>(sql`select webhook_secrets from accounts
+    where id = ${account.account_id}`);
 }
 
 function verify(hit: Hit, secret: string): unknown {
@@ -145,7 +132,7 @@ describe('each end is sent once, with the card', () => {
       const id = await submit(to(path));
       play();
       if (status === 'CANCELLED') {
-        await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+        await account.post(`/v1/requests/${id}/cancel`);
       }
       await service.work();
       service.fake.behave = {};
@@ -446,9 +433,8 @@ describe('a process that dies', () => {
     const other = await service.another();
     const first = service.work();
     await until('the first is sent', () => gates.length === 1);
-    await service.db.run(
-      rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]),
-    );
+    await service.db.run(sql`update requests set wake_at = now() - interval '1 s'
+      where id = ${id}`);
     while ((await other.app.worker!.runOnce()) > 0);
     assert.equal((await card(id)).webhook.state, 'delivered');
     gates[0]!.writeHead(500).end();
@@ -464,9 +450,7 @@ describe('a process that dies', () => {
 
 describe('an address that is not public is not called', () => {
   const rewrite = (id: string, url: string) =>
-    service.db.run(
-      rawSql('update request_inputs set webhook_url = $2 where request_id = $1', [id, url]),
-    );
+    service.db.run(sql`update request_inputs set webhook_url = ${url} where request_id = ${id}`);
 
   async function unsent(id: string, error: RegExp): Promise<void> {
     await service.work();
@@ -512,10 +496,7 @@ describe('an address that is not public is not called', () => {
   test('a name that resolves to our own address is refused at the submit', async () => {
     names.set('inside.example.com', ['127.0.0.1']);
     const body = { prompt: 'x', webhook_url: `http://inside.example.com:${forbidden.port}/` };
-    assertRefused(
-      await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }),
-      'bad_webhook_url',
-    );
+    assertRefused(await account.post('/v1/queue/fake/image', body), 'bad_webhook_url');
   });
 });
 
@@ -523,11 +504,7 @@ test('https only: http is refused at the submit, and not sent where it was accep
   const strict = await service.another({ FAREBOX_WEBHOOK_HTTPS_ONLY: 'on' });
   names.set('hook.example.com', ['93.184.216.34']);
   const submitStrict = (webhook_url: string) =>
-    service.call('POST', '/v1/queue/fake/image', {
-      key: account.key,
-      body: { prompt: 'x', webhook_url },
-      base: strict.base,
-    });
+    account.post('/v1/queue/fake/image', { prompt: 'x', webhook_url }, { base: strict.base });
   assertRefused(await submitStrict('http://hook.example.com/'), 'bad_webhook_url');
   const path = newPath();
   const id = await submit(to(path));

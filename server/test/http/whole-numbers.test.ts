@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Model } from '../../src/core/catalog/catalog.ts';
 import { formValue } from '../../src/core/request/translated.ts';
 import { exactJson } from '../../src/lib/long-integers.ts';
 import { images } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { moneyOf } from '../worker/floor.ts';
 
 /** Integers that a JavaScript number would round keep their digits at every place. */
@@ -34,15 +35,9 @@ const row = `  - id: fake/seeded
     example: { prompt: a cat, seed: ${seed} }
 `;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({ catalog: fakeCatalog + row });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+const { service, account } = withService({
+  catalog: fakeCatalog + row,
+  account: { open_jobs: 1_000 },
 });
 beforeEach(() => void (service.fake.behave = {}));
 
@@ -55,7 +50,7 @@ const send = (
     raw,
     headers: { 'content-type': 'application/json', ...headers },
   });
-const get = (path: string) => service.call('GET', path, { key: account.key });
+const get = (path: string) => account.get(path);
 
 describe('an integer of a caller', () => {
   const inputs: [what: string, more: string][] = [

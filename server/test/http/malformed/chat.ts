@@ -96,8 +96,8 @@ export const taken: Row[] = [
 ]);
 
 /** Asserts that no more is reserved than the model's longest reply costs. */
-async function assertBounded(reply: Reply, { service, account }: World): Promise<void> {
+async function assertBounded(reply: Reply, { account }: World): Promise<void> {
   const path = `/v1/requests/${reply.body.id.replace('chatcmpl-', '')}`;
-  const card = await service.call('GET', path, { key: account.key });
+  const card = await account.get(path);
   assert.ok(BigInt(card.body.quoted_usd_micro) <= 100_000n + 2n * 8_192n);
 }

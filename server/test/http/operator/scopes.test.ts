@@ -4,18 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { newKey } from '../../../src/core/account/key.ts';
 import { scopes, type Scope } from '../../../src/core/account/scope.ts';
 import * as operatorKeys from '../../../src/db/operator-keys.ts';
 import { routes } from '../../../src/http/routes.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
 import { createVouchers } from '../../../src/operations/accounts/voucher.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
 import { traces } from '../../kit/traces.ts';
-import { operatorOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
+import { operatorOf, person, stranger, withWebService, type Person } from '../../kit/web.ts';
 import {
   chargedRequest,
   logRows,
@@ -66,17 +65,14 @@ const rows = matrix
     return { method, path, cells: cells.map(Number) };
   });
 
-let service: Service;
-let customer: TestAccount;
 /** A request of the customer that was charged. */
 let charged: string;
 let made: Record<Scope, MadeKey>;
 let others: Record<string, string | null>;
 let operator: Person;
 let owner: Person;
+const { service, account: customer } = withWebService();
 before(async () => {
-  service = await startWebService();
-  customer = await service.account();
   charged = await chargedRequest(service, customer);
   operator = await operatorOf(service);
   owner = await person(service, { [customer.account_id]: 'owner' });
@@ -93,7 +89,6 @@ before(async () => {
     'an operator key without its scheme': made.read.key,
   };
 });
-after(() => service.audit().finally(() => service.stop()));
 
 const queries: Record<string, string> = { usage: '?by=day', references: '?reference=x' };
 const invitation = async () => {
@@ -235,7 +230,7 @@ describe('the matrix of calls and scopes', () => {
 
 test('each door says which key it takes', async () => {
   const at = '/v1/operator/accounts';
-  const wrong = assertRefused(await service.call('GET', at, { key: customer.key }), 'unauthorized');
+  const wrong = assertRefused(await customer.get(at), 'unauthorized');
   assert.match(wrong.message, /account's key.*operator key; it begins with fbo_/);
   const none = assertRefused(await service.call('GET', at), 'unauthorized');
   assert.match(none.message, /Send an operator key as "Authorization: Key fbo_/);
@@ -314,22 +309,15 @@ test('calls a minute are counted over all processes, and refused above the limit
     (await service.call('GET', '/v1/operator/accounts', { ...other, base })).status,
     200,
   );
-  await service.db.run(
-    rawSql(
-      `update operator_key_windows set started_at = now() - interval '61 s' where key_id = $1`,
-      [key.operator_key_id],
-    ),
-  );
+  await service.db.run(sql`update operator_key_windows set started_at = now() - interval '61 s'
+    where key_id = ${key.operator_key_id}`);
   const again = await service.call('POST', '/v1/operator/accounts', { ...key, body, base });
   assert.equal(again.status, 201, again.text);
 });
 
 test('the database has no operator key in clear', async () => {
-  const rows = await service.db.run<{ text: string }>(
-    rawSql(
-      'select k::text as text from operator_keys k union all select l::text from operator_log l',
-    ),
-  );
+  const rows = await service.db.run<{ text: string }>(sql`select k::text as text
+    from operator_keys k union all select l::text from operator_log l`);
   for (const { key } of Object.values(made))
     for (const { text } of rows) assert.ok(!text.includes(key.slice(8, 30)), text);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { scopes, type Scope } from '../../../src/core/account/scope.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../../src/operations/operator-action.ts';
 import type { Reply, Service, TestAccount } from '../../kit/service.ts';
@@ -34,9 +34,7 @@ export interface Logged {
 }
 
 export function logRows(service: Service): Promise<Logged[]> {
-  return service.db.run<Logged>(
-    rawSql('select l.*, l::text as text from operator_log l order by seq'),
-  );
+  return service.db.run<Logged>(sql`select l.*, l::text as text from operator_log l order by seq`);
 }
 
 /** Makes a call and returns its reply with the rows that it left in the log. */
@@ -61,7 +59,7 @@ export async function chargedRequest(service: Service, account: TestAccount): Pr
   await service.work();
   await service.wakeAll();
   await service.work();
-  const { body } = await service.call('GET', `/v1/requests/${request_id}`, { key: account.key });
+  const { body } = await account.get(`/v1/requests/${request_id}`);
   assert.equal(body.status, 'COMPLETED');
   return request_id;
 }
