@@ -1,26 +1,18 @@
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { rotateKey } from '../../src/operations/accounts/key-rotation.ts';
-import { createKey } from '../kit/keys.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply, TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** An operator's change of a key or an account applies at once: no process remembers a key. */
 
-const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service } = withService();
 
 describe('a change applies from the next call on, on every process', () => {
   let bases: string[];
@@ -39,11 +31,7 @@ describe('a change applies from the next call on, on every process', () => {
   const list = { method: 'GET', path: '/v1/requests' };
   const submit = { method: 'POST', path: '/v1/queue/fake/image', body: { prompt: 'a cat' } };
   const rotate = (account: TestAccount, overlap_hours: number) =>
-    rotateKey(service.db, {
-      key_id: account.key_id,
-      last4: account.key.slice(-4),
-      overlap_hours,
-    });
+    rotateKey(service.db, { key_id: account.key_id, last4: account.key.slice(-4), overlap_hours });
   const limits = (account: TestAccount, given: Parameters<typeof keys.set>[2]) =>
     keys.set(service.db, account.key_id, given);
 
@@ -161,8 +149,7 @@ describe('a change applies from the next call on, on every process', () => {
   for (const [name, change, undo] of undone) {
     test(`${name} opens the way again`, async () => {
       const account = await service.account();
-      const ask = (base: string) =>
-        service.call('POST', submit.path, { key: account.key, body: submit.body, base });
+      const ask = (base: string) => account.post(submit.path, submit.body, { base });
       await change(account);
       for (const base of bases) assert.ok((await ask(base)).status >= 400);
       await undo(account);
@@ -188,14 +175,10 @@ describe('a change applies from the next call on, on every process', () => {
 
   test('another key of the account goes on working when one is revoked', async () => {
     const account = await service.account();
-    const second = await createKey(service.db, {
-      account_id: account.account_id,
-      name: 'two',
-      ...none,
-    });
+    const second = await account.another();
     await keys.revoke(service.db, account.key_id);
-    assertRefused(await service.call('GET', '/v1/requests', { key: account.key }), 'unauthorized');
-    assert.equal((await service.call('GET', '/v1/requests', { key: second.key })).status, 200);
+    assertRefused(await account.get('/v1/requests'), 'unauthorized');
+    assert.equal((await second.get('/v1/requests')).status, 200);
   });
 
   const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
@@ -210,7 +193,7 @@ describe('a change applies from the next call on, on every process', () => {
   for (const [what, path, body, allowed] of calls) {
     test(`${what} is for the models of the key, and no other is priced or started`, async () => {
       const account = await service.account();
-      const ask = () => service.call('POST', path, { key: account.key, body });
+      const ask = () => account.post(path, body);
       await limits(account, { models: [allowed, 'fake/film/text-to-video'] });
       assert.ok((await ask()).status < 300);
       await limits(account, { models: ['fake/film/text-to-video'] });
@@ -224,7 +207,7 @@ describe('a change applies from the next call on, on every process', () => {
     const account = await service.account();
     await limits(account, { models: ['fake/image'] });
     const body = { model_id: 'fake/none', input: {} };
-    const reply = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    const reply = await account.post('/v1/estimate', body);
     assertRefused(reply, 'unknown_model');
   });
 
@@ -235,13 +218,9 @@ describe('a change applies from the next call on, on every process', () => {
       body: submit.body,
     });
     const id = body.request_id;
-    const second = await createKey(service.db, {
-      account_id: account.account_id,
-      name: 'two',
-      ...none,
-    });
+    const second = await account.another();
     await keys.revoke(service.db, account.key_id);
-    const reply = await service.call('POST', `/v1/requests/${id}/cancel`, { key: second.key });
+    const reply = await second.post(`/v1/requests/${id}/cancel`);
     assert.deepEqual(reply.body, { request_id: id, status: 'CANCELLED' });
     assert.deepEqual(await service.balance(account), { available: 100_000_000n, reserved: 0n });
   });
