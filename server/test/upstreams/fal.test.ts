@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import { falKey } from './fakes/fal.ts';
-import { nowhere, serve, type Fault } from './fakes/kit.ts';
+import { nowhere, serve } from './fakes/kit.ts';
 import { jobFor, looksOf, open, signal, started } from './fal-kit.ts';
 
 const secrets = ['fal-key-id', 'fal-key-secret'];
@@ -36,38 +36,6 @@ test('without an address for callbacks none is asked for', async (t) => {
   const { fake, fal } = await open(t);
   await started(fal);
   assert.equal(fake.journal[0]!.callback_url, null);
-});
-
-const refused: [Fault, Record<string, unknown>, made: number][] = [
-  ['submit-lost', { outcome: 'unknown' }, 1],
-  ['submit-502-after', { outcome: 'unknown', message: 'answered 502' }, 1],
-  ['submit-garbage', { outcome: 'unknown', message: 'its answer has no job id' }, 1],
-  ['submit-reset', { outcome: 'unknown' }, 0],
-  ['submit-429', { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 }, 0],
-  ['submit-429-bare', { outcome: 'not_accepted', why: 'busy' }, 0],
-  ['submit-503', { outcome: 'not_accepted', why: 'busy', message: 'No runner is available' }, 0],
-  ['submit-account', { outcome: 'not_accepted', why: 'account' }, 0],
-  ['submit-credential', { outcome: 'not_accepted', why: 'credential' }, 0],
-  ['submit-model', { outcome: 'not_accepted', why: 'model' }, 0],
-  ['submit-invalid', { outcome: 'rejected', message: 'prompt: Field required' }, 0],
-];
-for (const [fault, expected, made] of refused) {
-  test(`${fault}: ${JSON.stringify(expected)}, and nothing is sent again`, async (t) => {
-    const { fake, fal } = await open(t);
-    fake.play(fault);
-    const outcome = await fal.start(jobFor({ prompt: 'x' }));
-    assert.partialDeepStrictEqual(outcome, expected);
-    assert.equal(fake.calls.length, 1);
-    assert.equal(fake.journal.length, made);
-    tellsNoKey(outcome);
-  });
-}
-
-test('a pause until a date becomes milliseconds', async (t) => {
-  const { fake, fal } = await open(t);
-  fake.play('submit-429-date');
-  const outcome = await fal.start(jobFor({ prompt: 'x' }));
-  assert.ok(outcome.outcome === 'not_accepted' && outcome.retry_after_ms! <= 7000);
 });
 
 test('if no server listens, the start was not accepted', async (t) => {
@@ -117,45 +85,6 @@ test('a handle from before the definition was moved leads to the new place', asy
   assert.equal((await fal.poll(old, signal)).state, 'running');
   assert.equal(fake.calls.at(-1)!.path, `/fal-ai/flux/requests/${String(request_id)}/status`);
 });
-
-const looks: [Fault, words: string[]][] = [
-  ['poll-500', ['threw', 'running', 'running', 'done']],
-  ['poll-502', ['threw', 'running', 'running', 'done']],
-  ['poll-504', ['threw', 'running', 'running', 'done']],
-  ['poll-429', ['threw', 'running', 'running', 'done']],
-  ['poll-404-once', ['missing', 'running', 'running', 'done']],
-  ['poll-404-always', ['missing', 'missing', 'missing', 'missing']],
-  ['poll-reset', ['threw', 'running', 'running', 'done']],
-  ['poll-garbage', ['threw', 'running', 'running', 'done']],
-  ['poll-error-in-200', ['threw', 'running', 'running', 'done']],
-  ['finish-gone', ['running', 'running', 'missing', 'missing']],
-];
-for (const [fault, expected] of looks) {
-  test(`${fault}: ${expected.join(', ')}`, async (t) => {
-    const { fake, fal } = await open(t);
-    const handle = await started(fal);
-    fake.play(fault);
-    const { words } = await looksOf(fal, handle, 4);
-    assert.deepEqual(words, expected);
-    assert.equal(fake.journal.length, 1);
-  });
-}
-
-const ends: [Fault, code: string, message: string][] = [
-  ['finish-failed', 'upstream_failed', 'CUDA ran out of memory, see …'],
-  ['finish-refused', 'upstream_rejected', 'prompt: The content was flagged by a filter'],
-  ['finish-result-422', 'upstream_rejected', 'seed: Input should be a valid integer'],
-  ['finish-empty', 'upstream_failed', 'The model returned no output.'],
-];
-for (const [fault, code, message] of ends) {
-  test(`${fault}: ${code}`, async (t) => {
-    const { fake, fal } = await open(t);
-    const handle = await started(fal);
-    fake.play(fault);
-    const { last } = await looksOf(fal, handle);
-    assert.deepEqual(last, { state: 'failed', code, message });
-  });
-}
 
 const results: [string, object, expected: object | 'threw'][] = [
   ['502 of a gateway', { status: 502, body: '<html>' }, 'threw'],

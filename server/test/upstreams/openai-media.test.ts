@@ -3,10 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { CallbackRefused, type JobState, type StartOutcome } from '../../src/upstreams/upstream.ts';
-import { faults, media, type Fault } from './fakes/kit.ts';
-import { rig as imagesRig } from './rigs/openai-images.ts';
-import { rig as routerRig } from './rigs/openrouter-videos.ts';
-import { rig as videosRig } from './rigs/openai-videos.ts';
+import { media } from './fakes/kit.ts';
 import { fileOf, jobOf, nowMs, openStand, type Stand } from './openai-kit.ts';
 
 type Json = Record<string, any>;
@@ -153,51 +150,6 @@ describe('images', () => {
 });
 
 describe('faults of a start', () => {
-  const table: Partial<Record<Fault, { expected: Json; jobs: number }>> = {
-    'submit-lost': { expected: { outcome: 'unknown' }, jobs: 1 },
-    'submit-502-after': { expected: { outcome: 'unknown' }, jobs: 1 },
-    'submit-garbage': { expected: { outcome: 'unknown' }, jobs: 1 },
-    'submit-reset': { expected: { outcome: 'unknown' }, jobs: 0 },
-    'submit-429': {
-      expected: { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 },
-      jobs: 0,
-    },
-    'submit-429-date': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
-    'submit-429-bare': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
-    'submit-503': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
-    'submit-account': { expected: { outcome: 'not_accepted', why: 'account' }, jobs: 0 },
-    'submit-credential': { expected: { outcome: 'not_accepted', why: 'credential' }, jobs: 0 },
-    'submit-model': { expected: { outcome: 'not_accepted', why: 'model' }, jobs: 0 },
-    'submit-invalid': {
-      expected: { outcome: 'rejected', message: 'Invalid value: size must be 1024x1024.' },
-      jobs: 0,
-    },
-  };
-  for (const [fault, { expected, jobs }] of Object.entries(table)) {
-    const what = faults[fault as Fault];
-    const starts: [string, () => Stand, () => ReturnType<typeof jobOf>][] = [
-      ['image', () => plain, draw],
-      ['video', () => plain, film],
-      ['video of OpenRouter', () => router, film],
-    ];
-    for (const [kind, stand, job] of starts) {
-      test(`${expected.why ?? expected.outcome}: ${kind}: ${what}`, async () => {
-        const { fake, upstream } = stand();
-        fake.play(fault as Fault);
-        const outcome = (await upstream.start(job())) as Json;
-        assert.partialDeepStrictEqual(outcome, expected);
-        assert.ok(!outcome.message.includes(fake.key) && !/https?:/.test(outcome.message));
-        assert.equal(fake.calls.length, 1, 'a start is never repeated');
-        assert.equal(fake.journal.length, jobs);
-      });
-    }
-  }
-
-  test('every submit fault has its row', () => {
-    const all = Object.keys(faults).filter((fault) => fault.startsWith('submit-'));
-    assert.deepEqual(Object.keys(table), all);
-  });
-
   test('image: refused by the policy, empty, several, as data', async () => {
     plain.fake.play('finish-refused');
     const refused = (await plain.upstream.start(draw())) as Json;
@@ -370,75 +322,12 @@ describe('videos', () => {
   });
 });
 
-describe('faults of a poll', () => {
-  const throws: Fault[] = [
-    'poll-500',
-    'poll-502',
-    'poll-504',
-    'poll-429',
-    'poll-reset',
-    'poll-garbage',
-    'poll-error-in-200',
-  ];
-  for (const fault of throws) {
-    test(`thrown, and the next poll works: ${faults[fault]}`, async () => {
-      for (const stand of [plain, router]) {
-        const handle = await accepted(stand);
-        stand.fake.play(fault);
-        await assert.rejects(stand.upstream.poll(handle, signal), (error: Error) => {
-          assert.ok(!error.message.includes(stand.fake.key), error.message);
-          return true;
-        });
-        assert.equal((await stand.upstream.poll(handle, signal)).state, 'running');
-      }
-    });
-  }
-
-  test('missing: one poll with a 404, and every poll', async () => {
-    const handle = await accepted(plain);
-    plain.fake.play('poll-404-once');
-    assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
-    assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
-    plain.fake.play('poll-404-always');
-    for (let look = 0; look < 3; look++)
-      assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
-  });
-
-  test('running: an unknown word; a step back', async () => {
-    const handle = await accepted(plain);
-    plain.fake.play('poll-unknown-word');
-    assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
-    plain.fake.play('poll-regress');
-    assert.equal((await ended(plain, handle)).state, 'done');
-  });
-
-  test('done: in capitals, in another word, at the first poll', async () => {
-    for (const fault of ['poll-upper-case', 'poll-at-once-done'] as const) {
-      plain.fake.play(fault);
-      const handle = await accepted(plain);
-      if (fault === 'poll-at-once-done')
-        assert.equal((await plain.upstream.poll(handle, signal)).state, 'done');
-      else assert.equal((await ended(plain, handle)).state, 'done');
-    }
-  });
-
+describe('polls of a video', () => {
   test('running for as long as it is held', async () => {
     plain.fake.hold(true);
     const handle = await accepted(plain);
     for (let look = 0; look < 5; look++)
       assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
-  });
-
-  test('failed: it failed, or its input is against the policy', async () => {
-    for (const stand of [plain, router]) {
-      const message = 'The generation failed.';
-      stand.fake.play('finish-failed');
-      const failed = await ended(stand, await accepted(stand));
-      assert.deepEqual(failed, { state: 'failed', code: 'upstream_failed', message });
-      stand.fake.play('finish-refused');
-      const refused = await ended(stand, await accepted(stand));
-      assert.partialDeepStrictEqual(refused, { state: 'failed', code: 'upstream_rejected' });
-    }
   });
 
   test('done with nothing, done with two', async () => {
@@ -450,17 +339,6 @@ describe('faults of a poll', () => {
       made.map((each: Json) => each.field),
       ['videos', 'videos'],
     );
-  });
-
-  test('every fault of a poll and every end has its case, or the rigs say why not', () => {
-    const covered = [...throws, 'poll-404-once', 'poll-404-always', 'poll-unknown-word'];
-    covered.push('poll-regress', 'poll-upper-case', 'poll-at-once-done', 'finish-failed');
-    covered.push('finish-refused', 'finish-empty', 'output-several', 'output-data');
-    const isOurs = (fault: string) => /^(poll|finish|cancel)-/.test(fault);
-    for (const fault of Object.keys(faults).filter(isOurs)) {
-      const told = [imagesRig, videosRig, routerRig].some(({ cannot }) => fault in cannot);
-      assert.ok(covered.includes(fault) || told, fault);
-    }
   });
 });
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import type { JobState, StartOutcome, Upstream } from '../../src/upstreams/upstream.ts';
+import type { JobState, Upstream } from '../../src/upstreams/upstream.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
-import type { Fault } from './fakes/kit.ts';
 import { version } from './fakes/replicate.ts';
 import { ended, fileOf, handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.ts';
 
@@ -160,36 +159,6 @@ describe("the caller's files", () => {
 });
 
 describe('a start that goes wrong', () => {
-  const table: [Fault, Partial<StartOutcome> & Record<string, unknown>, number][] = [
-    ['submit-lost', { outcome: 'unknown' }, 1],
-    ['submit-502-after', { outcome: 'unknown' }, 1],
-    ['submit-garbage', { outcome: 'unknown' }, 1],
-    ['submit-reset', { outcome: 'unknown' }, 0],
-    ['submit-429', { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 }, 0],
-    ['submit-429-bare', { outcome: 'not_accepted', why: 'busy' }, 0],
-    ['submit-503', { outcome: 'not_accepted', why: 'busy' }, 0],
-    ['submit-account', { outcome: 'not_accepted', why: 'account' }, 0],
-    ['submit-credential', { outcome: 'not_accepted', why: 'credential' }, 0],
-    ['submit-model', { outcome: 'not_accepted', why: 'model' }, 0],
-    ['submit-invalid', { outcome: 'rejected' }, 0],
-  ];
-  for (const [fault, expected, jobs] of table) {
-    test(`${fault}: ${expected.outcome} ${expected.why ?? ''}`, async () => {
-      stand.fake.play(fault);
-      const outcome = await start();
-      assert.deepEqual({ ...outcome, ...expected }, outcome);
-      assert.equal(stand.fake.journal.length, jobs);
-      assert.equal(stand.fake.calls.length, 1, 'it is sent once');
-      assert.equal(JSON.stringify(outcome).includes(stand.fake.key), false);
-    });
-  }
-
-  test('the time to wait is read from a date, and from the message if there is no header', async () => {
-    stand.fake.play('submit-429-date');
-    const dated = (await start()) as { retry_after_ms?: number };
-    assert.ok(dated.retry_after_ms! > 20_000 && dated.retry_after_ms! <= 31_000);
-  });
-
   test('the reasons of a refused input reach the caller', async () => {
     const outcome = await start({ input: { prompt: 'x', num_outputs: 9 } });
     assert.equal(outcome.outcome, 'rejected');
@@ -245,10 +214,7 @@ describe('polls', () => {
       `${stand.fake.url.replace('/v1', '')}/delivery/${handle.id}/out-${i}.png`;
     assert.deepEqual(state, {
       state: 'done',
-      result: {
-        media: [0, 1].map((i) => ({ field: null, source: { url: url(i) } })),
-        fields: {},
-      },
+      result: { media: [0, 1].map((i) => ({ field: null, source: { url: url(i) } })), fields: {} },
     });
     assert.equal(lastCall().path, `/v1/predictions/${handle.id}`);
   });
@@ -281,64 +247,12 @@ describe('polls', () => {
     assert.equal((two as Extract<JobState, { state: 'done' }>).result.media.length, 2);
   });
 
-  const passing: Fault[] = [
-    'poll-500',
-    'poll-502',
-    'poll-504',
-    'poll-429',
-    'poll-reset',
-    'poll-garbage',
-    'poll-error-in-200',
-  ];
-  for (const fault of passing) {
-    test(`${fault}: one poll fails, the job goes on`, async () => {
-      const handle = handleOf(await start());
-      stand.fake.play(fault);
-      await assert.rejects(stand.upstream.poll(handle, SIGNAL), (error: Error) => {
-        assert.equal(error.message.includes(stand.fake.key), false);
-        return true;
-      });
-      assert.equal((await ended(stand.upstream, handle)).state, 'done');
-      assert.equal(stand.fake.journal.length, 1);
-    });
-  }
-
-  test('a job that is not known is missing, also only for a moment', async () => {
-    const handle = handleOf(await start());
-    stand.fake.play('poll-404-once');
-    assert.equal((await stand.upstream.poll(handle, SIGNAL)).state, 'missing');
-    assert.equal((await ended(stand.upstream, handle)).state, 'done');
-    stand.fake.play('poll-404-always');
-    for (let look = 0; look < 3; look++)
-      assert.equal((await stand.upstream.poll(handle, SIGNAL)).state, 'missing');
-  });
-
   test('an aborted poll stops', async () => {
     const handle = handleOf(await start());
     const calls = stand.fake.calls.length;
     await assert.rejects(stand.upstream.poll(handle, AbortSignal.abort()));
     assert.equal(stand.fake.calls.length, calls);
   });
-});
-
-describe('bad ends', () => {
-  const table: [Fault, string, RegExp][] = [
-    ['finish-failed', 'upstream_failed', /interrupted/],
-    ['finish-refused', 'upstream_rejected', /NSFW/],
-    ['finish-empty', 'upstream_failed', /no output/],
-    ['finish-gone', 'upstream_failed', /removed/],
-  ];
-  for (const [fault, code, message] of table) {
-    test(`${fault}: ${code}`, async () => {
-      stand.fake.play(fault);
-      const state = await ended(stand.upstream, handleOf(await start()));
-      assert.equal(state.state, 'failed');
-      const failed = state as Extract<JobState, { state: 'failed' }>;
-      assert.equal(failed.code, code);
-      assert.match(failed.message, message);
-      assert.doesNotMatch(failed.message, /https?:/);
-    });
-  }
 });
 
 describe('cancel', () => {

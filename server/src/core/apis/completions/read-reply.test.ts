@@ -833,6 +833,20 @@ describe('usage', () => {
     ],
     'with its cost': [[hi, { ...stop, usage: { ...usage, cost: 0.1 } }], { ...usage, cost: 0.1 }],
     'with its cost alone': [[hi, { ...stop, usage: { cost: 0.1 } }], { cost: 0.1 }],
+    'that is zero, a figure': [
+      [hi, { ...stop, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
+      { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    ],
+    'beside choices that are null': [[hi, stop, { choices: null, usage }], usage],
+    'that is null on each chunk before': [
+      [
+        { ...hi, usage: null },
+        { ...stop, usage: null },
+        { choices: [], usage },
+      ],
+      usage,
+    ],
+    'that is absent': [[hi, stop], undefined],
     'that is null, behind one': [[hi, { ...stop, usage }, { choices: [], usage: null }], usage],
     'that is empty, behind one': [[hi, { ...stop, usage }, { choices: [], usage: {} }], usage],
     'on every chunk, growing': [
