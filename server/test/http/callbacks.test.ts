@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { signCallback } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { CallbackRefused, type Callback } from '../../src/upstreams/upstream.ts';
 import { accept } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { startService, type Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { card, gate, moneyOf, rowOf, submitted, wake } from '../worker/floor.ts';
 
@@ -13,17 +14,11 @@ import { card, gate, moneyOf, rowOf, submitted, wake } from '../worker/floor.ts'
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
 const base = 'https://callers.example.com/v1';
-let service: Service;
-let account: TestAccount;
 /** The callbacks that the fake received. */
 let heard: Callback[];
-before(async () => {
-  service = await startService({ env: { FAREBOX_BASE_URL: base } });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+const { service, account } = withService({
+  env: { FAREBOX_BASE_URL: base },
+  account: { open_jobs: 1_000 },
 });
 beforeEach(() => {
   heard = [];
@@ -54,7 +49,7 @@ function callBack(request_id: string, told: Told = {}): Promise<Reply> {
 
 /** A running job whose next poll is due in a minute. */
 async function running(): Promise<string> {
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await service.work();
   await wake(service, id);
   await service.work();
@@ -69,7 +64,7 @@ test('an upstream that can call back gets an address that names the attempt', as
     url = job.callback_url;
     return accept(self, job);
   };
-  const request_id = await submitted(service, account);
+  const request_id = await submitted(account);
   await service.work();
   const sig = signCallback(secret, { upstream: 'fake', request_id, attempt: 1 });
   assert.equal(url, `${base}/callbacks/fake/${request_id}/1/${sig}`);
@@ -87,7 +82,7 @@ describe('a callback', () => {
     delete service.fake.behave.poll;
     await callBack(id);
     await service.work();
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
@@ -112,7 +107,7 @@ describe('a callback', () => {
       await slow.pass();
       return { ...accept(self, job), poll_after_ms: 60_000 };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     const first = service.app.worker!.runOnce();
     await slow.reached;
     assert.equal((await callBack(id)).status, 200);
@@ -130,12 +125,12 @@ describe('a callback', () => {
       accept(self, job);
       return { outcome: 'unknown', message: 'reset' };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.work();
     delete service.fake.behave.poll;
     await callBack(id, { body: { key: id } });
     await service.work();
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(service.fake.starts.filter(({ request_id }) => request_id === id).length, 1);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
@@ -143,9 +138,8 @@ describe('a callback', () => {
   test('does not change the handle of a job that has one', async () => {
     const id = await running();
     await callBack(id, { body: { key: 'another job' } });
-    const [{ handle }] = (await service.db.run(
-      rawSql('select handle from attempts where request_id = $1', [id]),
-    )) as [{ handle: unknown }];
+    const [{ handle }] = (await service.db.run(sql`select handle from attempts
+      where request_id = ${id}`)) as [{ handle: unknown }];
     assert.deepEqual(handle, { key: id });
   });
 });
@@ -194,7 +188,7 @@ describe('the callback address', () => {
           url = job.callback_url;
           return accept(self, job);
         };
-        await submitted(alone, await alone.account());
+        await submitted(await alone.account());
         await alone.work();
         assert.equal(url, null);
       } finally {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -324,12 +324,9 @@ async function within(promise: Promise<void>, what: string): Promise<void> {
 
 async function newest({ db }: Service, { account_id }: TestAccount): Promise<Kept | undefined> {
   const [row] = await db.run<Kept>(
-    rawSql(
-      `select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
+    sql`select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
         s.cost_usd_micro from requests r left join request_results s on s.request_id = r.id
-       where r.account_id = $1 order by r.id desc limit 1`,
-      [account_id],
-    ),
+       where r.account_id = ${account_id} order by r.id desc limit 1`,
   );
   return row;
 }
@@ -408,11 +405,8 @@ function sumOf(choices: Json[], broken: boolean): Json {
 async function assertProven(service: Service, account: TestAccount): Promise<void> {
   const { available, reserved } = await service.balance(account);
   const [sums] = await service.db.run<{ open: bigint; charged: bigint | null }>(
-    rawSql(
-      `select count(*) filter (where charged_usd_micro is null) as open,
-        sum(charged_usd_micro)::bigint as charged from requests where account_id = $1`,
-      [account.account_id],
-    ),
+    sql`select count(*) filter (where charged_usd_micro is null) as open,
+        sum(charged_usd_micro)::bigint as charged from requests where account_id = ${account.account_id}`,
   );
   assert.equal(reserved, 0n);
   assert.equal(sums!.open, 0n);

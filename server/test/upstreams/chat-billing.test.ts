@@ -206,12 +206,8 @@ describe('how it ends', () => {
   const error = { message: 'HIDDEN at 127.0.0.1', code: 502 };
   const inBand: Record<string, Json | string> = {
     'an error': { error },
-    'an error beside an empty choice': {
-      ...chunkOf({ content: '' }, { error }, 'error'),
-    },
-    'an error in the choice': {
-      choices: [{ index: 0, delta: {}, finish_reason: 'error', error }],
-    },
+    'an error beside an empty choice': { ...chunkOf({ content: '' }, { error }, 'error') },
+    'an error in the choice': { choices: [{ index: 0, delta: {}, finish_reason: 'error', error }] },
     'a flat error': { object: 'error', message: 'HIDDEN', code: 500 },
     'an error that is a text': { error: 'HIDDEN' },
     'an error beside its usage': { error, choices: [], usage: tokens(9, 4) },

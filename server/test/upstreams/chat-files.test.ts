@@ -14,9 +14,7 @@ import { callOf, openStand, type Stand } from './openai-kit.ts';
 /** Stored files of a chat, which are read and encoded while the call is sent. */
 
 let stand: Stand;
-before(async () => {
-  stand = await openStand();
-});
+before(async () => void (stand = await openStand()));
 after(() => stand.close());
 
 const bytes = Buffer.alloc(300_001, 'picture');

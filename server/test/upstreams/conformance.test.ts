@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { keysOf } from '../../src/lib/records.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { parseCatalogText } from '../../src/catalog/text.ts';
 import { claim, begin } from '../kit/by-hand.ts';
 import { isLong } from '../kit/long.ts';
@@ -142,7 +142,7 @@ for (const rig of rigs) {
       return reply.body.request_id;
     };
     const endOf = async (id: string): Promise<string> => {
-      const { status, error } = await card(service, account, id);
+      const { status, error } = await card(account, id);
       return error === null ? status : error.code;
     };
     const isFinal = async (id: string) => !(await rowOf(service, id)).status.startsWith('IN_');
@@ -160,7 +160,7 @@ for (const rig of rigs) {
           const before = fake.journal.length;
           const id = await submit(kind);
           await settle(id);
-          const shown = await card(service, account, id);
+          const shown = await card(account, id);
           assert.equal(shown.status, 'COMPLETED', JSON.stringify(shown.error));
           assert.equal(shown.charged_usd_micro, String(kind.charge_usd_micro));
           assert.equal(fake.journal.length, before + 1);
@@ -171,12 +171,12 @@ for (const rig of rigs) {
           assert.match(output.headers.get('content-type')!, new RegExp(`^(${kind.kind}|audio)/`));
           assert.doesNotMatch(JSON.stringify(shown), new RegExp(new URL(fake.url).host));
           const [result] = await service.db.run<{ cost_usd_micro: bigint | null }>(
-            rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
+            sql`select cost_usd_micro from request_results where request_id = ${id}`,
           );
           assert.ok(result!.cost_usd_micro !== null && result!.cost_usd_micro >= 0n);
           // Handles that are plain names, not those with addresses from the answer to a start.
           const handles = await service.db.run<{ handle: object | null }>(
-            rawSql('select handle from attempts where request_id = $1', [id]),
+            sql`select handle from attempts where request_id = ${id}`,
           );
           const isPlain = rig.name !== 'openai-images';
           for (const name of handles.flatMap(({ handle }) => Object.keys(handle ?? {})))
@@ -196,7 +196,7 @@ for (const rig of rigs) {
         assert.equal(reply.status, 202, reply.text);
         await settle(reply.body.request_id);
         const path = `/v1/requests/${reply.body.request_id}`;
-        const shown = await service.call('GET', path, { key: account.key });
+        const shown = await account.get(path);
         assert.ok(shown.text.includes(long), shown.text);
         assert.equal(shown.body.status, 'COMPLETED');
         const sent = fake.calls.slice(calls).map(({ body }) => body.toString('latin1'));
@@ -249,10 +249,10 @@ for (const rig of rigs) {
           const end = await endsSo(id, typeof ends === 'string' ? [ends] : ends, jobs);
           assert.equal(fake.journal.length - before, jobs === 0 && end === 'COMPLETED' ? 1 : jobs);
           if (end === 'COMPLETED') {
-            const { charged_usd_micro, quoted_usd_micro } = await card(service, account, id);
+            const { charged_usd_micro, quoted_usd_micro } = await card(account, id);
             assert.ok(BigInt(charged_usd_micro) <= BigInt(quoted_usd_micro));
           } else await assertFree(id);
-          const { error } = await card(service, account, id);
+          const { error } = await card(account, id);
           const shown = JSON.stringify(error);
           assert.ok(!shown.includes(fake.key) && !shown.includes(new URL(fake.url).host), shown);
         });
@@ -314,9 +314,8 @@ for (const rig of rigs) {
         await service.app.worker!.runOnce();
         if (await isFinal(id)) return; // The start's answer is the result, so there is no such moment.
         assert.equal(fake.journal.length - before, 1);
-        await service.db.run(
-          rawSql('update attempts set handle = null, outcome = null where request_id = $1', [id]),
-        );
+        await service.db.run(sql`update attempts set handle = null, outcome = null
+          where request_id = ${id}`);
         fake.hold(false);
         await settle(id);
         await endsByClass(id);
@@ -329,9 +328,7 @@ for (const rig of rigs) {
         const id = await submit();
         await service.app.worker!.runOnce();
         // Ends the lease, so that another process takes over.
-        await service.db.run(
-          rawSql('update requests set attempt = attempt + 1 where id = $1', [id]),
-        );
+        await service.db.run(sql`update requests set attempt = attempt + 1 where id = ${id}`);
         fake.hold(false);
         await settle(id);
         assert.equal(await endOf(id), 'COMPLETED');
@@ -417,9 +414,8 @@ for (const rig of rigs) {
 
       /** Moves the next poll a minute away. */
       async function pushed(id: string): Promise<void> {
-        await service.db.run(
-          rawSql(`update requests set wake_at = now() + interval '60 s' where id = $1`, [id]),
-        );
+        await service.db.run(sql`update requests set wake_at = now() + interval '60 s'
+          where id = ${id}`);
       }
     });
   });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { after, afterEach, before, test } from 'node:test';
+import { afterEach, before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { InputRefused, sized } from '../../src/upstreams/inputs.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted, wake } from '../worker/floor.ts';
@@ -30,8 +31,6 @@ const MiB = 1024 * 1024;
 const piece = Buffer.alloc(MiB, 'picture');
 let fake: FakeOpenai;
 let caller: LocalServer;
-let service: Service;
-let account: TestAccount;
 let other: TestAccount;
 /** Replies that have sent all their bytes and not ended. */
 let open: ServerResponse[] = [];
@@ -39,17 +38,19 @@ const endAll = () => {
   for (const res of open) res.end();
   open = [];
 };
-before(async () => {
-  fake = await fakeOpenai('openai');
-  caller = await serveHttp(async (req, res) => {
-    const [, how, size] = req.url!.split('/');
-    res.writeHead(200, { 'content-type': 'image/png' });
-    for (let i = 0; i < Number(size); i++)
-      if (!res.write(piece)) await new Promise((resolve) => res.once('drain', resolve));
-    if (how === 'hangs') open.push(res);
-    else res.end();
-  });
-  service = await startService({
+const { service, account } = withService(async (use) => {
+  fake = use(await fakeOpenai('openai'));
+  caller = use(
+    await serveHttp(async (req, res) => {
+      const [, how, size] = req.url!.split('/');
+      res.writeHead(200, { 'content-type': 'image/png' });
+      for (let i = 0; i < Number(size); i++)
+        if (!res.write(piece)) await new Promise((resolve) => res.once('drain', resolve));
+      if (how === 'hangs') open.push(res);
+      else res.end();
+    }),
+  );
+  return {
     catalog: ownCatalog(fake, {
       field: 'image_urls',
       options: '{ inline_images: true }',
@@ -60,17 +61,10 @@ before(async () => {
       FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${caller.port}`,
       FAREBOX_BODIES_MAX_BYTES: String(16 * MiB),
     },
-  });
-  account = await service.account();
-  other = await service.account();
+  };
 });
+before(async () => void (other = await service.account()));
 afterEach(endAll);
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await caller.close();
-  await fake.close();
-});
 
 const address = (path: string) => `http://127.0.0.1:${caller.port}/${path}`;
 const chat = (paths: string[], { key } = account, more: object = {}) => {
@@ -115,17 +109,17 @@ test('files that never fit are refused for good', async () => {
 test('a job whose files do not fit now starts later', async () => {
   const first = await holding();
   const image_urls = [address('whole/5'), address('whole/4')];
-  const id = await submitted(service, account, { prompt: 'at night', image_urls }, 'own/edit');
+  const id = await submitted(account, { prompt: 'at night', image_urls }, 'own/edit');
   const earlier = fake.calls.length;
   await service.work();
-  assert.equal((await card(service, account, id)).status, 'IN_PROGRESS');
+  assert.equal((await card(account, id)).status, 'IN_PROGRESS');
   assert.equal(fake.calls.length, earlier, 'the upstream is not called');
   assert.deepEqual(await failures(), [], 'the upstream is not to blame');
   endAll();
   assert.equal((await first.call).status, 200);
   await wake(service, id);
   await service.work();
-  assert.equal((await card(service, account, id)).status, 'COMPLETED');
+  assert.equal((await card(account, id)).status, 'COMPLETED');
   assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { after, beforeEach, test } from 'node:test';
+import { withService } from '../kit/with-service.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import { media } from './fakes/kit.ts';
@@ -12,10 +12,8 @@ import { ownCatalog } from './own-catalog.ts';
 let fake: FakeOpenai;
 /** Two public servers, and one of the inner network. */
 let [caller, store, inside]: LocalServer[] = [];
-let service: Service;
-let account: TestAccount;
 const redirects: Record<string, [status: number, location: string]> = {};
-before(async () => {
+const { service, account } = withService(async () => {
   fake = await fakeOpenai('openai');
   [caller, store, inside] = await Promise.all(
     [0, 1, 2].map(() =>
@@ -28,12 +26,9 @@ before(async () => {
   );
   const hosts = [caller!, store!].map(({ port }) => `127.0.0.1:${port}`).join();
   const env = { OWN_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: hosts };
-  service = await startService({ catalog: ownCatalog(fake, { field: 'image_url' }), env });
-  account = await service.account();
+  return { catalog: ownCatalog(fake, { field: 'image_url' }), env };
 });
 after(async () => {
-  await service.audit();
-  await service.stop();
   for (const server of [caller!, store!, inside!, fake]) await server.close();
 });
 beforeEach(() => {
@@ -43,11 +38,11 @@ beforeEach(() => {
 
 async function edited(): Promise<any> {
   const image_url = `${caller!.url}/a`;
-  const id = await submitted(service, account, { prompt: 'at night', image_url }, 'own/edit');
+  const id = await submitted(account, { prompt: 'at night', image_url }, 'own/edit');
   await service.work();
   await service.wakeAll();
   await service.work();
-  return { ...(await card(service, account, id)), money: await moneyOf(service, id) };
+  return { ...(await card(account, id)), money: await moneyOf(service, id) };
 }
 
 const followed: [what: string, chain: () => typeof redirects][] = [

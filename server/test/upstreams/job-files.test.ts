@@ -107,9 +107,7 @@ const httpJob = (files: object) =>
     tools,
   );
 const graph = { '1': { class_type: 'LoadImage', inputs: { image: 'a.png' } } };
-const workflows = {
-  m: { prompt: graph, files: { image_url: '1.image' }, outputs: 'all' },
-};
+const workflows = { m: { prompt: graph, files: { image_url: '1.image' }, outputs: 'all' } };
 const ways: Way[] = [
   {
     name: 'http-job, inline',

@@ -20,11 +20,7 @@ interface Look {
 const workflows = { w: { graph: {}, inputs: {} } };
 /** The adapter anthropic has only chat, so it has no job to poll. */
 const looks: Record<Exclude<AdapterName, 'anthropic'> | 'openrouter', Look> = {
-  'http-job': {
-    adapter: 'http-job',
-    handle: { id: 'a', task: 'text-to-image' },
-    options: plain,
-  },
+  'http-job': { adapter: 'http-job', handle: { id: 'a', task: 'text-to-image' }, options: plain },
   fal: { adapter: 'fal', handle: { request_id: 'a', model: 'fal-ai/flux' } },
   replicate: { adapter: 'replicate', handle: { id: 'a' } },
   comfyui: {

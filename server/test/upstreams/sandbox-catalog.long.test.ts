@@ -17,9 +17,7 @@ const { rows, problems } = parseCatalogText(text, 'sandbox.yaml');
 
 let opened: Opened;
 
-before(async () => {
-  opened = await openSandbox();
-});
+before(async () => void (opened = await openSandbox()));
 after(() => opened.close());
 
 const valuesOf = <T>(of: (row: Model) => T[]): Set<T> => new Set(rows.flatMap(of));

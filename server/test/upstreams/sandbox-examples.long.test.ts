@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { parseCatalogText } from '../../src/catalog/text.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { openSandbox, type Opened } from './sandbox-kit.ts';
 
 /**
@@ -12,35 +12,29 @@ import { openSandbox, type Opened } from './sandbox-kit.ts';
 const catalog = await readFile(new URL('../../../catalog/sandbox.yaml', import.meta.url), 'utf8');
 const { rows } = parseCatalogText(catalog, 'sandbox.yaml');
 
-let service: Service;
 let opened: Opened;
-let account: TestAccount;
 const submitted = new Map<string, string>();
 
-before(async () => {
+const { service, account } = withService(async (use) => {
   const download = () => Promise.reject(new Error('there is no network'));
-  opened = await openSandbox({ download });
-  service = await startService({ catalog, upstreams: [opened.sandbox], running: true });
-  account = await service.account();
+  opened = use(await openSandbox({ download }));
+  return { catalog, upstreams: [opened.sandbox], running: true };
+});
+before(async () => {
   const models = await service.call('GET', '/v1/models');
   const made = new Set(rows.filter(({ kind }) => kind !== 'text').map(({ id }) => id));
   for (const model of models.body.data.filter(({ id }: { id: string }) => made.has(id))) {
     const path = `/v1/queue/${model.id}`;
     const isVideo = 'duration_seconds' in model.input_schema.properties;
     const body = { ...model.example, ...(isVideo && { duration_seconds: 1 }) };
-    const reply = await service.call('POST', path, { key: account.key, body });
+    const reply = await account.post(path, body);
     assert.equal(reply.status, 202, `${model.id}: ${reply.text}`);
     submitted.set(model.id, reply.body.request_id);
   }
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await opened.close();
-});
 
 async function get(path: string) {
-  return (await service.call('GET', `/v1/requests/${path}`, { key: account.key })).body;
+  return (await account.get(`/v1/requests/${path}`)).body;
 }
 
 async function finished(id: string): Promise<any> {
@@ -56,10 +50,7 @@ describe('the example', () => {
     test(`of ${id} works`, async () => {
       if (kind === 'text') {
         const body = { model: id, ...example };
-        const reply = await service.call('POST', '/v1/chat/completions', {
-          key: account.key,
-          body,
-        });
+        const reply = await account.post('/v1/chat/completions', body);
         assert.ok(reply.body.choices[0].message.content.length > 0);
         return;
       }
@@ -96,7 +87,7 @@ describe('what an example costs', () => {
       [2, '8000'],
     ] as const) {
       const body = { video_url: 'sandbox:film', duration_seconds };
-      const reply = await service.call('POST', `/v1/queue/${id}`, { key: account.key, body });
+      const reply = await account.post(`/v1/queue/${id}`, body);
       submitted.set('a part', reply.body.request_id);
       const card = await finished('a part');
       assert.deepEqual([card.quoted_usd_micro, card.charged_usd_micro], [price, price]);

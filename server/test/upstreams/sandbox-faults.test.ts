@@ -10,9 +10,7 @@ import type { Opened } from './sandbox-kit.ts';
 
 let opened: Opened;
 
-before(async () => {
-  opened = await openSandbox();
-});
+before(async () => void (opened = await openSandbox()));
 after(() => opened.close());
 
 /** Starts an image, with the fault's words as its key. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion } from '../kit/fake.ts';
-import type { Service, TestAccount } from '../kit/service.ts';
-import { operatorOf, startWebService, type Person } from '../kit/web.ts';
+import { operatorOf, withWebService, type Person } from '../kit/web.ts';
 import { moneyOf } from '../worker/floor.ts';
 import type { Answer } from './fakes/kit.ts';
 import {
@@ -28,26 +27,21 @@ models:
 `;
 
 let server: Keyed;
-let service: Service;
-let account: TestAccount;
 let operator: Person;
-before(async () => {
-  server = await serveKeyed((call) => {
-    if (call.path.endsWith('/models')) return { json: { data: [{ id: 'one' }] } };
-    if (!call.json().stream) return { json: completion('hello', usage) };
-    return { headers: { 'content-type': 'text/event-stream' }, body: events };
-  });
-  service = await startWebService({
+const { service, account } = withWebService(async (use) => {
+  server = use(
+    await serveKeyed((call) => {
+      if (call.path.endsWith('/models')) return { json: { data: [{ id: 'one' }] } };
+      if (!call.json().stream) return { json: completion('hello', usage) };
+      return { headers: { 'content-type': 'text/event-stream' }, body: events };
+    }),
+  );
+  return {
     catalog: catalog(server.url),
     env: { TALK_KEY: ` ${keys.a} ${keys.b}\n${keys.c} ${keys.a}\n` },
-  });
-  account = await service.account();
-  operator = await operatorOf(service);
+  };
 });
-after(async () => {
-  await service.stop();
-  await server.close();
-});
+before(async () => void (operator = await operatorOf(service)));
 beforeEach(async () => {
   server.forget();
   service.log.length = 0;
@@ -71,7 +65,7 @@ async function say(stream = false) {
     stream,
     messages: [{ role: 'user', content: 'hi' }],
   };
-  return service.call('POST', '/v1/chat/completions', { key: account.key, body });
+  return account.post('/v1/chat/completions', body);
 }
 async function says(count: number, stream = false): Promise<number[]> {
   const statuses: number[] = [];
@@ -81,9 +75,8 @@ async function says(count: number, stream = false): Promise<number[]> {
 const shown = () => server.shown(/completions/);
 const sorted = (text: string) => [...text].toSorted().join('');
 const newest = async () => {
-  const [row] = await service.db.run<{ id: string }>(
-    rawSql('select id from requests order by id desc limit 1'),
-  );
+  const [row] = await service.db.run<{ id: string }>(sql`select id from requests order by id desc
+    limit 1`);
   return row!.id;
 };
 /** The keys' turns continue from the test before. */
@@ -238,8 +231,8 @@ describe('while all keys are paused', () => {
       [['talk', 'all paused', undefined]],
     );
     const [times] = await service.db.run<{ is_first: boolean }>(
-      rawSql(`select (select paused_until from upstreams where name = 'talk' and model = '') =
-        (select min(paused_until) from upstreams where name like 'talk#%' and model = '') as is_first`),
+      sql`select (select paused_until from upstreams where name = 'talk' and model = '') =
+        (select min(paused_until) from upstreams where name like 'talk#%' and model = '') as is_first`,
     );
     assert.equal(times!.is_first, true);
     server.forget();

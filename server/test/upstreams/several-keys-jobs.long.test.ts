@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { signCallback } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';
 import { moneyOf, passDeadline, rowOf, submitted, wake } from '../worker/floor.ts';
@@ -54,9 +54,7 @@ let server: Keyed;
 let jobs: Job[];
 /** Number of starts whose answer is lost after the job was made. */
 let losing = 0;
-before(async () => {
-  server = await serveKeyed(answer);
-});
+before(async () => void (server = await serveKeyed(answer)));
 after(() => server.close());
 
 function answer(call: Call, letter: Letter): Answer {
@@ -104,11 +102,8 @@ async function open(kind: string): Promise<World> {
       return base;
     },
     async end() {
-      await service.db.run(
-        rawSql(
-          `update requests set deadline_at = now(), wake_at = now() where status = 'IN_PROGRESS'`,
-        ),
-      );
+      await service.db.run(sql`update requests set deadline_at = now(), wake_at = now()
+        where status = 'IN_PROGRESS'`);
       await app.worker!.runOnce();
     },
     async step(id) {
@@ -122,7 +117,7 @@ async function open(kind: string): Promise<World> {
 async function running({ service, account, step }: World): Promise<string> {
   // Key B is at its limit for a moment, because the turn of the keys is unknown.
   server.answers.b = limited(3);
-  const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+  const id = await submitted(account, { prompt: 'x' }, 'own/image');
   await step(id);
   if ((await startsOf(service, id)).at(-1) !== 'a accepted') await step(id);
   delete server.answers.b;
@@ -136,7 +131,7 @@ async function running({ service, account, step }: World): Promise<string> {
 async function lost(world: World): Promise<string> {
   server.answers.b = limited(3);
   losing = 1;
-  const id = await submitted(world.service, world.account, { prompt: 'x' }, 'own/image');
+  const id = await submitted(world.account, { prompt: 'x' }, 'own/image');
   await world.step(id);
   if (!(await startsOf(world.service, id)).at(-1)!.startsWith('a')) await world.step(id);
   assert.equal((await startsOf(world.service, id)).at(-1), 'a unknown');
@@ -167,7 +162,7 @@ describe('several keys, jobs', () => {
     const { service, account, step } = world;
     const starts: string[] = [];
     for (let i = 0; i < 4; i++) {
-      const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+      const id = await submitted(account, { prompt: 'x' }, 'own/image');
       await step(id);
       starts.push(...(await startsOf(service, id)));
       for (const job of jobs) job.state = 'done';
@@ -183,7 +178,7 @@ describe('several keys, jobs', () => {
     server.answers.a = limited(60);
     const ids: string[] = [];
     while (ids.length < 3) {
-      const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+      const id = await submitted(account, { prompt: 'x' }, 'own/image');
       await step(id);
       if ((await startsOf(service, id)).at(-1) === 'a not_accepted') {
         assert.ok((await rowOf(service, id)).wakes_in! <= 0, 'it waits for a pause');
@@ -201,7 +196,7 @@ describe('several keys, jobs', () => {
   test('are each tried once until all are paused, and the first pause that ends resumes the upstream', async () => {
     const { service, account, step } = world;
     for (const letter of ['a', 'b'] as const) server.answers[letter] = wrongKey;
-    const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+    const id = await submitted(account, { prompt: 'x' }, 'own/image');
     await step(id);
     await step(id);
     assert.deepEqual((await startsOf(service, id)).toSorted(), [
@@ -263,7 +258,7 @@ describe('several keys, jobs', () => {
   test('a refused poll delays polls of its key, and no others', async () => {
     const first = await running(world);
     server.answers.a = (call) => (call.method === 'GET' ? limited(100)() : null);
-    const other = await submitted(world.service, world.account, { prompt: 'x' }, 'own/image');
+    const other = await submitted(world.account, { prompt: 'x' }, 'own/image');
     server.answers.a = limited(100);
     await world.step(other);
     if ((await startsOf(world.service, other)).at(-1) !== 'b accepted') await world.step(other);
@@ -336,7 +331,7 @@ describe('one key', () => {
   test('is not named, and may be changed while its jobs run', async () => {
     const { service, account, operator, step } = world;
     await world.restarted('a');
-    const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+    const id = await submitted(account, { prompt: 'x' }, 'own/image');
     await step(id);
     assert.deepEqual(await startsOf(service, id), ['null accepted']);
     await world.restarted('c');
@@ -361,7 +356,7 @@ describe('one key', () => {
     await world.restarted('a');
     server.forget();
     server.answers.a = limited(60);
-    const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+    const id = await submitted(account, { prompt: 'x' }, 'own/image');
     await step(id);
     assert.deepEqual(await startsOf(service, id), ['null not_accepted']);
     assert.ok((await rowOf(service, id)).wakes_in! > 30);
@@ -441,7 +436,7 @@ models:
   test('is verified by the key of its attempt, also after the keys changed their order', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 2; i++) {
-      const id = await submitted(service, account, { prompt: 'x' }, 'own/image');
+      const id = await submitted(account, { prompt: 'x' }, 'own/image');
       await service.app.worker!.runOnce();
       ids.push(id);
     }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
 import { serve, type Answer, type Call, type Served } from './fakes/kit.ts';
 
@@ -68,9 +68,8 @@ export const wrongKey = (): Answer => ({
  * one.
  */
 export async function paused({ db }: Service, upstream: string): Promise<string[]> {
-  const rows = await db.run<{ name: string; model: string }>(
-    rawSql('select name, model from upstreams where paused_until > now()'),
-  );
+  const rows = await db.run<{ name: string; model: string }>(sql`select name, model from upstreams
+    where paused_until > now()`);
   const names = new Map((Object.keys(keys) as Letter[]).map((each) => [nameOf(each), each]));
   const shown = rows.map(({ name, model }) => {
     const [, key] = name.split('#');
@@ -83,15 +82,14 @@ export async function paused({ db }: Service, upstream: string): Promise<string[
 /** Ends the pauses of this key; null: those of the upstream itself. */
 export async function endPause({ db }: Service, upstream: string, letter: Letter | null) {
   const name = letter === null ? upstream : `${upstream}#${nameOf(letter)}`;
-  await db.run(
-    rawSql(`update upstreams set paused_until = now() - interval '1 s' where name = $1`, [name]),
-  );
+  await db.run(sql`update upstreams set paused_until = now() - interval '1 s'
+    where name = ${name}`);
 }
 
 /** The keys of a request's starts, with the result of each. */
 export async function startsOf({ db }: Service, id: string): Promise<string[]> {
   const rows = await db.run<{ key: string | null; outcome: string | null }>(
-    rawSql('select key, outcome from attempts where request_id = $1 order by attempt', [id]),
+    sql`select key, outcome from attempts where request_id = ${id} order by attempt`,
   );
   const names = new Map((Object.keys(keys) as Letter[]).map((each) => [nameOf(each), each]));
   return rows.map(({ key, outcome }) => `${key && names.get(key)} ${outcome}`);

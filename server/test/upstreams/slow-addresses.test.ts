@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { FetchError, type StreamCall } from '../../src/lib/outbound/fetch.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createDownload, TooSlow } from '../../src/upstreams/download.ts';
 import { until } from '../kit/until.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import { media } from './fakes/kit.ts';
@@ -15,33 +15,26 @@ import { ownCatalog } from './own-catalog.ts';
 
 let fake: FakeOpenai;
 let caller: LocalServer;
-let service: Service;
-let account: TestAccount;
 let dripping = 0;
-before(async () => {
-  fake = await fakeOpenai('openai');
-  caller = await serveHttp((req, res) => {
-    res.writeHead(200, { 'content-type': 'image/png' });
-    if (req.url === '/late') return void setTimeout(() => res.end(media.png), 800);
-    dripping++;
-    const drip = setInterval(() => res.write('x'), 50);
-    res.on('close', () => {
-      dripping--;
-      clearInterval(drip);
-    });
-  });
+const { service, account } = withService(async (use) => {
+  fake = use(await fakeOpenai('openai'));
+  caller = use(
+    await serveHttp((req, res) => {
+      res.writeHead(200, { 'content-type': 'image/png' });
+      if (req.url === '/late') return void setTimeout(() => res.end(media.png), 800);
+      dripping++;
+      const drip = setInterval(() => res.write('x'), 50);
+      res.on('close', () => {
+        dripping--;
+        clearInterval(drip);
+      });
+    }),
+  );
   const env = { OWN_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${caller.port}` };
-  service = await startService({
+  return {
     catalog: ownCatalog(fake, { field: 'image_urls', options: '{ start_seconds: 2 }' }),
     env,
-  });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await caller.close();
-  await fake.close();
+  };
 });
 
 const refusal =
@@ -54,9 +47,9 @@ for (const [what, paths] of [
 ] as const)
   test(`${what} ends the request before its start is over, and the upstream is not to blame`, async () => {
     const image_urls = paths.map((path) => `http://127.0.0.1:${caller.port}${path}`);
-    const id = await submitted(service, account, { prompt: 'at night', image_urls }, 'own/edit');
+    const id = await submitted(account, { prompt: 'at night', image_urls }, 'own/edit');
     await service.work();
-    const { status, error } = await card(service, account, id);
+    const { status, error } = await card(account, id);
     assert.deepEqual([status, error.code], ['FAILED', 'upstream_rejected']);
     assert.equal(error.message, refusal);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createFake, images, type Fake } from '../kit/fake.ts';
+import { before, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { rowOf } from './floor.ts';
 
 /** An upstream that answers 500 for many minutes. Time passes by moving rows of the database. */
@@ -36,13 +37,10 @@ ${rows('only', '[{ upstream: fake, model: a }]')}
 `;
 
 const minutes = isLong ? 10 : 5;
-let service: Service;
-let fake: Fake;
 let accounts: TestAccount[];
+const other = createFake({ name: 'other', class: 'C' });
+const { service, fake } = withService({ catalog, upstreams: [other] });
 before(async () => {
-  const other = createFake({ name: 'other', class: 'C' });
-  service = await startService({ catalog, upstreams: [other] });
-  ({ fake } = service);
   for (const each of [fake, other]) each.synchronous = new Set(['text-to-image']);
   other.behave.start = () => ({ outcome: 'done', result: images(1) });
   fake.class = 'C';
@@ -50,18 +48,12 @@ before(async () => {
   fake.behave = { chat: () => broken, start: () => broken };
   accounts = [await service.account(), await service.account()];
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
 
 /** Lets a minute pass: makes failures older, and pauses and due times nearer. */
 async function minutePasses(): Promise<void> {
-  await service.db.run(
-    rawSql(`update upstreams set failed_at = failed_at - interval '1 min',
+  await service.db.run(sql`update upstreams set failed_at = failed_at - interval '1 min',
       other_failed_at = other_failed_at - interval '1 min',
-      paused_until = paused_until - interval '1 min'`),
-  );
+      paused_until = paused_until - interval '1 min'`);
   await service.wakeAll();
   await service.work();
 }
@@ -120,8 +112,8 @@ test('without a second route each request fails soon, and none waits for its dea
   await service.work();
   assert.deepEqual(await ends(ids), ['FAILED outcome_unknown']);
   const [sums] = await service.db.run<{ charged: bigint }>(
-    rawSql(`select sum(charged_usd_micro)::bigint as charged from requests
-      where model_id like 'only/%'`),
+    sql`select sum(charged_usd_micro)::bigint as charged from requests
+      where model_id like 'only/%'`,
   );
   assert.equal(sums!.charged, 0n);
   for (const account of accounts) assert.equal((await service.balance(account)).reserved, 0n);

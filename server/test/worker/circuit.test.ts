@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { accept, type Fake } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 import { rounds, rowOf, submitted } from './floor.ts';
@@ -36,17 +37,12 @@ const chat = `
 `;
 const catalog = `owned_by: test\nmodels:${row('one')}${row('two')}${row('three')}${chat}`;
 
-let service: Service;
 let fake: Fake;
 let attacker: TestAccount;
 let victim: TestAccount;
+const { service } = withService({ catalog });
 before(async () => {
-  service = await startService({ catalog });
   ({ fake } = service);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(async () => {
   fake.class = 'C';
@@ -60,11 +56,11 @@ beforeEach(async () => {
 });
 
 const failed = async (who: TestAccount, model: string, count: number) => {
-  for (let i = 0; i < count; i++) await submitted(service, who, { prompt: 'bad' }, model);
+  for (let i = 0; i < count; i++) await submitted(who, { prompt: 'bad' }, model);
   await service.work();
 };
 const went = async (who: TestAccount, model: string) => {
-  const id = await submitted(service, who, { prompt: 'good' }, model);
+  const id = await submitted(who, { prompt: 'good' }, model);
   await rounds(service, 2);
   assert.equal((await rowOf(service, id)).status, 'COMPLETED');
 };
@@ -140,7 +136,7 @@ describe('an upstream that is busy', () => {
     return rows.map(({ model, seconds }) => `${model || 'all'} ${seconds > 5 ? 'long' : 'short'}`);
   };
   const refused = async (who: TestAccount, model: string) => {
-    await submitted(service, who, { prompt: 'x' }, model);
+    await submitted(who, { prompt: 'x' }, model);
     await service.work();
   };
 
@@ -164,10 +160,7 @@ describe('an upstream that is busy', () => {
     await refused(attacker, 'own/one');
     await service.db.run(rawSql('update upstreams set paused_until = null'));
     await until('its model is open', async () => {
-      const reply = await service.call('POST', '/v1/queue/own/one', {
-        key: victim.key,
-        body: { prompt: 'x' },
-      });
+      const reply = await victim.post('/v1/queue/own/one', { prompt: 'x' });
       return reply.status === 202;
     });
     await service.work();
@@ -195,7 +188,7 @@ describe('an upstream that is busy', () => {
     try {
       const ids: string[] = [];
       for (const model of ['own/one', 'own/one', 'own/two'])
-        ids.push(await submitted(service, attacker, { prompt: 'x' }, model));
+        ids.push(await submitted(attacker, { prompt: 'x' }, model));
       fake.behave.start = (job) =>
         job.model === 'one'
           ? { outcome: 'not_accepted', message: '429', retry_after_ms: 40_000 }
@@ -220,14 +213,11 @@ describe('a key that the upstream refuses, or an empty account there', () => {
   for (const why of ['credential', 'account'] as const) {
     test(`${why}: pauses the whole upstream at the first answer, for every account`, async () => {
       fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no' });
-      await submitted(service, attacker, { prompt: 'x' }, 'own/one');
+      await submitted(attacker, { prompt: 'x' }, 'own/one');
       await service.work();
       assert.deepEqual(await resting(), [{ name: 'fake', model: '' }]);
       await until('nobody may call it', async () => {
-        const reply = await service.call('POST', '/v1/queue/own/two', {
-          key: victim.key,
-          body: { prompt: 'x' },
-        });
+        const reply = await victim.post('/v1/queue/own/two', { prompt: 'x' });
         return reply.status === 503;
       });
     });

@@ -1,27 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { submitted } from './floor.ts';
 
 /** The order of claims and the number of running jobs, seen from the upstream. */
 
 const slots = 4;
-let service: Service;
 let fake: Fake;
 let second: App;
+const { service } = withService({ fake: createFake({ concurrency: slots }) });
 before(async () => {
-  service = await startService({ fake: createFake({ concurrency: slots }) });
   ({ fake } = service);
   second = (await service.another()).app;
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(() => {
   fake.behave = {};
@@ -35,7 +31,7 @@ function finishAtOnce(): void {
 
 /** Submits all at once. The ids are in the order of acceptance. */
 async function queue(account: TestAccount, count: number): Promise<string[]> {
-  const ids = await Promise.all(Array.from({ length: count }, () => submitted(service, account)));
+  const ids = await Promise.all(Array.from({ length: count }, () => submitted(account)));
   return ids.toSorted();
 }
 
@@ -133,11 +129,8 @@ describe('the slots of an upstream', () => {
         'all are done',
         async () => {
           await worker!.runOnce();
-          const [row] = await service.db.run<{ n: bigint }>(
-            rawSql(
-              `select count(*) as n from requests where status in ('IN_QUEUE', 'IN_PROGRESS')`,
-            ),
-          );
+          const [row] = await service.db.run<{ n: bigint }>(sql`select count(*) as n from requests
+            where status in ('IN_QUEUE', 'IN_PROGRESS')`);
           return row!.n === 0n;
         },
         20_000,
@@ -150,11 +143,8 @@ describe('the slots of an upstream', () => {
       ids.toSorted(),
       'each was started once',
     );
-    const rows = await service.db.run(
-      rawSql('select distinct status, charged_usd_micro from requests where id = any($1::uuid[])', [
-        ids,
-      ]),
-    );
+    const rows = await service.db.run(sql`select distinct status, charged_usd_micro from requests
+      where id = any(${ids}::uuid[])`);
     assert.deepEqual(rows, [{ status: 'COMPLETED', charged_usd_micro: 10_000n }]);
   });
 
@@ -165,9 +155,8 @@ describe('the slots of an upstream', () => {
     for (let round = 0; round < 3; round++)
       assert.equal(await service.app.worker!.runOnce(), slots);
     assert.equal(fake.starts.length, slots * 3);
-    const [row] = await service.db.run<{ n: bigint }>(
-      rawSql('select count(*) as n from requests where slot'),
-    );
+    const [row] = await service.db.run<{ n: bigint }>(sql`select count(*) as n from requests
+      where slot`);
     assert.equal(row!.n, 0n);
   });
 

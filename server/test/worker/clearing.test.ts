@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, mock, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { beforeEach, describe, mock, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import { completion, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { card, fenced, gate, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** Data is deleted when its time is over, and not before. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService({ account: { open_jobs: 1_000 } });
 beforeEach(() => void (service.fake.behave = {}));
 
 function storedBelow(name: string): string[] {
@@ -35,20 +26,17 @@ const stored = (id: string) => storedBelow('').filter((path) => path.includes(id
 /** Moves all times of a request so many hours into the past. */
 async function age(id: string, hours: number): Promise<void> {
   await service.db.run(
-    rawSql(
-      `update requests set created_at = created_at - d, started_at = started_at - d, deadline_at = deadline_at - d, completed_at = completed_at - d,
-       expires_at = expires_at - d, wake_at = wake_at - d from (select $2 * interval '1 hour' as d) d where id = $1`,
-      [id, hours],
-    ),
+    sql`update requests set created_at = created_at - d, started_at = started_at - d, deadline_at = deadline_at - d, completed_at = completed_at - d,
+       expires_at = expires_at - d, wake_at = wake_at - d from (select ${hours} * interval '1 hour' as d) d where id = ${id}`,
   );
 }
 
 describe('outputs', () => {
   async function completed(): Promise<{ id: string; link: string }> {
     service.fake.behave.poll = () => ({ state: 'done', result: images(2) });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await rounds(service, 2);
-    const { output_urls } = await card(service, account, id);
+    const { output_urls } = await card(account, id);
     return { id, link: output_urls[1].replace(/.*(?=\/v1)/, '') };
   }
 
@@ -57,7 +45,7 @@ describe('outputs', () => {
     await age(id, 23.9);
     assert.equal(await service.app.worker!.runOnce(), 0);
     assert.equal(stored(id).length, 2);
-    assert.equal((await service.call('GET', link, { key: account.key })).status, 200);
+    assert.equal((await account.get(link)).status, 200);
   });
 
   test('are deleted after that: bytes are removed, their rows stay', async () => {
@@ -65,12 +53,9 @@ describe('outputs', () => {
     await age(id, 24.01);
     await service.work();
     assert.deepEqual(stored(id), []);
-    assertRefused(await service.call('GET', link, { key: account.key }), 'expired');
-    assertRefused(
-      await service.call('GET', `/v1/requests/${id}/response`, { key: account.key }),
-      'expired',
-    );
-    const { status, charged_usd_micro } = await card(service, account, id);
+    assertRefused(await account.get(link), 'expired');
+    assertRefused(await account.get(`/v1/requests/${id}/response`), 'expired');
+    const { status, charged_usd_micro } = await card(account, id);
     assert.deepEqual([status, charged_usd_micro], ['COMPLETED', '10000']);
     assert.equal((await rowOf(service, id)).wakes_in, null, 'it never wakes again');
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
@@ -80,11 +65,8 @@ describe('outputs', () => {
     const { id, link } = await completed();
     await age(id, 24.01);
     assert.equal(stored(id).length, 2);
-    assertRefused(await service.call('GET', link, { key: account.key }), 'expired');
-    assertRefused(
-      await service.call('GET', `/v1/requests/${id}/response`, { key: account.key }),
-      'expired',
-    );
+    assertRefused(await account.get(link), 'expired');
+    assertRefused(await account.get(`/v1/requests/${id}/response`), 'expired');
   });
 
   test('of another request are not deleted', async () => {
@@ -105,14 +87,12 @@ describe('uploaded files', () => {
     assert.equal(reply.status, 201, reply.text);
     const { file_id } = reply.body;
     const [row] = await service.db.run<{ id: string }>(
-      rawSql("select id from files where replace(id::text, '-', '') = $1", [file_id.slice(5)]),
+      sql`select id from files where replace(id::text, '-', '') = ${file_id.slice(5)}`,
     );
     return { file_id, uuid: row!.id };
   }
   const expire = (uuid: string) =>
-    service.db.run(
-      rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [uuid]),
-    );
+    service.db.run(sql`update files set expires_at = now() - interval '1 s' where id = ${uuid}`);
   const rows = async () =>
     Number((await service.db.run<{ n: bigint }>(rawSql('select count(*) as n from files')))[0]!.n);
 
@@ -124,32 +104,18 @@ describe('uploaded files', () => {
     assert.equal(storedBelow('').length, before - 1);
     assert.equal(await rows(), 1);
     const body = (file_id: string) => ({ prompt: 'x', image_url: file_id });
-    assert.equal(
-      (
-        await service.call('POST', '/v1/queue/fake/image', {
-          key: account.key,
-          body: body(fresh.file_id),
-        })
-      ).status,
-      202,
-    );
-    assertRefused(
-      await service.call('POST', '/v1/queue/fake/image', {
-        key: account.key,
-        body: body(old.file_id),
-      }),
-      'invalid_input',
-    );
+    assert.equal((await account.post('/v1/queue/fake/image', body(fresh.file_id))).status, 202);
+    assertRefused(await account.post('/v1/queue/fake/image', body(old.file_id)), 'invalid_input');
   });
 
   test('that expire while their request waits fail it, free of charge, and no upstream is called', async () => {
     await service.work();
     const { file_id, uuid } = await upload();
-    const id = await submitted(service, account, { prompt: 'x', image_url: file_id });
+    const id = await submitted(account, { prompt: 'x', image_url: file_id });
     await expire(uuid);
     const before = service.fake.starts.length;
     await service.work();
-    const { status, error } = await card(service, account, id);
+    const { status, error } = await card(account, id);
     assert.deepEqual([status, error.code], ['FAILED', 'upstream_rejected']);
     assert.equal(service.fake.starts.length, before);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
@@ -178,27 +144,22 @@ describe('uploaded files', () => {
     assert.equal(tried.filter((key) => key.endsWith(stuck.uuid)).length, 1, 'it is put off');
     assert.deepEqual(readFileSync(path), bytes);
     const known = await service.db.run<{ id: string }>(
-      rawSql('select id from files where id = any($1)', [taken.map(({ uuid }) => uuid)]),
+      sql`select id from files where id = any(${taken.map(({ uuid }) => uuid)})`,
     );
     assert.deepEqual(
       known.map(({ id }) => id),
       [stuck.uuid],
       'the others went',
     );
-    await service.db.run(
-      rawSql(`update files set put_off_until = now() where id = $1`, [stuck.uuid]),
-    );
+    await service.db.run(sql`update files set put_off_until = now() where id = ${stuck.uuid}`);
     await service.app.worker!.sweep();
     assert.equal(existsSync(path), false, 'the next time it goes');
   });
 
   test('are all swept, even if there are many', async () => {
     await service.db.run(
-      rawSql(
-        `insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
-       select gen_random_uuid(), $1, 'files/none-' || n, 'image/png', 1, repeat('0', 64), now() from generate_series(1, 1203) n`,
-        [account.account_id],
-      ),
+      sql`insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+       select gen_random_uuid(), ${account.account_id}, 'files/none-' || n, 'image/png', 1, repeat('0', 64), now() from generate_series(1, 1203) n`,
     );
     const before = await rows();
     await service.app.worker!.sweep();
@@ -217,16 +178,12 @@ describe('Idempotency-Keys', () => {
   test('are kept thirty days and forgotten then', async () => {
     const [old, fresh] = [await submit('old', 'x'), await submit('fresh', 'x')];
     await service.db.run(
-      rawSql(
-        `update request_inputs set created_at = now() - interval '30 days 1 minute' where request_id = $1`,
-        [old.body.request_id],
-      ),
+      sql`update request_inputs set created_at = now() - interval '30 days 1 minute'
+        where request_id = ${old.body.request_id}`,
     );
     await service.db.run(
-      rawSql(
-        `update request_inputs set created_at = now() - interval '29 days 23 hours' where request_id = $1`,
-        [fresh.body.request_id],
-      ),
+      sql`update request_inputs set created_at = now() - interval '29 days 23 hours'
+        where request_id = ${fresh.body.request_id}`,
     );
     await service.app.worker!.sweep();
     assert.equal((await submit('fresh', 'x')).status, 200);
@@ -235,7 +192,7 @@ describe('Idempotency-Keys', () => {
     assert.equal(again.status, 202);
     assert.notEqual(again.body.request_id, old.body.request_id);
     assert.equal(
-      (await card(service, account, old.body.request_id)).input.prompt,
+      (await card(account, old.body.request_id)).input.prompt,
       'x',
       'the request itself stays',
     );
@@ -251,17 +208,13 @@ describe('a cancelled request', () => {
     test(what, async () => {
       const note = 'x'.repeat(length);
       const submit = (headers: Record<string, string>) =>
-        service.call('POST', '/v1/queue/fake/image', {
-          key: account.key,
-          body: { prompt: 'x', note },
-          headers,
-        });
+        account.post('/v1/queue/fake/image', { prompt: 'x', note }, { headers });
       const headers = { 'idempotency-key': `cancelled ${length}`.replace(' ', '-') };
       const first = await submit(headers);
       const id = first.body.request_id;
       const path = `/v1/requests/${id}/cancel`;
-      assert.equal((await service.call('POST', path, { key: account.key })).status, 200);
-      const { input } = await card(service, account, id);
+      assert.equal((await account.post(path)).status, 200);
+      const { input } = await card(account, id);
       assert.deepEqual(input, kept ? { prompt: 'x', note } : {});
       assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
       const again = await submit(headers);
@@ -273,15 +226,12 @@ describe('a cancelled request', () => {
 describe('thirty days after its end', () => {
   const held = async (id: string) => {
     const [row] = await service.db.run<Record<string, unknown>>(
-      rawSql(
-        `select i.input, i.webhook_url, i.idempotency_key, s.output,
+      sql`select i.input, i.webhook_url, i.idempotency_key, s.output,
            (select count(*)::int from attempts where request_id = r.id) as attempts,
            (select count(*)::int from outputs where request_id = r.id) as outputs,
            (select count(*)::int from webhook_deliveries where request_id = r.id) as notifications
          from requests r join request_inputs i on i.request_id = r.id
-         left join request_results s on s.request_id = r.id where r.id = $1`,
-        [id],
-      ),
+         left join request_results s on s.request_id = r.id where r.id = ${id}`,
     );
     return row!;
   };
@@ -305,11 +255,8 @@ describe('thirty days after its end', () => {
     });
     await rounds(service, 3);
     await service.db.run(
-      rawSql(
-        `insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
-         values ($1, 99, $2, 'u', 1) on conflict do nothing`,
-        [body.request_id, account.account_id],
-      ),
+      sql`insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
+         values (${body.request_id}, 99, ${account.account_id}, 'u', 1) on conflict do nothing`,
     );
     // As if its notification had been sent.
     await service.db.run(
@@ -326,17 +273,17 @@ describe('thirty days after its end', () => {
     const id = await completed();
     await age(id, 30 * days + 1);
     await service.work();
-    const before = await card(service, account, id);
+    const before = await card(account, id);
     const links: string[] = before.output_urls.map((url: string) => url.replace(/.*(?=\/v1)/, ''));
     const transfers = await service.transfers();
     await service.app.worker!.sweep();
     assert.deepEqual(await held(id), nothing);
-    const { input, webhook, output_urls, expires_at, ...same } = await card(service, account, id);
+    const { input, webhook, output_urls, expires_at, ...same } = await card(account, id);
     assert.deepEqual([input, webhook, output_urls, expires_at], [{}, null, [], null]);
     for (const [name, value] of Object.entries(same)) assert.deepEqual(value, before[name], name);
     assert.deepEqual([same.charged_usd_micro, same.price.quantity], ['10000', 2]);
     for (const path of [...links, `/v1/requests/${id}/output/0`, `/v1/requests/${id}/response`])
-      assertRefused(await service.call('GET', path, { key: account.key }), 'expired');
+      assertRefused(await account.get(path), 'expired');
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
     assert.equal(await service.transfers(), transfers);
     await service.audit();
@@ -344,13 +291,13 @@ describe('thirty days after its end', () => {
 
   test('a failure keeps its reason', async () => {
     service.fake.behave.start = () => ({ outcome: 'rejected', message: 'not that one' }) as never;
-    const id = await submitted(service, account, { prompt: 'a secret' });
+    const id = await submitted(account, { prompt: 'a secret' });
     await rounds(service, 3);
-    const { error } = await card(service, account, id);
+    const { error } = await card(account, id);
     await age(id, 30 * days + 1);
     await service.app.worker!.sweep();
     assert.deepEqual(await held(id), nothing);
-    assert.deepEqual((await card(service, account, id)).error, error);
+    assert.deepEqual((await card(account, id)).error, error);
   });
 
   test('and not before, nor while the request has a next step', async () => {
@@ -368,17 +315,16 @@ describe('thirty days after its end', () => {
 
   test('all of them, each once', async () => {
     const count = async () => {
-      const [row] = await service.db.run<{ n: number }>(
-        rawSql('select count(*)::int as n from requests where cleared_at is not null'),
-      );
+      const [row] = await service.db.run<{ n: number }>(sql`select count(*)::int as n from requests
+        where cleared_at is not null`);
       return row!.n;
     };
     const before = await count();
     const who = await service.account({ open_jobs: 1_000 });
     const ids = await Promise.all(
-      Array.from({ length: 12 }, () => submitted(service, who, { prompt: 'x' })),
+      Array.from({ length: 12 }, () => submitted(who, { prompt: 'x' })),
     );
-    for (const id of ids) await service.call('POST', `/v1/requests/${id}/cancel`, { key: who.key });
+    for (const id of ids) await who.post(`/v1/requests/${id}/cancel`);
     for (const id of ids) await age(id, 31 * days);
     const { worker } = service.app;
     await Promise.all([worker!.sweep(), worker!.sweep()]);
@@ -392,12 +338,9 @@ test('invitations are deleted a month after their end, and no open one', async (
   const rows = () =>
     service.db.run<{ email: string }>(rawSql('select email from invitations order by email'));
   await service.db.run(
-    rawSql(
-      `insert into invitations (id, account_id, email, role, token_hash, expires_at, accepted_at)
-       select gen_random_uuid(), $1, name || '@x.test', 'owner', sha256(name::bytea), now() + days * interval '1 day', at
+    sql`insert into invitations (id, account_id, email, role, token_hash, expires_at, accepted_at)
+       select gen_random_uuid(), ${account.account_id}, name || '@x.test', 'owner', sha256(name::bytea), now() + days * interval '1 day', at
        from (values ('open', 1, null), ('lately', -29, null), ('expired', -31, null), ('accepted', -31, now())) d (name, days, at)`,
-      [account.account_id],
-    ),
   );
   await service.app.worker!.sweep();
   assert.deepEqual(
@@ -420,16 +363,13 @@ describe('a chat call whose process never came back', () => {
       };
     };
     const caller = await service.account();
-    const calling = service.call('POST', '/v1/chat/completions', {
-      key: caller.key,
-      body: { model: 'fake/chat', messages },
-    });
+    const calling = caller.post('/v1/chat/completions', { model: 'fake/chat', messages });
     await slow.reached;
     const id = service.fake.chats.at(-1)!.request_id;
     assert.equal(await service.app.worker!.runOnce(), 0, 'its time is not over');
     await wake(service, id);
     await service.work();
-    const { status, error, charged_usd_micro } = await card(service, caller, id);
+    const { status, error, charged_usd_micro } = await card(caller, id);
     assert.deepEqual([status, error.code, charged_usd_micro], ['FAILED', 'outcome_unknown', '0']);
     const before = (await fenced(service.app)).COMPLETED ?? 0;
     slow.open();

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import sharp, { type Sharp } from 'sharp';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { accept } from '../kit/fake.ts';
-import { fakeCatalog, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, type TestAccount } from '../kit/service.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
-import { person, startWebService, type Person } from '../kit/web.ts';
+import { person, withWebService, type Person } from '../kit/web.ts';
 import { fileOf, openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
 import { submitted } from './floor.ts';
 
@@ -50,7 +50,6 @@ interface Picture {
 const catalog = fakeCatalog + pictureRows;
 
 let stand: Stand;
-let service: Service;
 let greedy: TestAccount;
 let other: TestAccount;
 const people = new Map<TestAccount, Person>();
@@ -59,8 +58,8 @@ const served = new Map<string, Picture>();
 /** The outputs of the fake's jobs, by request. */
 const outputs = new Map<string, Buffer>();
 
-before(async () => {
-  stand = await openStand();
+const { service } = withWebService(async (use) => {
+  stand = use(await openStand());
   const { url, key } = stand.fake;
   const download = async (address: string) => {
     const { bytes, type } = served.get(address)!;
@@ -70,13 +69,15 @@ before(async () => {
     { name: 'open', url, key, secret: null, concurrency: 100, options: {} },
     { ...stand.tools, download },
   );
-  service = await startWebService({
+  return {
     catalog,
     upstreams: [upstream],
     env: { FAREBOX_BODIES_MAX_BYTES: String(2 ** 30) },
     // Only the order matters, however slow this machine is.
     times: { shareWaitMs: 300_000 },
-  });
+  };
+});
+before(async () => {
   service.fake.behave.start = (job, fake) => accept(fake, job);
   for (const who of ['greedy', 'other'] as const) {
     const account = await service.account({ open_jobs: 100 });
@@ -84,10 +85,6 @@ before(async () => {
     if (who === 'greedy') greedy = account;
     else other = account;
   }
-});
-after(async () => {
-  await service.stop();
-  await stand.close();
 });
 
 let made = 0;
@@ -116,10 +113,8 @@ async function jobs(ids: string[], isInLine: () => Promise<boolean> | boolean) {
   });
   const ends = Promise.all(rounds).then(async () => {
     const rows = await service.db.run<{ status: string; at: number }>(
-      rawSql(
-        'select status, extract(epoch from completed_at)::float8 as at from requests where id = any($1)',
-        [ids],
-      ),
+      sql`select status, extract(epoch from completed_at)::float8 as at from requests
+        where id = any(${ids})`,
     );
     for (const { status } of rows) assert.equal(status, 'COMPLETED');
     return rows.map(({ at }) => at * 1000);
@@ -128,11 +123,8 @@ async function jobs(ids: string[], isInLine: () => Promise<boolean> | boolean) {
 }
 
 async function begun(ids: string[]): Promise<boolean> {
-  const [row] = await service.db.run<{ queued: bigint }>(
-    rawSql(`select count(*) as queued from requests where id = any($1) and status = 'IN_QUEUE'`, [
-      ids,
-    ]),
-  );
+  const [row] = await service.db.run<{ queued: bigint }>(sql`select count(*) as queued from requests
+    where id = any(${ids}) and status = 'IN_QUEUE'`);
   return row!.queued === 0n;
 }
 
@@ -151,7 +143,7 @@ async function calls(all: (() => Promise<{ status: number }>)[]) {
 const asOutputs: Way = async (account, pictures) => {
   const ids: string[] = [];
   for (const { bytes } of pictures) {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     outputs.set(id, bytes);
     ids.push(id);
   }
@@ -170,7 +162,7 @@ const asInputs =
     const ids: string[] = [];
     for (const picture of pictures) {
       const input = { prompt: 'a', image_url: await value(account, picture) };
-      ids.push(await submitted(service, account, input, 'open/edit'));
+      ids.push(await submitted(account, input, 'open/edit'));
     }
     return jobs(ids, () => begun(ids));
   };
@@ -183,7 +175,7 @@ const inChats: Way = async (account, pictures) => {
       const content = [{ type: 'image_url', image_url: { url } }];
       const messages = [{ role: 'user', content }];
       const body = { model: 'open/chat', max_tokens: 5, messages };
-      return service.call('POST', '/v1/chat/completions', { key: account.key, body });
+      return account.post('/v1/chat/completions', body);
     }),
   );
 };
@@ -192,11 +184,8 @@ const asThumbnails: Way = async (account, pictures) => {
   const { ends } = await asOutputs(account, pictures);
   await ends;
   const rows = await service.db.run<{ id: string }>(
-    rawSql(
-      `select id from requests where account_id = $1 and model_id = 'fake/image'
-       order by created_at desc limit $2`,
-      [account.account_id, pictures.length],
-    ),
+    sql`select id from requests where account_id = ${account.account_id} and model_id = 'fake/image'
+       order by created_at desc limit ${pictures.length}`,
   );
   const pages = people.get(account)!.of(account.account_id);
   return calls(

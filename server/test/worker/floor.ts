@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { App } from '../../src/app.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 
@@ -18,29 +18,25 @@ export interface Row {
 }
 
 export async function submitted(
-  service: Service,
   account: TestAccount,
   body: object = { prompt: 'a cat' },
   model = 'fake/image',
 ): Promise<string> {
-  const reply = await service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
+  const reply = await account.post(`/v1/queue/${model}`, body);
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id;
 }
 
-export async function card(service: Service, account: TestAccount, id: string): Promise<any> {
-  const reply = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+export async function card(account: TestAccount, id: string): Promise<any> {
+  const reply = await account.get(`/v1/requests/${id}`);
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
 
 export async function rowOf({ db }: Service, id: string): Promise<Row> {
   const [row] = await db.run<Row>(
-    rawSql(
-      `select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
-       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = $1`,
-      [id],
-    ),
+    sql`select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
+       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = ${id}`,
   );
   return row!;
 }
@@ -53,10 +49,8 @@ export async function wake({ db }: Service, id: string): Promise<void> {
 /** Ends the time that the model allows for this request. */
 export async function passDeadline({ db }: Service, id: string): Promise<void> {
   await db.run(
-    rawSql(
-      `update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s' where id = $1`,
-      [id],
-    ),
+    sql`update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s'
+      where id = ${id}`,
   );
 }
 

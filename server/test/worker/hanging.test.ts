@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createFake, type Fake } from '../kit/fake.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { test } from 'node:test';
+import { createFake } from '../kit/fake.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { gate, rowOf, submitted } from './floor.ts';
 
@@ -19,21 +20,11 @@ const row = `
     input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
     example: { prompt: a dog }
 `;
-let service: Service;
-let other: Fake;
-let account: TestAccount;
-before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({
-    catalog: fakeCatalog + row,
-    upstreams: [other],
-    env: { FAREBOX_WORKER_CONCURRENCY: '16', FAREBOX_OPEN_JOBS: '1000' },
-  });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
+const other = createFake({ name: 'other' });
+const { service, account } = withService({
+  catalog: fakeCatalog + row,
+  upstreams: [other],
+  env: { FAREBOX_WORKER_CONCURRENCY: '16', FAREBOX_OPEN_JOBS: '1000' },
 });
 
 test('hanging starts leave places free; jobs of other upstreams run to their end', async () => {
@@ -45,12 +36,12 @@ test('hanging starts leave places free; jobs of other upstreams run to their end
     return { outcome: 'rejected', message: 'at last' };
   };
   const stuck: string[] = [];
-  for (let i = 0; i < 30; i++) stuck.push(await submitted(service, account));
+  for (let i = 0; i < 30; i++) stuck.push(await submitted(account));
   const rounds: Promise<number>[] = [];
   const round = () => rounds.push(worker.runOnce());
   round();
   await until('they hang', async () => service.fake.starts.length >= 8);
-  const id = await submitted(service, account, { prompt: 'x' }, 'other/image');
+  const id = await submitted(account, { prompt: 'x' }, 'other/image');
   await until('the other one is done', async () => {
     round();
     return (await rowOf(service, id)).status === 'COMPLETED';

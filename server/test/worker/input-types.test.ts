@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import sharp from 'sharp';
 import { typeByBytes } from '../../src/core/media/sniff.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
@@ -10,7 +10,7 @@ import { createDownload } from '../../src/upstreams/download.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
 import { plain } from '../upstreams/http-job-kit.ts';
 import { card, moneyOf, rounds } from './floor.ts';
@@ -42,8 +42,6 @@ ${row('jobs', 'avatar', 'talking-avatar', 'video', 'png, webm')}
 ${row('open', 'edit', 'edit', 'image', 'png, jpeg, webp')}
 `;
 
-let service: Service;
-let account: TestAccount;
 let server: Served;
 const fetch = createFetch({ guard: false });
 /** The files that the upstream got, as `type size`. */
@@ -95,28 +93,23 @@ async function answer({ method, path, body, headers }: Call): Promise<Answer> {
   };
 }
 
-before(async () => {
-  server = await serve(answer);
+const { service, account } = withService(async (use) => {
+  server = use(await serve(answer));
   const download = createDownload(fetch, { maxBytes: 1e6, stepSeconds: 30 });
   const tools = { fetch, guarded: fetch, download, now: () => Date.now() };
   const base = { url: server.url, key: 'own-key', secret: null, concurrency: 100 };
   const files = { data_uri_max_bytes: 1_000_000 };
-  service = await startService({
+  return {
     catalog,
     env: { FAREBOX_TEST_PUBLIC_HOSTS: new URL(server.url).host },
     upstreams: [
       createHttpJob({ ...base, name: 'jobs', options: { ...plain, files } }, tools),
       createOpenai({ ...base, name: 'open', options: {} }, tools),
     ],
-  });
-  account = await service.account({ open_jobs: 1_000 });
+    account: { open_jobs: 1_000 },
+  };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await fetch.close();
-  await server.close();
-});
+after(() => fetch.close());
 beforeEach(() => {
   got = [];
   stated = 'application/octet-stream';
@@ -134,14 +127,14 @@ async function uploaded(name: string, type: string): Promise<string> {
 }
 
 const submit = (model: string, input: object) =>
-  service.call('POST', `/v1/queue/${model}`, { key: account.key, body: { prompt: 'x', ...input } });
+  account.post(`/v1/queue/${model}`, { prompt: 'x', ...input });
 
 /** Runs the job to its end, and returns its card. */
 async function run(model: string, input: object): Promise<any> {
   const reply = await submit(model, input);
   assert.equal(reply.status, 202, reply.text);
   await rounds(service, 3);
-  return card(service, account, reply.body.request_id);
+  return card(account, reply.body.request_id);
 }
 
 const dataOf = (name: string, type: string) =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { claimQueued } from '../../src/db/requests/queue.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
 import { accept, images } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { card, fenced, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 /**
@@ -12,17 +12,10 @@ import { card, fenced, gate, moneyOf, rowOf, submitted, wake } from './floor.ts'
  * changes nothing.
  */
 
-let service: Service;
 let second: App;
-let account: TestAccount;
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
   second = (await service.another()).app;
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(() => void (service.fake.behave = {}));
 
@@ -56,7 +49,7 @@ describe('the late write of a worker whose lease was over', () => {
         await slow.pass();
         return outcome(job.request_id);
       };
-      const id = await submitted(service, account);
+      const id = await submitted(account);
       const first = service.app.worker!.runOnce();
       await slow.reached;
       assert.equal(
@@ -73,7 +66,7 @@ describe('the late write of a worker whose lease was over', () => {
         await first;
       });
       assert.deepEqual(counted, { [to]: 1 });
-      const { status, charged_usd_micro, output_urls } = await card(service, account, id);
+      const { status, charged_usd_micro, output_urls } = await card(account, id);
       assert.deepEqual([status, charged_usd_micro, output_urls.length], ['COMPLETED', '10000', 1]);
       assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
       assert.equal(new Set(startsOf(id).map(({ idempotency_key }) => idempotency_key)).size, 1);
@@ -88,7 +81,7 @@ describe('the late write of a worker whose lease was over', () => {
       await slow.pass();
       return { state: 'failed', code: 'upstream_failed', message: 'late' };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await wake(service, id);
     const first = service.app.worker!.runOnce();
@@ -103,7 +96,7 @@ describe('the late write of a worker whose lease was over', () => {
       }),
       { FAILED: 1 },
     );
-    const { output_urls, status } = await card(service, account, id);
+    const { output_urls, status } = await card(account, id);
     assert.equal(status, 'COMPLETED');
     const output = await service.call(
       'GET',
@@ -114,7 +107,7 @@ describe('the late write of a worker whose lease was over', () => {
 });
 
 test('a claim whose worker died before it began is taken again, and nothing was sent twice', async () => {
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   const [claimed] = await claimQueued(service.db, { upstream: 'fake', concurrency: 1_000 }, 1, 60);
   assert.equal(claimed!.id, id);
   await service.work();
@@ -133,7 +126,7 @@ test('no other worker claims a request whose lease runs', async () => {
     await slow.pass();
     return accept(self, job);
   };
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   const first = service.app.worker!.runOnce();
   await slow.reached;
   const { wakes_in } = await rowOf(service, id);

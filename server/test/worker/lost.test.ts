@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { StartJob, StartOutcome, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { begin, claim } from '../kit/by-hand.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, passDeadline, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** Jobs whose start ended with a fault of the upstream, at a model with another route. */
@@ -31,22 +32,16 @@ ${row('next', both, '\n    on_lost: next')}
 ${row('quick', both, '\n    first_byte_seconds: 1')}
 `;
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
 let account: TestAccount;
-before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({
-    catalog,
-    upstreams: [other],
-    env: { FAREBOX_BASE_URL: 'https://callers.example.com/v1' },
-  });
-  ({ fake } = service);
+const other = createFake({ name: 'other' });
+const { service } = withService({
+  catalog,
+  upstreams: [other],
+  env: { FAREBOX_BASE_URL: 'https://callers.example.com/v1' },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+before(async () => {
+  ({ fake } = service);
 });
 const atOnce = new Set(['text-to-image']);
 beforeEach(async () => {
@@ -66,17 +61,14 @@ const lost = (more: object = {}): StartOutcome => ({
 const startsOf = (id: string) =>
   [fake, other].map(({ starts }) => starts.filter(({ request_id }) => request_id === id).length);
 const outcome = async (id: string) => {
-  const { status, error } = await card(service, account, id);
+  const { status, error } = await card(account, id);
   return error === null ? status : `${status} ${error.code}`;
 };
-const submit = (model = 'lost/both') => submitted(service, account, { prompt: 'x' }, model);
+const submit = (model = 'lost/both') => submitted(account, { prompt: 'x' }, model);
 const left = async (id: string) => {
   const rows = await service.db.run<{ upstream: string; upstream_model: string }>(
-    rawSql(
-      `select upstream, upstream_model from attempts
-       where request_id = $1 and left_at is not null order by attempt`,
-      [id],
-    ),
+    sql`select upstream, upstream_model from attempts
+       where request_id = ${id} and left_at is not null order by attempt`,
   );
   return rows.map(({ upstream, upstream_model }) => `${upstream} ${upstream_model}`);
 };
@@ -106,9 +98,8 @@ describe('an image that comes in the answer to its start, if the answer was lost
     assert.equal(await outcome(id), 'FAILED outcome_unknown');
     assert.deepEqual(startsOf(id), [1, 0]);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
-    const [attempt] = await service.db.run<{ message: string }>(
-      rawSql('select message from attempts where request_id = $1', [id]),
-    );
+    const [attempt] = await service.db.run<{ message: string }>(sql`select message from attempts
+      where request_id = ${id}`);
     assert.equal(attempt!.message, 'answered 502', 'what the upstream said stays with it');
   });
 
@@ -137,11 +128,8 @@ describe('an image that comes in the answer to its start, if the answer was lost
   });
 
   test('waits for the next route while that route is paused', async () => {
-    await service.db.run(
-      rawSql(
-        `insert into upstreams (name, paused_until) values ('other', now() + interval '60 s')`,
-      ),
-    );
+    await service.db.run(sql`insert into upstreams (name, paused_until)
+      values ('other', now() + interval '60 s')`);
     fake.behave.start = () => lost();
     const id = await submit();
     await service.work();
@@ -287,13 +275,8 @@ describe('a job that has an id, if the answer to its start was lost', () => {
     await callBack(addresses[0]!, { key: id });
     await rounds(service, 1);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
-    const [attempt] = await service.db.run(
-      rawSql(
-        `select upstream, outcome, handle from attempts
-         where request_id = $1 and left_at is not null`,
-        [id],
-      ),
-    );
+    const [attempt] = await service.db.run(sql`select upstream, outcome, handle from attempts
+         where request_id = ${id} and left_at is not null`);
     const handle = { key: id };
     assert.deepEqual(attempt, { upstream: 'fake', outcome: 'unknown', handle }, 'for the operator');
   });

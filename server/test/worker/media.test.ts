@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import type { UpstreamTools } from '../../src/upstreams/upstream.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
 import { plain } from '../upstreams/http-job-kit.ts';
 import { card, moneyOf, rounds, submitted } from './floor.ts';
@@ -48,8 +48,6 @@ ${row('jobs', 'sound', 'video', 'video-to-audio', 'sec', '0.1')}
 ${row('open', 'picture', 'image', 'text-to-image', 'image', '0.01')}
 `;
 
-let service: Service;
-let account: TestAccount;
 const fetch = createFetch({ guard: false });
 let server: Served;
 /** The body of the upstream's next answers. `URL` stands for its address. */
@@ -71,12 +69,12 @@ function answer({ method, path }: Call): Answer {
   };
 }
 
-before(async () => {
-  server = await serve(answer);
+const { service, account } = withService(async (use) => {
+  server = use(await serve(answer));
   const download = () => Promise.reject(new Error('nothing is downloaded here'));
   const tools: UpstreamTools = { fetch, guarded: fetch, download, now: () => Date.now() };
   const base = { url: server.url, key: 'own-key', secret: null, concurrency: 100 };
-  service = await startService({
+  return {
     catalog,
     env: { FAREBOX_ALLOW_PRIVATE_HOSTS: new URL(server.url).host },
     upstreams: [
@@ -86,15 +84,10 @@ before(async () => {
       ),
       createOpenai({ ...base, name: 'open', options: {} }, tools),
     ],
-  });
-  account = await service.account({ open_jobs: 1_000 });
+    account: { open_jobs: 1_000 },
+  };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await fetch.close();
-  await server.close();
-});
+after(() => fetch.close());
 
 interface Ended {
   /** The outputs as the response shows them: `field: type size seconds`. */
@@ -106,11 +99,11 @@ interface Ended {
 
 async function ended(model: string, input: object, reply: unknown): Promise<Ended> {
   body = reply;
-  const id = await submitted(service, account, { prompt: 'x', ...input }, model);
+  const id = await submitted(account, { prompt: 'x', ...input }, model);
   await rounds(service, 3);
-  const { status, error, charged_usd_micro: charged } = await card(service, account, id);
+  const { status, error, charged_usd_micro: charged } = await card(account, id);
   const path = `/v1/requests/${id}/response`;
-  const { body: response } = await service.call('GET', path, { key: account.key });
+  const { body: response } = await account.get(path);
   // Nothing undelivered is charged, nothing delivered is free.
   assert.match(await moneyOf(service, id), status === 'COMPLETED' ? /charge/ : /release/);
   if (status !== 'COMPLETED') return { outputs: [], error, charged, response };
@@ -497,9 +490,9 @@ describe('an answer with status 200', () => {
 
   test('about the account is not the caller`s fault', async () => {
     body = { error: { code: 'x', message: 'Your account violates our usage policy.' } };
-    const id = await submitted(service, account, { prompt: 'x' }, 'open/picture');
+    const id = await submitted(account, { prompt: 'x' }, 'open/picture');
     await rounds(service, 3);
-    const { error } = await card(service, account, id);
+    const { error } = await card(account, id);
     assert.notEqual(error?.code, 'upstream_rejected');
   });
 });

@@ -1,28 +1,27 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { after, test } from 'node:test';
+import { sql } from '../../src/lib/sql/sql.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 
 /** Notifications share a worker with jobs: hanging receivers take only a part of it. */
 
 let receiver: LocalServer;
-let service: Service;
-before(async () => {
+after(async () => {
+  // Ends the calls under way.
+  await receiver.close();
+});
+const { service } = withService(async () => {
   // The receiver never answers.
   receiver = await serveHttp(() => {});
-  service = await startService({
+  return {
     env: {
       FAREBOX_WORKER_CONCURRENCY: '16',
       FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}`,
     },
-  });
-});
-after(async () => {
-  // Ends the calls under way.
-  await receiver.close();
-  await service.stop();
+  };
 });
 
 async function submit({ key }: TestAccount, query = ''): Promise<string> {
@@ -58,11 +57,8 @@ test('hanging receivers delay neither jobs nor other notifications, and lose non
   assert.equal(posted('/hog'), 2, 'one account took more than its share');
   assert.ok(worker.inFlight() <= 4, 'nothing else is under way');
   const waiting = await service.db.run(
-    rawSql(
-      `select from requests where account_id = $1 and webhook_state = 'pending'
+    sql`select from requests where account_id = ${hog.account_id} and webhook_state = 'pending'
        and wake_at is not null`,
-      [hog.account_id],
-    ),
   );
   assert.equal(waiting.length, 20, 'each is still to be sent');
 });

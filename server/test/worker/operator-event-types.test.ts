@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { eventTypes, type EventType } from '../../src/core/operator-event.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openReports } from '../../src/operations/operator-events.ts';
 import { signUp } from '../../src/operations/accounts/person.ts';
 import { creditDeposit } from '../../src/operations/deposits/decide-deposit.ts';
@@ -13,7 +13,7 @@ import { watchSpace } from '../../src/worker/jobs/disk-space.ts';
 import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { chain, keyOf, show, usdt } from '../operations/deposits-kit.ts';
 import { rounds, submitted } from './floor.ts';
@@ -23,28 +23,24 @@ const isHash = /^0x[0-9a-f]{64}$/;
 const world = playWorld();
 const key = keyOf('evm');
 let receiver: Receiver;
-let service: Service;
-let account: TestAccount;
 let address: string;
-before(async () => {
+const { service, account } = withService(async () => {
   receiver = await openReceiver();
   const endpoints = [endpointOf(world.play.rpc)] as const;
   const file = { ...chain, start_height: null };
   const live = [{ chain: file, endpoints, key, show }];
-  service = await startService({
+  return {
     env: { ...receiverEnv(receiver), FAREBOX_DEPOSIT_REVIEW_USD: '100' },
     chains: { live, play: null, hangUp: () => {} },
-  });
+  };
+});
+before(async () => {
   service.fake.class = 'C';
-  account = await service.account();
   await read();
-  const { body } = await service.call('GET', '/v1/deposit-addresses', { key: account.key });
+  const { body } = await account.get('/v1/deposit-addresses');
   ({ address } = body.data[0]);
 });
-after(async () => {
-  await service.audit().finally(() => service.stop());
-  await receiver.away(true);
-});
+after(() => receiver.away(true));
 
 const change = (text: string) => service.db.run(rawSql(text));
 
@@ -62,7 +58,7 @@ async function pay(usd: bigint): Promise<void> {
 /** Lets starts of requests fail in this way. */
 async function refuse(why: 'credential' | 'unreachable'): Promise<void> {
   service.fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no such thing' });
-  await submitted(service, account);
+  await submitted(account);
   await rounds(service, 3);
   await change('delete from upstreams');
   service.fake.behave = {};
@@ -133,13 +129,7 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
       await refuse('credential');
       await refuse('credential');
     },
-    facts: {
-      upstream: 'fake',
-      model: null,
-      key: null,
-      why: 'credential',
-      cause: 'no such thing',
-    },
+    facts: { upstream: 'fake', model: null, key: null, why: 'credential', cause: 'no such thing' },
   },
   'upstream.paused': {
     act: async () => {
@@ -196,7 +186,7 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
   'outcome.unknown': {
     act: async () => {
       service.fake.behave.start = () => ({ outcome: 'unknown', message: 'lost' });
-      for (let n = 0; n < 2; n++) await submitted(service, account);
+      for (let n = 0; n < 2; n++) await submitted(account);
       await rounds(service, 3);
       service.fake.behave = {};
       await change(`update request_results set created_at = now() - interval '1 minute'`);
@@ -248,9 +238,8 @@ describe('an event', () => {
     await pay(300n);
     await service.app.events.runOnce();
     receiver.posts = [];
-    const [held] = await service.db.run<{ id: string }>(
-      rawSql(`select id from chain_deposits where state = 'held' and amount_usd_micro = 300000000`),
-    );
+    const [held] = await service.db.run<{ id: string }>(sql`select id from chain_deposits
+      where state = 'held' and amount_usd_micro = 300000000`);
     const deposit_id = held!.id;
     const credit = () =>
       runAction(service.db, commandLine, 'deposit.credit', (db) =>

@@ -2,26 +2,29 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { addMany, addOnce } from '../../src/db/operator-events.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { chargedRequest, ok, operatorKey } from '../http/operator/world.ts';
 import { resendEvent } from '../../src/operations/operator-events.ts';
 import { resumeAfterRestore } from '../../src/operations/restored.ts';
 import { openPost, type Post as Mailbox } from '../kit/post.ts';
 import { openReceiver, receiverEnv, type Receiver } from '../kit/receiver.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
 
 let receiver: Receiver;
-let service: Service;
 let a: TestAccount;
 let b: TestAccount;
-before(async () => {
+const { service } = withService(async () => {
   receiver = await openReceiver();
-  service = await startService({ env: receiverEnv(receiver), times: { beatMs: 20 } });
+  return { env: receiverEnv(receiver), times: { beatMs: 20 } };
+});
+before(async () => {
   [a, b] = [await service.account(), await service.account()];
   await clear();
 });
+after(() => receiver.away(true));
 afterEach(clear);
 
 async function clear(): Promise<void> {
@@ -30,10 +33,6 @@ async function clear(): Promise<void> {
   receiver.posts = [];
   receiver.accepted = [];
 }
-after(async () => {
-  await service.audit().finally(() => service.stop());
-  await receiver.away(true);
-});
 
 const change = (text: string, from = service) => from.db.run<Record<string, unknown>>(rawSql(text));
 /** Makes every waiting event due now. */
@@ -55,10 +54,8 @@ const numbers = (posts: Receiver['posts'], account: TestAccount | null) =>
     .map(({ event }) => Number(event.data.email.slice(1)));
 const states = async () => {
   const rows = await service.db.run<{ state: string; count: number }>(
-    rawSql(
-      `select case when sent_at is not null then 'sent' when wake_at is null then 'given up'
+    sql`select case when sent_at is not null then 'sent' when wake_at is null then 'given up'
        else 'waiting' end as state, count(*)::int from operator_events group by 1 order by 1`,
-    ),
   );
   return rows.map(({ state, count }) => `${count} ${state}`).join(', ');
 };
@@ -105,10 +102,8 @@ describe('a receiver', () => {
       await send();
     }
     const [row] = await service.db.run<{ failures: number; wakes_in: number; error: string }>(
-      rawSql(
-        `select failures, extract(epoch from wake_at - now())::float8 as wakes_in,
+      sql`select failures, extract(epoch from wake_at - now())::float8 as wakes_in,
          last_error as error from operator_events order by seq limit 1`,
-      ),
     );
     assert.equal(row!.failures, 8);
     assert.ok(row!.wakes_in > 400 && row!.wakes_in < 760, `${row!.wakes_in}`);
@@ -197,12 +192,7 @@ describe('an event that is not accepted for three days', () => {
     await change(`update operator_events set created_at = now() - interval '6 minutes'`);
     assert.deepEqual(
       { ...(await line()), since: 0 },
-      {
-        what: 'events_unsent',
-        count: 2,
-        of: ['answered 410'],
-        since: 0,
-      },
+      { what: 'events_unsent', count: 2, of: ['answered 410'], since: 0 },
     );
     await change('update operator_events set give_up_at = now()');
     await due();

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { createFake, tinyPng } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, passDeadline, rowOf, submitted, wake } from './floor.ts';
 
@@ -12,8 +12,6 @@ import { card, moneyOf, passDeadline, rowOf, submitted, wake } from './floor.ts'
 
 type Answer = (res: ServerResponse, req: IncomingMessage) => void;
 
-let service: Service;
-let account: TestAccount;
 /** The upstream's own server, another public one, and one that only the operator may reach. */
 let own: LocalServer;
 let other: LocalServer;
@@ -38,7 +36,7 @@ const status =
   (res) =>
     res.writeHead(code).end(body);
 
-before(async () => {
+const { service, account } = withService(async () => {
   const answer = (req: IncomingMessage, res: ServerResponse) =>
     (pages[req.url!] ?? status(404))(res, req);
   [own, other, inside] = await Promise.all([
@@ -51,7 +49,9 @@ before(async () => {
   await closed.close();
   closedPort = closed.port;
   const lookup = () => Promise.reject(new Error('ENOTFOUND'));
-  service = await startService({ fake, lookup });
+  return { fake, lookup, account: { open_jobs: 1_000 } };
+});
+before(async () => {
   const env = {
     FAREBOX_ALLOW_PRIVATE_HOSTS: `127.0.0.1:${other.port},127.0.0.1:${closedPort}`,
     FAREBOX_OUTPUT_MAX_BYTES: '20000',
@@ -59,13 +59,8 @@ before(async () => {
   app = (await service.another(env)).app;
   const soon = { FAREBOX_OUTPUT_SECONDS: '0.25', FAREBOX_STEP_TIMEOUT_SECONDS: '0.25' };
   hasty = (await service.another({ ...env, ...soon })).app;
-  account = await service.account({ open_jobs: 1_000 });
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await Promise.all([own.close(), other.close(), inside.close()]);
-});
+after(() => Promise.all([own.close(), other.close(), inside.close()]));
 beforeEach(() => {
   for (const server of [own, other, inside]) server.requests.length = 0;
   for (const path of Object.keys(pages)) delete pages[path];
@@ -79,7 +74,7 @@ async function finished(url: string, by = app): Promise<string> {
     state: 'done',
     result: { media: [{ field: 'images', source }], fields: {} },
   });
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await by.worker!.runOnce();
   await again(id, by);
   return id;
@@ -92,19 +87,15 @@ async function again(id: string, by = app): Promise<void> {
 
 /** Lets the first failed try lie `seconds` back. */
 const passed = (id: string, seconds: number) =>
-  service.db.run(
-    rawSql(
-      `update attempts set unfetched_at = now() - $2::float8 * interval '1 s' where request_id = $1`,
-      [id, seconds],
-    ),
-  );
+  service.db.run(sql`update attempts set unfetched_at = now() - ${seconds}::float8 * interval '1 s'
+    where request_id = ${id}`);
 
 /** The key that each request brought, by server and path. */
 const keysAt = (server: LocalServer) =>
   server.requests.map(({ url, headers }) => [url, headers.authorization ?? 'none']);
 
 async function assertUnfetched(id: string): Promise<void> {
-  const { status: state, error, output_urls } = await card(service, account, id);
+  const { status: state, error, output_urls } = await card(account, id);
   assert.deepEqual(
     [state, error?.code, error?.details, output_urls],
     ['FAILED', 'output_unusable', { reason: 'not_fetched' }, []],
@@ -199,7 +190,7 @@ describe('an output is delivered', () => {
     test(what, async () => {
       Object.assign(pages, more());
       const id = await finished(first());
-      const shown = await card(service, account, id);
+      const shown = await card(account, id);
       assert.equal(shown.status, 'COMPLETED', JSON.stringify(shown.error));
       assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
       assert.deepEqual([keysAt(own), keysAt(other)], keys());
@@ -304,9 +295,8 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
       }
       await assertUnfetched(id);
       const { error_cause } = (
-        await service.db.run<{ error_cause: string }>(
-          rawSql('select error_cause from request_results where request_id = $1', [id]),
-        )
+        await service.db.run<{ error_cause: string }>(sql`select error_cause from request_results
+          where request_id = ${id}`)
       )[0]!;
       assert.match(error_cause, /output/);
       assert.doesNotMatch(error_cause, /theirs/);
@@ -319,7 +309,7 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
     await again(id);
     pages['/a'] = picture;
     await again(id);
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 
@@ -330,17 +320,17 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
       source: { url: other.url + path },
     }));
     fake.behave.poll = () => ({ state: 'done', result: { media, fields: {} } });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     for (let i = 0; i < 2; i++) await again(id);
     await passed(id, 100);
     await again(id);
-    assert.equal((await card(service, account, id)).status, 'IN_PROGRESS');
+    assert.equal((await card(account, id)).status, 'IN_PROGRESS');
     await passed(id, 130);
     await again(id);
-    const { status: state, output_urls } = await card(service, account, id);
+    const { status: state, output_urls } = await card(account, id);
     assert.deepEqual([state, output_urls.length], ['COMPLETED', 1]);
     const path = `/v1/requests/${id}/response`;
-    const { body } = await service.call('GET', path, { key: account.key });
+    const { body } = await account.get(path);
     assert.match(String(body.left_out), /could not be fetched/);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
@@ -358,11 +348,11 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
     const id = await finished(`${other.url}/a`);
     await passed(id, 130);
     await again(id);
-    const { error } = await card(service, account, id);
+    const { error } = await card(account, id);
     const path = `/v1/requests/${id}`;
-    const shown = await service.call('GET', `${path}/status`, { key: account.key });
+    const shown = await account.get(`${path}/status`);
     assert.deepEqual(shown.body.error, error);
-    const response = await service.call('GET', `${path}/response`, { key: account.key });
+    const response = await account.get(`${path}/response`);
     assert.deepEqual([response.status, response.body.error.details.error], [409, error]);
   });
 });
@@ -377,7 +367,7 @@ test('an output with too many bytes has its own reason', async () => {
     pages['/a'] = answer;
     pages['/b'] = to('/a');
     const id = await finished(`${other.url}/b`);
-    const { error } = await card(service, account, id);
+    const { error } = await card(account, id);
     assert.equal(error?.code, 'output_too_large');
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   }

@@ -3,13 +3,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { film, image, picture, pngOf, seconds, sound } from '../storage/media-fixtures.ts';
 import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
@@ -17,8 +17,6 @@ import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
  * An upstream's output is copied, measured, priced and kept, or the request fails and nothing is.
  */
 
-let service: Service;
-let account: TestAccount;
 /**
  * A service that may fetch from the upstream's host, and keeps at most 20,000 bytes of an output.
  */
@@ -29,24 +27,22 @@ let host: string;
 const pages: Record<string, { status: number; body: Buffer; headers?: Record<string, string> }[]> =
   {};
 
-before(async () => {
-  server = createServer((req, res) => {
-    const answers = pages[req.url!] ?? [{ status: 404, body: Buffer.from('no') }];
-    const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
-    res.writeHead(answer.status, answer.headers).end(answer.body);
-  });
+const { service, account } = withService(async (use) => {
+  server = use(
+    createServer((req, res) => {
+      const answers = pages[req.url!] ?? [{ status: 404, body: Buffer.from('no') }];
+      const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+      res.writeHead(answer.status, answer.headers).end(answer.body);
+    }),
+  );
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  service = await startService();
+  return { account: { open_jobs: 1_000 } };
+});
+before(async () => {
   trusting = (
     await service.another({ FAREBOX_ALLOW_PRIVATE_HOSTS: host, FAREBOX_OUTPUT_MAX_BYTES: '20000' })
   ).app;
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  server.close();
 });
 beforeEach(() => void (service.fake.behave = {}));
 
@@ -80,7 +76,7 @@ async function finished(
   app = service.app,
 ): Promise<string> {
   service.fake.behave.poll = () => ({ state: 'done', result: made });
-  const id = await submitted(service, account, input, model);
+  const id = await submitted(account, input, model);
   for (let i = 0; i < 3; i++) {
     await service.wakeAll();
     await app.worker!.runOnce();
@@ -89,7 +85,7 @@ async function finished(
 }
 
 async function response(id: string): Promise<any> {
-  const reply = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
+  const reply = await account.get(`/v1/requests/${id}/response`);
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
@@ -119,7 +115,7 @@ describe('a generation that worked', () => {
     assert.equal(body.video.content_type, 'video/mp4');
     assert.ok(Math.abs(body.video.duration - seconds) < 0.2, body.video.duration);
     assert.match(body.audio.content_type, /^audio\//);
-    const { output_urls } = await card(service, account, id);
+    const { output_urls } = await card(account, id);
     const kept = await Promise.all(
       output_urls.map(
         async (url: string) => (await service.call('GET', url.replace(/.*(?=\/v1)/, ''))).bytes,
@@ -233,7 +229,7 @@ describe('a generation that worked', () => {
     test(`is charged by what was delivered: ${what}`, async () => {
       const before = await service.balance(account);
       const id = await finished(await made(), { prompt: 'x', ...input }, model);
-      const shown = await card(service, account, id);
+      const shown = await card(account, id);
       assert.deepEqual(
         [shown.status, shown.quoted_usd_micro, shown.charged_usd_micro],
         ['COMPLETED', String(quoted), String(charged)],
@@ -256,18 +252,11 @@ describe('a generation that worked', () => {
   test('shows its cost to the operator, and to nobody else', async () => {
     const id = await finished({ ...images(1), cost_usd_micro: 4_321n });
     const odd = await finished({ ...images(1), cost_usd_micro: -1n });
-    const rows = await service.db.run(
-      rawSql(
-        'select cost_usd_micro from request_results where request_id = any($1::uuid[]) order by request_id',
-        [[id, odd]],
-      ),
-    );
+    const rows = await service.db.run(sql`select cost_usd_micro from request_results
+      where request_id = any(${[id, odd]}::uuid[]) order by request_id`);
     // If the upstream reports no valid cost, the row's cost counts: 0.004 USD an image.
     assert.deepEqual(rows, [{ cost_usd_micro: 4_321n }, { cost_usd_micro: 4_000n }]);
-    assert.doesNotMatch(
-      JSON.stringify(await card(service, account, id)),
-      /cost|[":]4321\b|\.004321/,
-    );
+    assert.doesNotMatch(JSON.stringify(await card(account, id)), /cost|[":]4321\b|\.004321/);
   });
 
   test('shows the operator the cost of the delivered resolution', async () => {
@@ -279,18 +268,17 @@ describe('a generation that worked', () => {
       [{ duration_seconds: 2 }, 40_000n],
     ] as const) {
       const id = await finished(made, { prompt: 'x', ...input }, 'fake/film/text-to-video');
-      const [row] = await service.db.run(
-        rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
-      );
+      const [row] = await service.db.run(sql`select cost_usd_micro from request_results
+        where request_id = ${id}`);
       assert.deepEqual(row, { cost_usd_micro: cost }, JSON.stringify(input));
     }
   });
 
   test('in the very first reply needs no poll', async () => {
     service.fake.behave.start = () => ({ outcome: 'done', result: images(1) });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.work();
-    const shown = await card(service, account, id);
+    const shown = await card(account, id);
     assert.equal(shown.status, 'COMPLETED');
     assert.ok(shown.started_at <= shown.completed_at);
     assert.equal(service.fake.jobs.has(id), false);
@@ -393,13 +381,13 @@ describe('an output that cannot be used', () => {
     test(`${what}: fails as output_unusable, free of charge, and nothing of it is kept`, async () => {
       pages['/cat.png'] = [{ status: 200, body: tinyPng }];
       const id = await finished(made());
-      const { status, error, output_urls, charged_usd_micro } = await card(service, account, id);
+      const { status, error, output_urls, charged_usd_micro } = await card(account, id);
       assert.deepEqual(
         [status, error?.code, error?.details?.reason, output_urls, charged_usd_micro],
         ['FAILED', 'output_unusable', reason, [], '0'],
       );
       const path = `/v1/requests/${id}/status`;
-      assert.deepEqual((await service.call('GET', path, { key: account.key })).body.error, error);
+      assert.deepEqual((await account.get(path)).body.error, error);
       assert.match(error.message, says);
       assert.doesNotMatch(error.message, /127\.0\.0\.1|169\.254|passwd/);
       assert.deepEqual(stored(id), []);
@@ -432,7 +420,7 @@ describe('an output that cannot be used', () => {
 test('an end that cannot be written is tried again less and less often', async () => {
   const refuse = 'alter table outputs add constraint none_now check (size < 0) not valid';
   await service.db.run(rawSql(refuse));
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await service.app.worker!.runOnce();
   const pauses: number[] = [];
   for (let i = 0; i < 7; i++) {
@@ -445,7 +433,7 @@ test('an end that cannot be written is tried again less and less often', async (
   await service.db.run(rawSql('alter table outputs drop constraint none_now'));
   await wake(service, id);
   await service.app.worker!.runOnce();
-  assert.equal((await card(service, account, id)).status, 'COMPLETED');
+  assert.equal((await card(account, id)).status, 'COMPLETED');
   assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
 });
 
@@ -465,7 +453,7 @@ describe('an output larger than is kept', () => {
         { status: 200, body: large, headers: { 'transfer-encoding': 'chunked' } },
       ];
       const id = await finished(made(), undefined, undefined, trusting);
-      assert.equal((await card(service, account, id)).error?.code, 'output_too_large');
+      assert.equal((await card(account, id)).error?.code, 'output_too_large');
       assert.deepEqual(stored(id), []);
       assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
     });
@@ -482,7 +470,7 @@ describe("an output at the upstream's address", () => {
       source: { url: `http://${host}/ok.png`, headers: { authorization: 'Bearer theirs' } },
     };
     const id = await finished(result([media]), undefined, undefined, trusting);
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(authorization, 'Bearer theirs');
     assert.doesNotMatch(JSON.stringify(await response(id)), new RegExp(host));
   });
@@ -502,7 +490,7 @@ describe("an output at the upstream's address", () => {
     assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
     await service.wakeAll();
     await trusting.worker!.runOnce();
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(stored(id).length, 2);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
@@ -557,7 +545,7 @@ describe('an output stored by an overtaken worker', () => {
   async function overtaken(
     reached: Promise<void>,
   ): Promise<{ id: string; first: Promise<number> }> {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     const first = service.app.worker!.runOnce();
     await reached;
     await wake(service, id);

@@ -1,34 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { sign } from '../../src/core/request/signature.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { card, rounds, submitted, wake } from './floor.ts';
 
 /** An output as the next input: its signed link works like a file, also on the smallest host. */
 
 const secret = Buffer.from('a secret of at least thirty-two characters');
-let service: Service;
-let account: TestAccount;
 let link: string;
 let made: string;
 let got: { bytes: Buffer; type: string } | null;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 beforeEach(async () => {
   service.fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
-  made = await submitted(service, account);
+  made = await submitted(account);
   await rounds(service, 2);
-  [link] = (await card(service, account, made)).output_urls as [string];
+  [link] = (await card(account, made)).output_urls as [string];
   got = null;
   service.fake.behave.start = async (job, self) => {
     for (const file of Object.values(job.files)) {
@@ -41,10 +32,7 @@ beforeEach(async () => {
 });
 
 const submitWith = (image_url: string) =>
-  service.call('POST', '/v1/queue/fake/image', {
-    key: account.key,
-    body: { prompt: 'again', image_url },
-  });
+  account.post('/v1/queue/fake/image', { prompt: 'again', image_url });
 
 test('an upstream gets the bytes of an output that the input names by its signed link', async () => {
   const reply = await submitWith(link);
@@ -53,7 +41,7 @@ test('an upstream gets the bytes of an output that the input names by its signed
   assert.deepEqual(got, { bytes: tinyPng, type: 'image/png' });
   await wake(service, reply.body.request_id);
   await service.work();
-  assert.equal((await card(service, account, reply.body.request_id)).status, 'COMPLETED');
+  assert.equal((await card(account, reply.body.request_id)).status, 'COMPLETED');
 });
 
 describe('an invalid link is refused at submit, and leaves nothing', () => {
@@ -80,16 +68,14 @@ describe('an invalid link is refused at submit, and leaves nothing', () => {
 test('an output that is deleted before the start fails the request, free of charge', async () => {
   const { body } = await submitWith(link);
   await service.db.run(
-    rawSql(
-      `update requests set expires_at = now() - interval '1 s', wake_at = now() - interval '1 s' where id = $1`,
-      [made],
-    ),
+    sql`update requests set expires_at = now() - interval '1 s', wake_at = now() - interval '1 s'
+      where id = ${made}`,
   );
   service.fake.concurrency = 0;
   await service.work();
   service.fake.concurrency = 1_000;
   await service.work();
-  const { status, error, charged_usd_micro } = await card(service, account, body.request_id);
+  const { status, error, charged_usd_micro } = await card(account, body.request_id);
   assert.deepEqual([status, error.code, charged_usd_micro], ['FAILED', 'upstream_rejected', '0']);
   assert.equal(got, null);
 });

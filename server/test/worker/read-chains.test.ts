@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { hexOf } from '../../src/chains/wire.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { hideInLogs } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import type { ChainJob } from '../../src/worker/jobs/chains.ts';
@@ -26,34 +25,27 @@ import {
 } from '../chains/scene.ts';
 import { customer } from '../kit/by-hand.ts';
 import { until } from '../kit/until.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
 
-let database: TestDatabase;
 let world: PlayWorld;
 let who: Payer;
 const key = keyOf('evm');
 const units = 5n * 10n ** 18n;
 const fromHead: Chain = { ...chain, start_height: null };
-before(async () => {
-  database = await testDatabase();
-});
+const { db } = withBooks();
 beforeEach(async () => {
-  await forgetChains(database.db);
+  await forgetChains(db);
   world = playWorld();
-  who = await payer(database.db, key);
-});
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
+  who = await payer(db, key);
 });
 
 /** A process that reads the chain through these endpoints. */
 const reader = (rpcs: Rpc[] = [world.play.rpc], file = fromHead): ChainJob =>
-  readerOf(database.db, liveChain(file, rpcs));
-const read = (job: ChainJob) => readNow(database.db, job, fromHead.name);
+  readerOf(db, liveChain(file, rpcs));
+const read = (job: ChainJob) => readNow(db, job, fromHead.name);
 const pay = () => world.play.pay({ token: usdt, to: who.address, units });
-const states = () => statesOf(database.db, who);
+const states = () => statesOf(db, who);
 
 describe('a chain that is read', () => {
   test('ignores payments from before its first read', async () => {
@@ -68,12 +60,12 @@ describe('a chain that is read', () => {
 
   test('credits an address that is issued while it reads', async () => {
     let heads = 0;
-    const late = await customer(database.db, 0n);
+    const late = await customer(db, 0n);
     const job = reader([
       async (method, params) => {
         // Somebody gets an address and pays while the read is going on.
         if (method === 'eth_blockNumber' && ++heads === 2) {
-          const { address } = await depositAddress(database.db, late.account_id, key);
+          const { address } = await depositAddress(db, late.account_id, key);
           world.play.pay({ token: usdt, to: address!, units });
           world.mine(5);
         }
@@ -82,12 +74,11 @@ describe('a chain that is read', () => {
     ]);
     await read(job);
     await read(job);
-    assert.equal(await availableTo(database.db, late), 5_000_000n);
+    assert.equal(await availableTo(db, late), 5_000_000n);
   });
 });
 
 test('a chain whose endpoint hangs does not delay the others', async () => {
-  const { db } = database;
   const gate = Promise.withResolvers<void>();
   const hanging: Rpc = async (method, params) => {
     await gate.promise;
@@ -110,14 +101,13 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
 
 test('a chain is resumed only at blocks that were read', async () => {
   const { scanned_height: at } = await read(reader());
-  await assert.rejects(resumeChain(database.db, 'play', at! + 2n), /was not read yet/);
-  await resumeChain(database.db, 'play', at);
-  const [{ scanned_height }] = (await chains.list(database.db)) as [chains.ChainRow];
+  await assert.rejects(resumeChain(db, 'play', at! + 2n), /was not read yet/);
+  await resumeChain(db, 'play', at);
+  const [{ scanned_height }] = (await chains.list(db)) as [chains.ChainRow];
   assert.equal(scanned_height, at! - 1n);
 });
 
 test('a chain that was read under another name is not read again', async () => {
-  const { db } = database;
   await read(reader([world.play.rpc], fromHead));
   pay();
   world.mine(5);
@@ -132,7 +122,6 @@ test('a chain that was read under another name is not read again', async () => {
 });
 
 test('a chain that is behind is read again later if its second endpoint has no new block', async () => {
-  const { db } = database;
   await read(reader());
   world.mine();
   pay();
@@ -170,11 +159,11 @@ describe('a deposit far below the newest block, and not final', () => {
     world.mine(2_500);
     then();
     await read(job);
-    assert.deepEqual(await seenBy(database.db, who), [tx_hash]);
+    assert.deepEqual(await seenBy(db, who), [tx_hash]);
     assert.deepEqual(await states(), []);
     world.mine(1_000);
     await read(job);
-    assert.deepEqual(await seenBy(database.db, who), []);
+    assert.deepEqual(await seenBy(db, who), []);
     return job;
   };
 
@@ -186,12 +175,11 @@ describe('a deposit far below the newest block, and not final', () => {
   test('is dropped in the end if the chain has replaced its block meanwhile', async () => {
     await seenAgain(() => world.play.reorg(2_501, 'dropped'));
     assert.deepEqual(await states(), []);
-    assert.equal(await availableTo(database.db, who), 0n);
+    assert.equal(await availableTo(db, who), 0n);
   });
 });
 
 test('a process that may no longer work ends with the part that it reads', async () => {
-  const { db } = database;
   await read(reader());
   world.mine(5_000);
   let asked = 0;
@@ -226,10 +214,7 @@ describe('a read that fails', () => {
   });
 
   test('of a chain that was never read cannot be resumed', async () => {
-    await assert.rejects(
-      resumeChain(database.db, 'nowhere', null),
-      /No chain with the name nowhere/,
-    );
+    await assert.rejects(resumeChain(db, 'nowhere', null), /No chain with the name nowhere/);
   });
 
   test('because its process stops leaves the chain to the next process at once', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { before, beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { JobState, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { claim, begin } from '../kit/by-hand.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import {
   card,
@@ -45,29 +46,22 @@ const otherRow = `
     example: { prompt: a dog }
 `;
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
-let account: TestAccount;
-before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({ catalog: fakeCatalog + otherRow, upstreams: [other] });
-  ({ fake } = service);
-  account = await service.account({ open_jobs: 1_000 });
+const other = createFake({ name: 'other' });
+const { service, account } = withService({
+  catalog: fakeCatalog + otherRow,
+  upstreams: [other],
+  account: { open_jobs: 1_000 },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+before(async () => {
+  ({ fake } = service);
 });
 /** Ends everything that a test leaves open, before the next one. */
 beforeEach(async () => {
   for (const upstream of [fake, other])
     Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
-  const was_paused = await service.db.run(
-    rawSql(
-      'update upstreams set paused_until = null, failures = 0 where paused_until > now() returning 1',
-    ),
-  );
+  const was_paused = await service.db.run(sql`update upstreams set paused_until = null, failures = 0
+    where paused_until > now() returning 1`);
   await service.db.run(rawSql('update upstreams set failures = 0'));
   if (was_paused.length > 0) await seen('works');
   await rounds(service, 3);
@@ -80,23 +74,19 @@ beforeEach(async () => {
 async function seen(state: 'rests' | 'works'): Promise<void> {
   const poor = await service.account({ usd: 0 });
   await until(`it shows that the upstream ${state}`, async () => {
-    const { status } = await service.call('POST', '/v1/queue/fake/image', {
-      key: poor.key,
-      body: { prompt: 'x' },
-    });
+    const { status } = await poor.post('/v1/queue/fake/image', { prompt: 'x' });
     return (status === 503) === (state === 'rests');
   });
 }
 
 const startsOf = (id: string) => fake.starts.filter(({ request_id }) => request_id === id);
 const costOf = async (id: string) => {
-  const [row] = await service.db.run<{ cost: bigint | null }>(
-    rawSql('select cost_usd_micro as cost from request_results where request_id = $1', [id]),
-  );
+  const [row] = await service.db.run<{ cost: bigint | null }>(sql`select cost_usd_micro as cost
+    from request_results where request_id = ${id}`);
   return row!.cost;
 };
 const outcome = async (id: string) => {
-  const { status, error } = await card(service, account, id);
+  const { status, error } = await card(account, id);
   return error === null ? status : `${status} ${error.code}`;
 };
 
@@ -134,7 +124,7 @@ describe('a start whose answer was lost', () => {
     describe(what, () => {
       test('class A: is sent again under the same key, and is one job', async () => {
         fake.class = 'A';
-        const id = await submitted(service, account);
+        const id = await submitted(account);
         await lose(id);
         await rounds(service, 3);
         assert.equal(await outcome(id), 'COMPLETED');
@@ -156,7 +146,7 @@ describe('a start whose answer was lost', () => {
           asked.push(key);
           return fake.jobs.has(key) ? { key } : null;
         };
-        const id = await submitted(service, account);
+        const id = await submitted(account);
         await lose(id);
         await rounds(service, 3);
         assert.equal(await outcome(id), 'COMPLETED');
@@ -167,7 +157,7 @@ describe('a start whose answer was lost', () => {
       for (const never of ['C', 'C+'] as UpstreamClass[]) {
         test(`class ${never}: is never sent again; if nothing can call back it fails at once, and all is released`, async () => {
           fake.class = never;
-          const id = await submitted(service, account);
+          const id = await submitted(account);
           await lose(id);
           await rounds(service, 1);
           assert.equal(await outcome(id), 'FAILED outcome_unknown');
@@ -185,7 +175,7 @@ describe('a start whose answer was lost', () => {
       searches++;
       return null;
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     const [claimed] = await claim(service.db, 'fake', 1);
     await begin(service.db, claimed!);
     await wake(service, id);
@@ -201,7 +191,7 @@ describe('a start whose answer was lost', () => {
       fake.class = 'B';
       let searches = 0;
       fake.find = async (key) => (++searches === 1 ? null : { key });
-      const id = await submitted(service, account);
+      const id = await submitted(account);
       await lose(id);
       await rounds(service, 4);
       assert.deepEqual([searches, startsOf(id).length, await outcome(id)], [2, 1, 'COMPLETED']);
@@ -215,7 +205,7 @@ describe('a start whose answer was lost', () => {
       if (++searches <= 3) throw new Error('search is down');
       return { key };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await losses['the adapter threw']!(id);
     await rounds(service, 6);
     assert.deepEqual([searches, startsOf(id).length, await outcome(id)], [4, 1, 'COMPLETED']);
@@ -223,7 +213,7 @@ describe('a start whose answer was lost', () => {
 
   test('a stored handle is polled in every class, and nothing is sent again', async () => {
     fake.class = 'C';
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.work();
     // The process died right after it stored the handle.
     await rounds(service, 2);
@@ -236,7 +226,7 @@ describe('a start that was surely not accepted', () => {
     for (const kind of ['A', 'B', 'C', 'C+'] as UpstreamClass[]) {
       fake.class = kind;
       fake.behave.start = () => ({ outcome: 'not_accepted', message: '503' });
-      const id = await submitted(service, account);
+      const id = await submitted(account);
       await service.work();
       const row = await rowOf(service, id);
       assert.equal(row.status, 'IN_PROGRESS');
@@ -250,8 +240,8 @@ describe('a start that was surely not accepted', () => {
 
   test('with a wish for a pause, pauses this model for a moment, and no other upstream', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: '429', retry_after_ms: 30_000 });
-    const id = await submitted(service, account);
-    const waiting = await submitted(service, account);
+    const id = await submitted(account);
+    const waiting = await submitted(account);
     fake.concurrency = 1;
     try {
       await service.work();
@@ -264,14 +254,11 @@ describe('a start that was surely not accepted', () => {
     assert.equal((await rowOf(service, waiting)).status, 'IN_QUEUE', 'nothing more is sent to it');
     assert.equal(startsOf(waiting).length, 0);
     await seen('rests');
-    const refused = await service.call('POST', '/v1/queue/fake/image', {
-      key: account.key,
-      body: { prompt: 'x' },
-    });
+    const refused = await account.post('/v1/queue/fake/image', { prompt: 'x' });
     assertRefused(refused, 'capacity_unavailable');
     const seconds = Number(refused.headers.get('retry-after'));
     assert.ok(seconds <= 5, `${seconds}: one account alone was told so`);
-    const elsewhere = await submitted(service, account, { prompt: 'a dog' }, 'other/image');
+    const elsewhere = await submitted(account, { prompt: 'a dog' }, 'other/image');
     await service.work();
     await wake(service, elsewhere);
     await service.work();
@@ -281,16 +268,13 @@ describe('a start that was surely not accepted', () => {
   test('sends a model with another upstream there, until that one is paused too', async () => {
     const rest = (name: string, seconds: number) =>
       service.db.run(
-        rawSql(
-          `insert into upstreams (name, paused_until) values ($1, now() + $2 * interval '1 s')
+        sql`insert into upstreams (name, paused_until) values (${name}, now() + ${seconds} * interval '1 s')
            on conflict (name, model) do update set paused_until = excluded.paused_until`,
-          [name, seconds],
-        ),
       );
-    const preferred = await submitted(service, account, { prompt: 'x' }, 'either/image');
+    const preferred = await submitted(account, { prompt: 'x' }, 'either/image');
     await rest('fake', 60);
     await seen('rests');
-    const second = await submitted(service, account, { prompt: 'x' }, 'either/image');
+    const second = await submitted(account, { prompt: 'x' }, 'either/image');
     const upstreams = [preferred, second].map(async (id) => (await rowOf(service, id)).upstream);
     assert.deepEqual(await Promise.all(upstreams), ['fake', 'other']);
     await service.app.worker!.runOnce();
@@ -300,10 +284,7 @@ describe('a start that was surely not accepted', () => {
     assert.ok(other.starts.some(({ request_id }) => request_id === second));
     await rest('other', 20);
     const reply = await until('both rest', async () => {
-      const each = await service.call('POST', '/v1/queue/either/image', {
-        key: account.key,
-        body: { prompt: 'x' },
-      });
+      const each = await account.post('/v1/queue/either/image', { prompt: 'x' });
       return each.status === 503 ? each : null;
     });
     const seconds = Number(reply.headers.get('retry-after'));
@@ -311,37 +292,27 @@ describe('a start that was surely not accepted', () => {
   });
 
   test('five times in a row pauses the upstream, if another account failed too', async () => {
-    await service.db.run(
-      rawSql(
-        `insert into upstreams (name, failed_account, failed_at)
+    await service.db.run(sql`insert into upstreams (name, failed_account, failed_at)
          values ('fake', gen_random_uuid(), now())
          on conflict (name, model) do update
-         set failures = 0, failed_account = excluded.failed_account, failed_at = now()`,
-      ),
-    );
+         set failures = 0, failed_account = excluded.failed_account, failed_at = now()`);
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     for (let i = 1; i <= 5; i++) {
       const [row] = await service.db.run<{ rests: boolean }>(
-        rawSql(
-          `select coalesce(bool_or(paused_until > now()), false) as rests from upstreams where name = 'fake'`,
-        ),
+        sql`select coalesce(bool_or(paused_until > now()), false) as rests from upstreams
+          where name = 'fake'`,
       );
       assert.equal(row!.rests, false, `before the ${i}th`);
       await rounds(service, 1);
       if (i === 1)
-        await service.db.run(
-          rawSql(
-            `update requests set wake_at = now() + interval '1 h' where id <> $1 and wake_at is not null`,
-            [id],
-          ),
-        );
+        await service.db.run(sql`update requests set wake_at = now() + interval '1 h'
+          where id <> ${id} and wake_at is not null`);
     }
     assert.equal(startsOf(id).length, 5);
     const [row] = await service.db.run<{ seconds: number }>(
-      rawSql(
-        `select extract(epoch from paused_until - now())::float8 as seconds from upstreams where name = 'fake'`,
-      ),
+      sql`select extract(epoch from paused_until - now())::float8 as seconds from upstreams
+        where name = 'fake'`,
     );
     assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
     fake.behave = {};
@@ -353,9 +324,9 @@ describe('a start that was surely not accepted', () => {
 describe('a start that was refused for good', () => {
   test("fails with the upstream's words, is not made again, and all is released", async () => {
     fake.behave.start = () => ({ outcome: 'rejected', message: 'No cats are drawn here.' });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await rounds(service, 3);
-    const { status, error, charged_usd_micro, started_at } = await card(service, account, id);
+    const { status, error, charged_usd_micro, started_at } = await card(account, id);
     assert.deepEqual(
       [status, error, charged_usd_micro],
       ['FAILED', { code: 'upstream_rejected', message: 'No cats are drawn here.' }, '0'],
@@ -366,7 +337,7 @@ describe('a start that was refused for good', () => {
   });
 
   test('without a start: a withdrawn model reaches no upstream', async () => {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.db.run(rawSql(`update requests set model_id = 'fake/gone' where id = $1`, [id]));
     await service.work();
     assert.deepEqual([await outcome(id), startsOf(id).length], ['FAILED upstream_failed', 0]);
@@ -381,13 +352,13 @@ describe('a job that runs', () => {
       told.length > 0
         ? { state: 'running', progress: told.shift()!, logs: ['a', 'b'] }
         : { state: 'done', result: images(1) };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     const seen: unknown[] = [];
     while ((await rowOf(service, id)).status === 'IN_PROGRESS') {
       await wake(service, id);
       await service.app.worker!.runOnce();
-      const { body } = await service.call('GET', `/v1/requests/${id}/status`, { key: account.key });
+      const { body } = await account.get(`/v1/requests/${id}/status`);
       seen.push(body.progress);
     }
     assert.deepEqual(seen, [0.2, 1, 0, undefined], 'within 0 and 1');
@@ -402,7 +373,7 @@ describe('a job that runs', () => {
       [Number.NaN, 0, 0.06],
     ] as const) {
       fake.behave.poll = () => ({ state: 'running', poll_after_ms: asked });
-      const id = await submitted(service, account);
+      const id = await submitted(account);
       await service.app.worker!.runOnce();
       await wake(service, id);
       await service.app.worker!.runOnce();
@@ -419,7 +390,7 @@ describe('a job that runs', () => {
       if (++polls <= 10) throw new Error('connection reset');
       return { state: 'done', result: images(1) };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await rounds(service, 14);
     assert.deepEqual([polls, startsOf(id).length, await outcome(id)], [11, 1, 'COMPLETED']);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
@@ -428,9 +399,9 @@ describe('a job that runs', () => {
   for (const code of ['upstream_failed', 'upstream_rejected'] as const) {
     test(`fails as ${code}, free of charge`, async () => {
       fake.behave.poll = () => ({ state: 'failed', code, message: 'It broke.' });
-      const id = await submitted(service, account);
+      const id = await submitted(account);
       await rounds(service, 2);
-      assert.deepEqual((await card(service, account, id)).error, { code, message: 'It broke.' });
+      assert.deepEqual((await card(account, id)).error, { code, message: 'It broke.' });
       assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
     });
   }
@@ -448,7 +419,7 @@ describe('the deadline', () => {
       await slow.pass();
       return { state: 'done', result: images(1) };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await wake(service, id);
     const late = service.app.worker!.runOnce();
@@ -462,7 +433,7 @@ describe('the deadline', () => {
     slow.open();
     await late;
     assert.equal((await fenced(service.app)).COMPLETED, (before.COMPLETED ?? 0) + 1);
-    const { status, charged_usd_micro, output_urls } = await card(service, account, id);
+    const { status, charged_usd_micro, output_urls } = await card(account, id);
     assert.deepEqual([status, charged_usd_micro, output_urls], ['FAILED', '0', []]);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
@@ -471,7 +442,7 @@ describe('the deadline', () => {
     fake.cancel = async () => {
       throw new Error('gone');
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await passDeadline(service, id);
     await service.app.worker!.runOnce();
@@ -480,7 +451,7 @@ describe('the deadline', () => {
 
   test('ends a start that was never accepted, without an unknown outcome', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await passDeadline(service, id);
     await service.app.worker!.runOnce();
@@ -510,14 +481,14 @@ describe('the deadline', () => {
       let cancelled = 0;
       fake.cancel = async () => void cancelled++;
       fake.behave.poll = look;
-      const id = await submitted(service, account, { prompt: 'a cat', num_images: 2 });
+      const id = await submitted(account, { prompt: 'a cat', num_images: 2 });
       await service.app.worker!.runOnce();
       await passDeadline(service, id);
       await service.app.worker!.runOnce();
       assert.equal(await outcome(id), 'FAILED timeout');
       assert.deepEqual([await costOf(id), cancelled], [cost, cancels]);
       assert.equal(await moneyOf(service, id), 'reserve 20000, release 20000');
-      const { error, output_urls } = await card(service, account, id);
+      const { error, output_urls } = await card(account, id);
       assert.deepEqual([error.code, output_urls], ['timeout', []]);
     });
   }
@@ -526,7 +497,7 @@ describe('the deadline', () => {
     const source = { url: 'http://127.0.0.1:9/gone.png' };
     const result = { media: [{ field: 'images', source }], fields: {}, cost_usd_micro: 77n };
     fake.behave.start = () => ({ outcome: 'done', result });
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await passDeadline(service, id);
     await service.app.worker!.runOnce();
@@ -535,20 +506,16 @@ describe('the deadline', () => {
 
   test('is as long as the model allows, from the first start on', async () => {
     fake.behave.poll = () => ({ state: 'running' });
-    const image = await submitted(service, account);
+    const image = await submitted(account);
     const film = await submitted(
-      service,
       account,
       { prompt: 'x', duration_seconds: 1 },
       'fake/film/text-to-video',
     );
     await service.app.worker!.runOnce();
-    const rows = await service.db.run<{ id: string; minutes: number }>(
-      rawSql(
-        `select id, extract(epoch from deadline_at - started_at)::float8 / 60 as minutes from requests where id = any($1::uuid[]) order by id`,
-        [[image, film]],
-      ),
-    );
+    const rows = await service.db.run<{ id: string; minutes: number }>(sql`select id, extract(epoch
+      from deadline_at - started_at)::float8 / 60 as minutes from requests
+      where id = any(${[image, film]}::uuid[]) order by id`);
     assert.deepEqual(rows, [
       { id: image, minutes: 10 },
       { id: film, minutes: 60 },

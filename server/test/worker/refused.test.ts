@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { beforeEach, describe, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { PollRefused, type StartOutcome } from '../../src/upstreams/upstream.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
@@ -48,19 +49,12 @@ const rowsOf = (name: string) => `
     example: { messages: [{ role: user, content: hello }] }
 `;
 const fakes = names.map((name) => createFake({ name }));
-let service: Service;
 let account: TestAccount;
 let fake: Fake;
 let logged = 0;
 let next = 0;
-before(async () => {
-  const catalog = `owned_by: test\nmodels:\n${names.map(rowsOf).join('')}`;
-  service = await startService({ catalog, upstreams: fakes });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const catalog = `owned_by: test\nmodels:\n${names.map(rowsOf).join('')}`;
+const { service } = withService({ catalog, upstreams: fakes });
 beforeEach(async () => {
   fake = fakes[next++]!;
   logged = service.log.length;
@@ -68,8 +62,7 @@ beforeEach(async () => {
 });
 
 const prompt = 'a harbour that nobody is to hear of';
-const submit = (row = 'image', who = account) =>
-  submitted(service, who, { prompt }, `${fake.name}/${row}`);
+const submit = (row = 'image', who = account) => submitted(who, { prompt }, `${fake.name}/${row}`);
 const lines = (message: string) =>
   service.log
     .slice(logged)
@@ -77,11 +70,8 @@ const lines = (message: string) =>
     .filter(({ msg, upstream }) => msg === message && upstream === fake.name);
 const upstreamRow = async (model = '') => {
   const [row] = await service.db.run<{ failures: number; rests: boolean; last_error: string }>(
-    rawSql(
-      `select failures, coalesce(paused_until > now(), false) as rests, last_error
-       from upstreams where name = $1 and model = $2`,
-      [fake.name, model],
-    ),
+    sql`select failures, coalesce(paused_until > now(), false) as rests, last_error
+       from upstreams where name = ${fake.name} and model = ${model}`,
   );
   return row;
 };
@@ -118,7 +108,7 @@ const looksAt = (id: string) =>
 async function finished(id: string): Promise<void> {
   await wake(service, id);
   await service.app.worker!.runOnce();
-  assert.equal((await card(service, account, id)).status, 'COMPLETED');
+  assert.equal((await card(account, id)).status, 'COMPLETED');
   assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
 }
 
@@ -171,7 +161,7 @@ describe('an input that is refused', () => {
       fake.behave = { start: reject, chat: reject };
       const id = await submit();
       await tries(id, 1);
-      const { status, error } = await card(service, account, id);
+      const { status, error } = await card(account, id);
       assert.deepEqual([status, error.code], ['FAILED', 'upstream_rejected']);
       assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
       assert.equal((await upstreamRow())!.failures, unasked ? 2 : 0, why);
@@ -217,11 +207,7 @@ describe('the log line about a fault that only the operator can correct', () => 
     fake.behave.chat = () => refused('credential');
     const body = { model: `${fake.name}/chat`, messages: [{ role: 'user', content: prompt }] };
     for (let i = 0; i < 2; i++)
-      await service.call('POST', '/v1/chat/completions', {
-        key: account.key,
-        body,
-        base: service.base,
-      });
+      await account.post('/v1/chat/completions', body, { base: service.base });
     const told = lines('the upstream rejects your key');
     assert.equal(told.length, 1);
     const { upstream, model, model_id } = told[0];

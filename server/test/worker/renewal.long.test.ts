@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { images } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { card, gate, moneyOf, rowOf, submitted } from './floor.ts';
 
 /** If a step lasts longer than its lease, the lease is renewed while the step may run. */
 
-let service: Service;
 let second: App;
-let account: TestAccount;
-before(async () => {
-  service = await startService({
-    env: { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '0.5' },
-  });
-  second = (await service.another()).app;
-  account = await service.account();
+const { service, account } = withService({
+  env: { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '0.5' },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+before(async () => {
+  second = (await service.another()).app;
 });
 beforeEach(() => {
   service.fake.behave = {};
@@ -30,9 +23,8 @@ beforeEach(() => {
 
 const leaseEnd = async (id: string) =>
   (
-    await service.db.run<{ at: Date; leased: boolean }>(
-      rawSql('select wake_at as at, leased from requests where id = $1', [id]),
-    )
+    await service.db.run<{ at: Date; leased: boolean }>(sql`select wake_at as at, leased
+      from requests where id = ${id}`)
   )[0]!;
 
 describe('an upstream that answers only when the job is done', () => {
@@ -45,15 +37,14 @@ describe('an upstream that answers only when the job is done', () => {
       await slow.pass();
       return { outcome: 'done', result: images(1) };
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     const first = service.app.worker!.runOnce();
     await slow.reached;
     const { at } = await leaseEnd(id);
     await until('the first lease would be over', async () => {
       const now = await leaseEnd(id);
-      const [{ over }] = (await service.db.run<{ over: boolean }>(
-        rawSql('select now() > $1 as over', [at]),
-      )) as [{ over: boolean }];
+      const [{ over }] = (await service.db.run<{ over: boolean }>(sql`select now() > ${at} as
+        over`)) as [{ over: boolean }];
       return over && now.at > at;
     });
     assert.equal(await second.worker!.runOnce(), 0);
@@ -62,7 +53,7 @@ describe('an upstream that answers only when the job is done', () => {
     await first;
     const { output_urls } = await until('it is completed', async () => {
       await service.work();
-      const seen = await card(service, account, id);
+      const seen = await card(account, id);
       return seen.status === 'COMPLETED' ? seen : null;
     });
     assert.equal(output_urls.length, 1);
@@ -78,7 +69,7 @@ describe('an upstream that answers only when the job is done', () => {
         job.signal.addEventListener('abort', () => reject(job.signal.reason));
       });
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     assert.equal(signal!.aborted, true);
     assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS', 'its answer may have been lost');
@@ -95,7 +86,7 @@ test('a step whose lease is lost is aborted, and its result changes nothing', as
     await slow.pass();
     return { outcome: 'done', result: images(1) };
   };
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   const first = service.app.worker!.runOnce();
   await slow.reached;
   // As another worker would claim it after a pause of this whole process.
@@ -110,7 +101,7 @@ test('a step whose lease is lost is aborted, and its result changes nothing', as
 
 test('an adapter that ignores the abort is left behind, and the request is free for the next step', async () => {
   service.fake.behave.start = () => new Promise<never>(() => {});
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await service.app.worker!.runOnce();
   const { leased } = await leaseEnd(id);
   assert.equal(leased, false);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
-import { audit } from '../../src/ledger/audit.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { cancelRescan, rescanChain } from '../../src/operations/deposits/rescan-chain.ts';
@@ -15,32 +14,25 @@ import {
   statesOf,
   type Payer,
 } from '../chains/scene.ts';
-import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { withBooks } from '../kit/with-database.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';
 
-let database: TestDatabase;
 let world: PlayWorld;
 let who: Payer;
 const fromHead = { ...chain, start_height: null };
-before(async () => {
-  database = await testDatabase();
-});
+const { db } = withBooks();
 beforeEach(async () => {
-  await forgetChains(database.db);
-  await database.db.run(rawSql('update chains set rescan_from = null, rescan_to = null'));
+  await forgetChains(db);
+  await db.run(rawSql('update chains set rescan_from = null, rescan_to = null'));
   world = playWorld(10_000);
-  who = await payer(database.db, keyOf('evm'));
-});
-after(async () => {
-  assert.deepEqual((await audit(database.db)).violations, []);
-  await database.close();
+  who = await payer(db, keyOf('evm'));
 });
 
 const pay = () => world.play.pay({ token: usdt, to: who.address, units: 5n * 10n ** 18n });
 const read = (rpc: Rpc = world.play.rpc) =>
-  readNow(database.db, readerOf(database.db, liveChain(fromHead, [rpc])), chain.name);
-const states = () => statesOf(database.db, who);
-const rescan = (from: bigint, to?: bigint) => rescanChain(database.db, chain.name, from, to);
+  readNow(db, readerOf(db, liveChain(fromHead, [rpc])), chain.name);
+const states = () => statesOf(db, who);
+const rescan = (from: bigint, to?: bigint) => rescanChain(db, chain.name, from, to);
 
 describe('blocks that are read once more', () => {
   test('are these blocks only, in pieces, and each deposit is credited once', async () => {
@@ -83,7 +75,7 @@ describe('blocks that are read once more', () => {
     assert.match(failed.last_error!, /^Blocks 1 to 9 could not be rescanned: .*pruned/);
     assert.deepEqual([failed.rescan_from, failed.rescan_to, failed.failures], [1n, 9n, 0]);
     assert.match(failed.last_error!, /"farebox deposit rescan play --cancel"/);
-    await cancelRescan(database.db, chain.name);
+    await cancelRescan(db, chain.name);
     const given = await read(forgetful);
     assert.deepEqual([given.rescan_from, given.last_error], [null, null]);
     await rescan(1n, 9n);
@@ -99,7 +91,7 @@ describe('blocks that are read once more', () => {
     const meanwhile: [string[], boolean][] = [];
     const row = await read(async (method, params) => {
       if (method === 'eth_getLogs' && JSON.stringify(params).includes('"fromBlock":"0x1"')) {
-        const [{ wake_at }] = (await chains.list(database.db)) as [chains.ChainRow];
+        const [{ wake_at }] = (await chains.list(db)) as [chains.ChainRow];
         meanwhile.push([await states(), wake_at > new Date()]);
       }
       return world.play.rpc(method, params);
@@ -133,9 +125,9 @@ describe('blocks that are read once more', () => {
     const { scanned_height: at } = await read();
     await assert.rejects(rescan(9n, 8n), /Block 8 is before block 9/);
     await assert.rejects(rescan(at! + 1n), /was not read yet: reading is at block 9999/);
-    await database.db.run(rawSql(`update chains set stopped_why = 'replaced'`));
+    await db.run(rawSql(`update chains set stopped_why = 'replaced'`));
     await assert.rejects(rescan(1n), /Reading of play is stopped: replaced. Resume it first/);
-    const rows = await database.db.run(rawSql('select rescan_from from chains'));
+    const rows = await db.run(rawSql('select rescan_from from chains'));
     assert.deepEqual(rows, [{ rescan_from: null }]);
   });
 });

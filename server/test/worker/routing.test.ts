@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
 import { accept, createFake, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
@@ -39,19 +39,15 @@ const refused = (more: Partial<StartOutcome & { outcome: 'not_accepted' }> = {})
   ...more,
 });
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
-let account: TestAccount;
-before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({ catalog, upstreams: [other] });
-  ({ fake } = service);
-  account = await service.account({ open_jobs: 1_000 });
+const other = createFake({ name: 'other' });
+const { service, account } = withService({
+  catalog,
+  upstreams: [other],
+  account: { open_jobs: 1_000 },
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
+before(async () => {
+  ({ fake } = service);
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });
@@ -62,10 +58,10 @@ beforeEach(async () => {
 const startsOf = (id: string) =>
   [fake, other].map(({ starts }) => starts.filter(({ request_id }) => request_id === id).length);
 const outcome = async (id: string) => {
-  const { status, error } = await card(service, account, id);
+  const { status, error } = await card(account, id);
   return error === null ? status : `${status} ${error.code}`;
 };
-const submit = (model = 'two/image') => submitted(service, account, { prompt: 'x' }, model);
+const submit = (model = 'two/image') => submitted(account, { prompt: 'x' }, model);
 
 /** Works so many times, ending all pauses in between. */
 async function worked(id: string, count = 4): Promise<void> {
@@ -290,7 +286,7 @@ describe('a fault that only the operator can correct', () => {
     fake.behave.start = ({ model }) =>
       model === 's' ? refused({ why: 'model', message: 'no such model' }) : refused();
     for (const each of [account, await service.account()])
-      await submitted(service, each, { prompt: 'x' }, 'two/sketch');
+      await submitted(each, { prompt: 'x' }, 'two/sketch');
     await service.work();
     await until('the model rests', async () => {
       const call = { key: account.key, body: { prompt: 'x' } };
@@ -314,7 +310,7 @@ describe('a fault that only the operator can correct', () => {
     assert.deepEqual(startsOf(own[1]!), [1, 1], 'and its own request went to the next route');
     assert.deepEqual(await resting(), []);
     fake.behave = {};
-    const id = await submitted(service, await service.account(), { prompt: 'x' }, 'two/sketch');
+    const id = await submitted(await service.account(), { prompt: 'x' }, 'two/sketch');
     await service.work();
     assert.deepEqual(startsOf(id), [1, 0]);
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { film, sound } from '../storage/media-fixtures.ts';
 import { card, moneyOf, rounds, rowOf, submitted } from './floor.ts';
 
@@ -34,23 +34,15 @@ ${row('film-seconds', 'video', 'text-to-video', 'sec')}${row('sound-seconds', 'v
 ${row('vectors', 'image', 'text-to-vector', 'image')}
 `;
 
-let service: Service;
-let account: TestAccount;
 let server: Server;
 let link: string;
 let isUp = true;
-before(async () => {
-  server = createServer((_req, res) => res.writeHead(isUp ? 200 : 503).end(tinyPng));
+const { service, account } = withService(async (use) => {
+  server = use(createServer((_req, res) => res.writeHead(isUp ? 200 : 503).end(tinyPng)));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   link = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`;
   const env = { FAREBOX_ALLOW_PRIVATE_HOSTS: new URL(link).host };
-  service = await startService({ catalog, env });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  server.close();
+  return { catalog, env, account: { open_jobs: 1_000 } };
 });
 beforeEach(() => {
   service.fake.behave = {};
@@ -67,9 +59,9 @@ const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(leve
 /** The end of a request with this result of the upstream: `COMPLETED`, or the failure's code. */
 async function ended(model: string, made: Result): Promise<{ id: string; end: string }> {
   service.fake.behave.poll = () => ({ state: 'done', result: made });
-  const id = await submitted(service, account, { prompt: 'x' }, model);
+  const id = await submitted(account, { prompt: 'x' }, model);
   await rounds(service, 2);
-  const { status, error, charged_usd_micro } = await card(service, account, id);
+  const { status, error, charged_usd_micro } = await card(account, id);
   const money = status === 'COMPLETED' ? 'charge' : 'release';
   assert.equal(await moneyOf(service, id), `reserve 10000, ${money} 10000`);
   assert.equal(charged_usd_micro, status === 'COMPLETED' ? '10000' : '0');
@@ -77,7 +69,7 @@ async function ended(model: string, made: Result): Promise<{ id: string; end: st
 }
 
 async function response(id: string): Promise<any> {
-  const reply = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
+  const reply = await account.get(`/v1/requests/${id}/response`);
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
@@ -136,9 +128,9 @@ describe('further outputs cost nothing:', () => {
       const files = await Promise.all(came.map(file));
       const made = files.map((each) => ({ ...each, field: 'files' }));
       service.fake.behave.poll = () => ({ state: 'done', result: saying({}, made) });
-      const id = await submitted(service, account, asked, model);
+      const id = await submitted(account, asked, model);
       await rounds(service, 2);
-      const { status, charged_usd_micro } = await card(service, account, id);
+      const { status, charged_usd_micro } = await card(account, id);
       assert.deepEqual([status, charged_usd_micro], ['COMPLETED', String(charged)]);
       assert.equal(await moneyOf(service, id), `reserve 40000, charge ${charged}`);
       assert.equal((await response(id)).files.length, came.length, 'a file was left out');
@@ -182,7 +174,7 @@ test('an impossible count is measured like a missing one', async () => {
   for (const quantity of [1e10, 1e30, 1e308, Infinity, NaN, -1]) {
     const { id, end } = await ended('picture', { ...images(1), quantity });
     assert.equal(end, 'COMPLETED', String(quantity));
-    assert.equal((await card(service, account, id)).price.quantity, 1);
+    assert.equal((await card(account, id)).price.quantity, 1);
   }
 });
 
@@ -195,14 +187,14 @@ test('an absurd cost is not stored, and the request ends', async () => {
 describe('a start that was answered with addresses', () => {
   const handleOf = async (id: string) => {
     const [kept] = await service.db.run<{ handle: Record<string, unknown> | null }>(
-      rawSql('select handle from attempts where request_id = $1', [id]),
+      sql`select handle from attempts where request_id = ${id}`,
     );
     return kept!.handle;
   };
   const started = async (fields: Record<string, unknown>) => {
     const result = saying(fields, [{ field: 'images', source: { url: link } }]);
     service.fake.behave.start = () => ({ outcome: 'done', result });
-    const id = await submitted(service, account, { prompt: 'x' }, 'picture');
+    const id = await submitted(account, { prompt: 'x' }, 'picture');
     await service.work();
     return id;
   };
@@ -238,7 +230,7 @@ describe('a start that was answered with addresses', () => {
       asked = handle;
       return { state: 'failed', code: 'upstream_failed', message: 'It broke.' };
     };
-    const id = await submitted(service, account, { prompt: 'x' }, 'picture');
+    const id = await submitted(account, { prompt: 'x' }, 'picture');
     await rounds(service, 2);
     assert.deepEqual(asked, { finished });
     assert.equal((await rowOf(service, id)).status, 'FAILED');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { accept, images, tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { startService, type Service, type ServiceOptions } from '../kit/service.ts';
@@ -29,7 +29,7 @@ describe('a worker that is stopped', () => {
       raw: tinyPng,
       headers: { 'content-type': 'image/png' },
     });
-    const id = await submitted(service, account, { prompt: 'x', image_url: upload.body.file_id });
+    const id = await submitted(account, { prompt: 'x', image_url: upload.body.file_id });
     const { app } = await service.another();
     // The step waits while it reads its file, before anything is sent.
     const [held, locked] = [gate(), gate()];
@@ -41,11 +41,8 @@ describe('a worker that is stopped', () => {
     await locked.pass();
     const round = service.app.worker!.runOnce();
     await until('it waits for the lock', async () => {
-      const rows = await db.run(
-        rawSql(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from files%'`,
-        ),
-      );
+      const rows = await db.run(sql`select 1 from pg_stat_activity where wait_event_type = 'Lock'
+        and query like '%from files%'`);
       return rows.length > 0;
     });
     assert.deepEqual(
@@ -72,7 +69,7 @@ describe('a worker that is stopped', () => {
       return { outcome: 'done', result: images(1) };
     };
     const account = await service.account();
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     void app.worker!.runOnce();
     await slow.reached;
     let isStopped = false;
@@ -95,7 +92,7 @@ describe('a worker that is stopped', () => {
       });
     };
     const account = await service.account();
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     void app.worker!.runOnce();
     await until('it has begun', () => fake.starts.length === 1);
     const began = performance.now();
@@ -115,7 +112,7 @@ describe('a worker that is stopped', () => {
     const { fake, app } = await start({ running: true });
     const account = await service.account();
     await app.worker!.stop(1_000);
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     // The worker's loop has ended, so this waits for nothing.
     await app.worker!.run();
     const row = await rowOf(service, id);
@@ -133,7 +130,7 @@ describe('a worker that is stopped', () => {
       return accept(self, job);
     };
     const account = await service.account();
-    await submitted(service, account);
+    await submitted(account);
     const round = app.worker!.runOnce();
     await slow.reached;
     const began = performance.now();
@@ -157,9 +154,9 @@ describe('a step that takes too long', () => {
       );
     };
     const account = await service.account();
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await rounds(service, 3);
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.equal(polls, 2);
     assert.ok(
       service.log.some(
@@ -178,9 +175,9 @@ describe('a step that takes too long', () => {
       );
     };
     const account = await service.account();
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await rounds(service, 4);
-    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal((await card(account, id)).status, 'COMPLETED');
     assert.deepEqual(
       fake.starts.map(({ idempotency_key }) => idempotency_key),
       [id, id],
@@ -204,21 +201,13 @@ describe('two processes', () => {
       const { app } = await service.another();
       void app.worker!.run();
       const account = await service.account();
-      const id = await submitted(service, account);
-      const { body } = await service.call('GET', `/v1/requests/${id}/status?wait=10`, {
-        key: account.key,
-      });
+      const id = await submitted(account);
+      const { body } = await account.get(`/v1/requests/${id}/status?wait=10`);
       assert.notEqual(body.status, 'IN_QUEUE');
       await until('it is done', async () => (await rowOf(service, id)).status === 'COMPLETED');
-      assert.equal(
-        (await service.call('GET', `/v1/requests/${id}/response`, { key: account.key })).status,
-        200,
-      );
-      const listening = await service.db.run(
-        rawSql(
-          `select 1 from pg_stat_activity where datname = current_database() and query = 'listen farebox'`,
-        ),
-      );
+      assert.equal((await account.get(`/v1/requests/${id}/response`)).status, 200);
+      const listening = await service.db.run(sql`select 1 from pg_stat_activity
+        where datname = current_database() and query = 'listen farebox'`);
       assert.equal(listening.length, notify === 'on' ? 2 : 0);
     });
   }

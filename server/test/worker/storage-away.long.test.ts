@@ -11,10 +11,11 @@ import {
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { createFake, images, tinyPng, type Fake } from '../kit/fake.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
+import { createFake, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { S3Server } from '../storage/s3-server.ts';
@@ -25,22 +26,13 @@ import { card, gate, moneyOf, passDeadline, rowOf, submitted, wake } from './flo
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
 const times = { storageMs: 50 };
 /** Answers a start with the image itself, as OpenAI's image API does. */
-let instant: Fake;
 let s3: S3Server;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  s3 = new S3Server();
+const instant = createFake({ class: 'C' });
+const { service, account } = withService(async (use) => {
+  s3 = use(new S3Server());
   const { host } = new URL(await s3.listen());
-  instant = createFake({ class: 'C' });
   const address = `s3+http://AKTEST:se%2Fcr%2Bet@${host}/bucket?region=eu-test-1`;
-  service = await startService({ fake: instant, times, env: { FAREBOX_STORAGE: address } });
-  account = await service.account({ open_jobs: 1_000 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await s3.close();
+  return { fake: instant, times, env: { FAREBOX_STORAGE: address }, account: { open_jobs: 1_000 } };
 });
 beforeEach(async () => {
   instant.behave = { start: () => ({ outcome: 'done', result: images(1) }) };
@@ -76,13 +68,13 @@ async function fetchedWhileAway(app: App = service.app, base = service.base): Pr
     await away(base);
     return { outcome: 'done', result: images(1) };
   };
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await app.worker!.runOnce();
   return id;
 }
 
 async function assertMade(id: string): Promise<void> {
-  const made = await card(service, account, id);
+  const made = await card(account, id);
   assert.equal(made.status, 'COMPLETED');
   const path = made.output_urls[0].replace(/.*(?=\/v1)/, '');
   assert.deepEqual((await service.call('GET', path)).bytes, tinyPng);
@@ -131,7 +123,7 @@ describe('a synchronous image whose storage is away', () => {
 
   test('outlives the process that fetched it', async (t) => {
     const uploading = gate();
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     s3.before = async ({ method }) => {
       if (method !== 'PUT') return null;
       await uploading.pass();
@@ -177,9 +169,8 @@ describe('a synchronous image whose storage is away', () => {
     const row = await rowOf(service, id);
     assert.deepEqual([row.status, row.error_code], ['FAILED', 'timeout']);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
-    const [cost] = await service.db.run(
-      rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
-    );
+    const [cost] = await service.db.run(sql`select cost_usd_micro from request_results
+      where request_id = ${id}`);
     assert.deepEqual(cost, { cost_usd_micro: 4_000n });
     await lost.app.worker!.sweep();
     assert.deepEqual(spooled(dir), []);
@@ -194,7 +185,7 @@ describe('a job with a handle whose storage is away', () => {
         return { state: 'done', result: images(1) };
       },
     };
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.app.worker!.runOnce();
     await wake(service, id);
     await service.app.worker!.runOnce();
@@ -239,7 +230,7 @@ describe('while the storage is away', () => {
   });
 
   test('queued requests are not started', async () => {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await away();
     await service.work();
     await service.wakeAll();
@@ -252,9 +243,9 @@ describe('while the storage is away', () => {
   });
 
   test('stored outputs get a 503 that may be repeated, not an internal error', async () => {
-    const id = await submitted(service, account);
+    const id = await submitted(account);
     await service.work();
-    const { output_urls } = await card(service, account, id);
+    const { output_urls } = await card(account, id);
     await away();
     const path = output_urls[0].replace(/.*(?=\/v1)/, '');
     assertRefused(await service.call('GET', path), 'capacity_unavailable');
@@ -285,7 +276,7 @@ test('a single failed call does not count as an outage of the storage', async ()
   let failures = 3;
   s3.before = ({ method, key }) =>
     method === 'PUT' && key.startsWith('outputs/') && failures-- > 0 ? 'cut' : null;
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await service.app.worker!.runOnce();
   assert.equal((await ready()).status, 200);
   assert.deepEqual(spooled(), [id]);
@@ -296,7 +287,7 @@ test('a single failed call does not count as an outage of the storage', async ()
 
 test('a storage that can be read and not written to is away', async () => {
   s3.before = ({ method }) => (method === 'PUT' ? { status: 403, code: 'AccessDenied' } : null);
-  const id = await submitted(service, account);
+  const id = await submitted(account);
   await service.app.worker!.runOnce();
   await until('it is known to be away', async () => (await ready()).status === 503);
   await back();
@@ -319,7 +310,7 @@ describe('media on a disk', () => {
   });
 
   test('that is no longer there is away, even if a folder is in its place', async () => {
-    const id = await submitted(onDisk, owner);
+    const id = await submitted(owner);
     await onDisk.app.worker!.runOnce();
     renameSync(folder, `${folder}-unmounted`);
     mkdirSync(folder);
@@ -332,13 +323,13 @@ describe('media on a disk', () => {
     renameSync(`${folder}-unmounted`, folder);
     await until('it is back', async () => (await ready(onDisk.base)).status === 200);
     await onDisk.work();
-    assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');
+    assert.equal((await card(owner, id)).status, 'COMPLETED');
   });
 
   test('that is missing at a start is away until it is mounted or made again', async () => {
-    const id = await submitted(onDisk, owner);
+    const id = await submitted(owner);
     await onDisk.work();
-    assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');
+    assert.equal((await card(owner, id)).status, 'COMPLETED');
     renameSync(folder, `${folder}-unmounted`);
     mkdirSync(folder);
     const { base, app } = await onDisk.another({ FAREBOX_DATA_DIR: onDisk.dir });
@@ -356,7 +347,7 @@ describe('media on a disk', () => {
     assert.equal(said.status, 200, 'chat goes on');
     mkdirSync(join(folder, '.temp'));
     await until('it is back', async () => (await ready(base)).status === 200);
-    const { output_urls } = await card(onDisk, owner, id);
+    const { output_urls } = await card(owner, id);
     const path = output_urls[0].replace(/.*(?=\/v1)/, '');
     const lost = await onDisk.call('GET', path, { base });
     assertRefused(lost, 'internal_error');

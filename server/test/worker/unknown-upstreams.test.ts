@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 /** Running jobs at an upstream whose definition or variable was removed. */
 
-let service: Service;
-let account: TestAccount;
+const { service, account } = withService();
 before(async () => {
-  service = await startService();
-  account = await service.account();
   service.fake.behave.poll = () => ({ state: 'running' });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const told = () =>
@@ -27,7 +20,7 @@ const told = () =>
 /** Running jobs whose rows now name another upstream. */
 async function stranded(name: string, count: number, handle = 'handle'): Promise<string[]> {
   const ids: string[] = [];
-  while (ids.length < count) ids.push(await submitted(service, account));
+  while (ids.length < count) ids.push(await submitted(account));
   await service.app.worker!.runOnce();
   await service.db.run(rawSql('update requests set upstream = $2 where id = any($1)', [ids, name]));
   const text = `update attempts set upstream = $2, handle = ${handle} where request_id = any($1)`;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** A refused start frees its slot and keeps its turn. */
@@ -26,18 +27,12 @@ ${row('two/image', '[{ upstream: fake, model: m }, { upstream: other, model: n }
 ${row('other/image', '[{ upstream: other, model: n }]')}
 `;
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
 let account: TestAccount;
+const other = createFake({ name: 'other' });
+const { service } = withService({ catalog, upstreams: [other] });
 before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startService({ catalog, upstreams: [other] });
   ({ fake } = service);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });
@@ -47,8 +42,7 @@ beforeEach(async () => {
 });
 
 const well = () => service.db.run(rawSql('delete from upstreams'));
-const submit = (model: string, prompt = 'new', who = account) =>
-  submitted(service, who, { prompt }, model);
+const submit = (model: string, prompt = 'new', who = account) => submitted(who, { prompt }, model);
 const startsOf = ({ starts }: Fake, id: string) =>
   starts.filter(({ request_id }) => request_id === id).length;
 const runOnce = () => service.app.worker!.runOnce();

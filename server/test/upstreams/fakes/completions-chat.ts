@@ -112,14 +112,7 @@ export const completionsWire: ChatWire = {
     object: 'chat.completion',
     created: 1_790_000_000,
     model: 'gpt-fake',
-    choices: [
-      {
-        index: 0,
-        message: messageOf(said),
-        logprobs: null,
-        ...endOf(said),
-      },
-    ],
+    choices: [{ index: 0, message: messageOf(said), logprobs: null, ...endOf(said) }],
     usage: usageOf(said),
   }),
   events,

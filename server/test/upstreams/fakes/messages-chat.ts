@@ -127,10 +127,7 @@ function reasonOf({ finish, refuses, calls, stop }: Said): string {
   return stop === undefined ? 'end_turn' : 'stop_sequence';
 }
 
-const stopOf = (said: Said) => ({
-  stop_reason: reasonOf(said),
-  stop_sequence: said.stop ?? null,
-});
+const stopOf = (said: Said) => ({ stop_reason: reasonOf(said), stop_sequence: said.stop ?? null });
 
 function usageOf({ usage = usualUsage }: Said): Json | undefined {
   if (usage === null) return undefined;
@@ -227,12 +224,7 @@ export const messagesWire: ChatWire = {
   adapter: 'anthropic',
   options: '{}',
   open,
-  whole: (said) => ({
-    ...head,
-    content: contentOf(said),
-    ...stopOf(said),
-    usage: usageOf(said),
-  }),
+  whole: (said) => ({ ...head, content: contentOf(said), ...stopOf(said), usage: usageOf(said) }),
   events,
   broken: (message) => sent({ type: 'error', error: { type: 'overloaded_error', message } }),
   refused: (message) => sent({ type: 'error', error: { type: 'invalid_request_error', message } }),
