@@ -285,9 +285,7 @@ const rules: Rule[] = [
     reason: 'a sentence without a subject is read twice',
     check: checkPlainWords,
     broken: {
-      [`${src}http/a.ts:1 says "What`]: {
-        [`${src}http/a.ts`]: "say('What it cost is booked.');",
-      },
+      [`${src}http/a.ts:1 says "What`]: { [`${src}http/a.ts`]: "say('What it cost is booked.');" },
       [`${src}http/a.ts:1 says "Of`]: { [`${src}http/a.ts`]: 'say(`Of ${key} the newest.`);' },
       [`${src}core/a.ts:2 says "any more`]: {
         [`${src}core/a.ts`]: "\nsay('It is not kept any more.');",
@@ -324,9 +322,7 @@ const rules: Rule[] = [
     name: 'at most 100 columns in server/src',
     reason: 'two files fit side by side on one screen',
     check: checkColumns,
-    broken: {
-      [`${src}a.ts:2 has 101 columns`]: { [`${src}a.ts`]: `\n//${'x'.repeat(99)}` },
-    },
+    broken: { [`${src}a.ts:2 has 101 columns`]: { [`${src}a.ts`]: `\n//${'x'.repeat(99)}` } },
     kept: [{ [`${src}a.ts`]: `${'é'.repeat(100)}\n`, 'server/test/a.ts': 'x'.repeat(101) }],
   },
   {

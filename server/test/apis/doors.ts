@@ -71,10 +71,7 @@ const completions: Door = {
         content: image
           ? [
               { type: 'text', text },
-              {
-                type: 'image_url',
-                image_url: { url: `data:${image.type};base64,${image.data}` },
-              },
+              { type: 'image_url', image_url: { url: `data:${image.type};base64,${image.data}` } },
             ]
           : text,
       },

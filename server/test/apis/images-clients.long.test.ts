@@ -1,27 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateImage } from 'ai';
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 
 /** OpenAI's client and the AI SDK, unmodified, make and edit images of the sandbox. */
 
 let sandbox: Opened;
-let service: Service;
-let account: TestAccount;
 let openai: OpenAI;
 const statuses: number[] = [];
-before(async () => {
-  sandbox = await openSandbox();
+const { service, account } = withService(async (use) => {
+  sandbox = use(await openSandbox());
   const root = resolve(import.meta.dirname, '../../..');
   const catalog = readFileSync(join(root, 'catalog/sandbox.yaml'), 'utf8');
-  service = await startService({ catalog, upstreams: [sandbox.sandbox], running: true });
-  account = await service.account();
+  return { catalog, upstreams: [sandbox.sandbox], running: true };
+});
+before(async () => {
   openai = new OpenAI({
     baseURL: `${service.base}/v1`,
     apiKey: account.key,
@@ -31,11 +30,6 @@ before(async () => {
       return reply;
     },
   });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await sandbox.close();
 });
 
 const canvas = 'sandbox/canvas/max/text-to-image';
@@ -78,7 +72,7 @@ describe("OpenAI's client", () => {
     });
     const { input } = card;
     const body = { model_id: canvas, input };
-    const estimate = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    const estimate = await account.post('/v1/estimate', body);
     assert.equal(card.charged_usd_micro, estimate.body.price_usd_micro);
     assert.equal(response.headers.get('x-charge-usd-micro'), card.charged_usd_micro);
     assert.equal((data.usage as any).cost_usd_micro, card.charged_usd_micro);
@@ -117,7 +111,7 @@ describe("OpenAI's client", () => {
     const two = await newest();
     assert.equal(two.input.reference_image_urls.length, 1);
     const body = { model_id: call.model, input: two.input };
-    const estimate = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    const estimate = await account.post('/v1/estimate', body);
     assert.equal(two.charged_usd_micro, estimate.body.price_usd_micro);
   });
 

@@ -1,17 +1,11 @@
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import {
-  fakeCatalog,
-  startService,
-  type CallOptions,
-  type Reply,
-  type Service,
-  type TestAccount,
-} from '../kit/service.ts';
+import { fakeCatalog, type CallOptions, type Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { inLong } from '../kit/long.ts';
@@ -41,21 +35,12 @@ const more = `
     example: { prompt: a cat, image_url: "https://example.com/cat.png" }
 `;
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService({
-    catalog: fakeCatalog + more,
-    env: { FAREBOX_TEST_PUBLIC_HOSTS: '127.0.0.1:9' },
-  });
-  account = await service.account();
+const { service, account } = withService({
+  catalog: fakeCatalog + more,
+  env: { FAREBOX_TEST_PUBLIC_HOSTS: '127.0.0.1:9' },
 });
 beforeEach(() => {
   service.fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const generations = '/v1/images/generations';
@@ -65,7 +50,7 @@ const hook = 'http://127.0.0.1:9';
 const hooked = `${generations}?webhook_url=${hook}`;
 
 function send(path: string, body: unknown, options: CallOptions = {}): Promise<Reply> {
-  return service.call('POST', path, { key: account.key, base: service.base, body, ...options });
+  return account.post(path, body, { base: service.base, ...options });
 }
 
 /** Runs the worker until the call has its reply, and returns it. */
@@ -204,9 +189,7 @@ describe('a call is a request of the queue:', () => {
   test('its limits hold, and the call leaves nothing', async () => {
     const poor = await service.account({ usd: 0.015 });
     const kept = await service.account();
-    await service.db.run(
-      rawSql(`update keys set models = '{fake/edit}' where id = $1`, [kept.key_id]),
-    );
+    await service.db.run(sql`update keys set models = '{fake/edit}' where id = ${kept.key_id}`);
     const earlier = await traces(service);
     const refusals: [ErrorCode, Reply][] = [
       ['insufficient_balance', await send(generations, { ...call, n: 2 }, { key: poor.key })],

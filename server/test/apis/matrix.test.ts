@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { chatCatalog } from '../kit/chat-row.ts';
 import { openEvents } from '../kit/events.ts';
 import { tinyPng } from '../kit/fake.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { boundTokens } from '../../src/core/chat/tokens.ts';
 import { until } from '../kit/until.ts';
 import { chatWires } from '../upstreams/chat-wires.ts';
@@ -29,8 +30,6 @@ const wireNames = Object.keys(chatWires) as WireName[];
 const doorNames = Object.keys(doors) as DoorName[];
 const open = {} as Record<WireName, FakeChat>;
 const dir = mkdtempSync(join(tmpdir(), 'farebox-matrix-'));
-let service: Service;
-let account: TestAccount;
 
 const definition = (name: WireName) =>
   chatCatalog({
@@ -45,23 +44,22 @@ const definition = (name: WireName) =>
     upstream_model: 'model-fake',
   });
 
-before(async () => {
+after(async () => {
+  const { reserved } = await service.balance(account);
+  assert.equal(reserved, 0n);
+});
+const { service, account } = withService(async () => {
   for (const name of wireNames) open[name] = await chatWires[name].open();
   for (const name of wireNames) writeFileSync(join(dir, `${name}.yaml`), definition(name));
-  service = await startService({
+  return {
     env: {
       FAREBOX_CATALOG: dir,
       ...Object.fromEntries(wireNames.map((name) => [`KEY_${name.toUpperCase()}`, open[name].key])),
       FAREBOX_TEST_PUBLIC_HOSTS: wireNames.map((name) => new URL(open[name].url).host).join(','),
     },
-  });
-  account = await service.account();
+  };
 });
 after(async () => {
-  const { reserved } = await service.balance(account);
-  assert.equal(reserved, 0n);
-  await service.audit();
-  await service.stop();
   for (const name of wireNames) await open[name].close();
   rmSync(dir, { recursive: true });
 });
@@ -90,7 +88,7 @@ async function play(
   await service.db.run(rawSql('delete from upstreams'));
   open[wire].desk.script(answer);
   const sent = { ...body, model: `matrix/${wire}`, ...(stream && { stream }) };
-  const reply = await service.call('POST', path, { key: account.key, body: sent });
+  const reply = await account.post(path, sent);
   const booked = await newest();
   if (reply.status !== 200) return { reply, heard: null, booked };
   const heard = stream ? streamed(dataIn(reply)) : whole(reply.body);
@@ -99,9 +97,8 @@ async function play(
 
 async function newest(): Promise<Booked> {
   return until('the call is settled', async () => {
-    const [row] = await service.db.run<Booked>(
-      rawSql('select status, charged_usd_micro from requests order by id desc limit 1'),
-    );
+    const [row] = await service.db.run<Booked>(sql`select status, charged_usd_micro from requests
+      order by id desc limit 1`);
     return row === undefined || row.charged_usd_micro === null ? null : row;
   });
 }

@@ -1,32 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { generateObject, generateText, stepCountIs, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 
 /** Anthropic's clients, with nothing changed but their base address and key, on the sandbox. */
 
 let sandbox: Opened;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  sandbox = await openSandbox();
+const { service, account } = withService(async (use) => {
+  sandbox = use(await openSandbox());
   const root = resolve(import.meta.dirname, '../../..');
   const catalog = readFileSync(join(root, 'catalog/sandbox.yaml'), 'utf8');
-  service = await startService({ catalog, upstreams: [sandbox.sandbox] });
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await sandbox.close();
+  return { catalog, upstreams: [sandbox.sandbox] };
 });
 
 const model = 'sandbox/chat';

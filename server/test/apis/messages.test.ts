@@ -1,9 +1,10 @@
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import type { Reply } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import type { Answer } from '../upstreams/fakes/kit.ts';
@@ -40,22 +41,16 @@ models:
 `;
 
 let fake: FakeOpenai;
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  fake = await fakeOpenai();
-  service = await startService({
-    catalog: catalog(fake.url),
-    env: { BENCH_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: new URL(fake.url).host },
-  });
-  account = await service.account();
-});
 after(async () => {
   const { reserved } = await service.balance(account);
   assert.equal(reserved, 0n);
-  await service.audit();
-  await service.stop();
-  await fake.close();
+});
+const { service, account } = withService(async (use) => {
+  fake = use(await fakeOpenai());
+  return {
+    catalog: catalog(fake.url),
+    env: { BENCH_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: new URL(fake.url).host },
+  };
 });
 
 const path = '/v1/messages';
@@ -68,7 +63,7 @@ const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const create = (body: Json, headers: Record<string, string> = {}) =>
-  service.call('POST', path, { key: account.key, body, headers });
+  account.post(path, body, { headers });
 
 /** Errors of earlier scenes pause the upstream. */
 const mend = () => service.db.run(rawSql('delete from upstreams'));
@@ -197,9 +192,7 @@ describe('costs and asks the same as the chat call:', () => {
         await mend();
         fake.chat.script(answer());
         const chat = { ...hello, ...scene.chat, ...more };
-        const ofChat = await charged(() =>
-          service.call('POST', '/v1/chat/completions', { key: account.key, body: chat }),
-        );
+        const ofChat = await charged(() => account.post('/v1/chat/completions', chat));
         assert.equal(cost, ofChat);
         assert.deepEqual(fake.chat.asked.at(-2), fake.chat.asked.at(-1));
         assert.equal(reply.status, status, reply.text);
@@ -270,11 +263,7 @@ test('a repeat with the same Idempotency-Key gets the same message, whole or str
     });
     assert.equal(cost, 0n);
     // The same key at the other API is another call.
-    const other = await service.call('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: { ...hello, stream },
-      headers,
-    });
+    const other = await account.post('/v1/chat/completions', { ...hello, stream }, { headers });
     assertRefused(other, 'idempotency_conflict');
   }
 });
@@ -314,10 +303,7 @@ describe('is refused with the caller’s own field named, and leaves nothing:', 
       assert.equal(reply.body.error.type, 'invalid_request_error');
       if (param) assert.ok(error.message.includes(param), error.message);
       assert.doesNotMatch(error.message, /image_url|file_data|type file\b|tool_calls/);
-      const counted = await service.call('POST', `${path}/count_tokens`, {
-        key: account.key,
-        body,
-      });
+      const counted = await account.post(`${path}/count_tokens`, body);
       if (what !== 'no max_tokens') assertRefused(counted, code);
       else assert.equal(counted.status, 200);
       assert.deepEqual(await traces(service), before);
@@ -338,24 +324,9 @@ describe('other refusals have the form of Anthropic:', () => {
       'unauthorized',
       'authentication_error',
     ],
-    [
-      'no such address',
-      () => service.call('POST', `${path}/batches`, { key: account.key, body: {} }),
-      'not_found',
-      'not_found_error',
-    ],
-    [
-      'a doubled /v1',
-      () => service.call('POST', `/v1${path}`, { key: account.key, body: hello }),
-      'not_found',
-      'not_found_error',
-    ],
-    [
-      'another method',
-      () => service.call('GET', path, { key: account.key }),
-      'method_not_allowed',
-      'invalid_request_error',
-    ],
+    ['no such address', () => account.post(`${path}/batches`, {}), 'not_found', 'not_found_error'],
+    ['a doubled /v1', () => account.post(`/v1${path}`, hello), 'not_found', 'not_found_error'],
+    ['another method', () => account.get(path), 'method_not_allowed', 'invalid_request_error'],
     [
       'no JSON',
       () =>
@@ -369,11 +340,7 @@ describe('other refusals have the form of Anthropic:', () => {
     ],
     [
       'a body too large',
-      () =>
-        service.call('POST', path, {
-          key: account.key,
-          body: { ...hello, system: 'x'.repeat(11 * 2 ** 20) },
-        }),
+      () => account.post(path, { ...hello, system: 'x'.repeat(11 * 2 ** 20) }),
       'payload_too_large',
       'request_too_large',
     ],

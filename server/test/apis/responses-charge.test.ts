@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { openEvents } from '../kit/events.ts';
 import { until } from '../kit/until.ts';
@@ -53,9 +53,7 @@ const scenes: Record<string, Scene> = {
     usage: null,
   },
   'a schema': {
-    chat: {
-      response_format: { type: 'json_schema', json_schema: { name: 'city', schema } },
-    },
+    chat: { response_format: { type: 'json_schema', json_schema: { name: 'city', schema } } },
     responses: { text: { format: { type: 'json_schema', name: 'city', schema } } },
     message: { content: '{"city":"x"}' },
   },
@@ -120,10 +118,8 @@ interface Booked {
 
 async function newest(): Promise<Booked> {
   const [row] = await stage.service.db.run<Booked>(
-    rawSql(
-      `select id, status, quoted_usd_micro, charged_usd_micro from requests
+    sql`select id, status, quoted_usd_micro, charged_usd_micro from requests
        order by id desc limit 1`,
-    ),
   );
   return row!;
 }

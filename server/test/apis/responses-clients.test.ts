@@ -142,10 +142,7 @@ describe("OpenAI's client", () => {
         },
       ],
     });
-    const image = (detail: string) => ({
-      type: 'image_url',
-      image_url: { url: picture, detail },
-    });
+    const image = (detail: string) => ({ type: 'image_url', image_url: { url: picture, detail } });
     assert.deepEqual(stage.asked().messages, [
       { role: 'user', content: [{ type: 'text', text: 'What is it?' }, image('low')] },
       {

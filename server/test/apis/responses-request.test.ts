@@ -358,11 +358,7 @@ const translated: Record<string, [call: Json, chat: Json]> = {
     {
       messages: [
         user,
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [called, { ...called, id: 'c2' }],
-        },
+        { role: 'assistant', content: null, tool_calls: [called, { ...called, id: 'c2' }] },
         { role: 'tool', tool_call_id: 'c1', content: 'Sunny.' },
         { role: 'tool', tool_call_id: 'c2', content: 'Sunny.' },
         user,
@@ -601,10 +597,7 @@ describe('a call that is refused', () => {
     const { service, account, fake } = stage;
     const transfers = await service.transfers();
     for (const [change, code, param] of refused) {
-      const reply = await service.call('POST', '/v1/responses', {
-        key: account.key,
-        body: { ...base, ...change },
-      });
+      const reply = await account.post('/v1/responses', { ...base, ...change });
       const { error } = reply.body;
       const what = JSON.stringify(change).slice(0, 200);
       assert.ok(error, what);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, tinyPng, type Behaviour } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
@@ -59,7 +60,6 @@ const running: Behaviour = {
   poll: () => ({ state: 'running', progress: 0.456, logs: [], poll_after_ms: 60_000 }),
 };
 
-let service: Service;
 let account: TestAccount;
 let proxy: Faulty;
 let openai: OpenAI;
@@ -84,20 +84,14 @@ function connect({ key = account.key, base = service.base } = {}): OpenAI {
   });
 }
 
-before(async () => {
-  service = await startService({ catalog: fakeCatalog + more });
-  proxy = await startFaulty(service.base);
-});
+after(() => proxy.stop());
+const { service } = withService({ catalog: fakeCatalog + more });
+before(async () => void (proxy = await startFaulty(service.base)));
 beforeEach(async () => {
   account = await service.account();
   openai = connect();
   calls = [];
   service.fake.behave = filmed;
-});
-after(async () => {
-  await proxy.stop();
-  await service.audit();
-  await service.stop();
 });
 
 const prompt = 'a lighthouse at dusk';
@@ -111,7 +105,7 @@ async function work(id: string): Promise<void> {
 }
 
 async function card(id: string) {
-  const { body } = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+  const { body } = await account.get(`/v1/requests/${id}`);
   return body;
 }
 
@@ -214,11 +208,7 @@ describe('delete', () => {
     const { id } = await openai.videos.create(call);
     assert.deepEqual(
       { ...(await openai.videos.delete(id)) },
-      {
-        id,
-        object: 'video.deleted',
-        deleted: true,
-      },
+      { id, object: 'video.deleted', deleted: true },
     );
     const { status, error } = await openai.videos.retrieve(id);
     assert.deepEqual([status, error?.code], ['failed', 'cancelled']);
@@ -253,9 +243,8 @@ describe('delete', () => {
     const { key } = account;
     assert.equal((await service.call('GET', `/v1/requests/${id}/response`, { key })).status, 410);
     await service.work();
-    const [{ expires_at }] = await service.db.run<any>(
-      rawSql('select expires_at from requests where id = $1', [id]),
-    );
+    const [{ expires_at }] = await service.db.run<any>(sql`select expires_at from requests
+      where id = ${id}`);
     assert.equal(expires_at, null);
     await refused(() => openai.videos.downloadContent(id), 410, 'expired');
     const after = await card(id);
@@ -286,7 +275,7 @@ describe('list', () => {
       page.data.map(({ prompt: each }) => each),
       ['video 4', 'video 3'],
     );
-    const { body } = await service.call('GET', '/v1/videos?limit=0', { key: account.key });
+    const { body } = await account.get('/v1/videos?limit=0');
     const none = { object: 'list', data: [], first_id: null };
     assert.deepEqual({ ...body, last_id: null }, { ...none, last_id: null, has_more: true });
     const { body: last } = await service.call('GET', `/v1/videos?after=${ids[0]}`, account);
@@ -330,7 +319,7 @@ describe('a picture', () => {
 
   test('of JSON is understood too', async () => {
     const body = { ...ride, seconds: 6, input_reference: { image_url: data } };
-    const reply = await service.call('POST', '/v1/videos', { key: account.key, body });
+    const reply = await account.post('/v1/videos', body);
     assert.equal(reply.status, 200, reply.text);
     assert.equal(reply.body.seconds, '6');
   });
@@ -362,7 +351,7 @@ describe('sizes, seeds and unknown fields', () => {
   test('a seed of 64 bits keeps its digits, in a form too', async () => {
     const seed = '9223372036854775807';
     const { id } = await openai.videos.create({ ...ride, seed } as any);
-    const { text } = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const { text } = await account.get(`/v1/requests/${id}`);
     assert.match(text, /"seed":9223372036854775807[,}]/);
   });
 
@@ -370,7 +359,7 @@ describe('sizes, seeds and unknown fields', () => {
     const body = { ...call, promt: 'x', metadata: { order: '7' } };
     const made = await openai.videos.create(body as any).withResponse();
     assert.equal(made.response.headers.get('x-ignored-fields'), 'promt');
-    const reply = await service.call('POST', '/v1/videos', { key: account.key, body });
+    const reply = await account.post('/v1/videos', body);
     assert.equal(reply.headers.get('x-ignored-fields'), 'promt');
     for (const id of [made.data.id, reply.body.id])
       assert.deepEqual((await card(id)).metadata, { order: '7' });
@@ -475,7 +464,7 @@ describe('a repeat', () => {
     await left().finally(over);
     const video = await made;
     assert.deepEqual(calls, ['POST broken', 'POST 200']);
-    const { body } = await service.call('GET', '/v1/requests', { key: account.key });
+    const { body } = await account.get('/v1/requests');
     assert.deepEqual(
       body.data.map((each: any) => each.request_id),
       [video.id],
@@ -491,18 +480,14 @@ describe('a repeat', () => {
     const locked = Promise.withResolvers<void>();
     const free = Promise.withResolvers<void>();
     const held = service.db.tx(async (tx) => {
-      await tx.run(
-        rawSql('select from balances where account_id = $1 for update', [account.account_id]),
-      );
+      await tx.run(sql`select from balances where account_id = ${account.account_id} for update`);
       locked.resolve();
       await free.promise;
     });
     await locked.promise;
     const waiting = () =>
-      service.db.run<{ n: bigint }>(
-        rawSql(`select count(*) as n from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`),
-      );
+      service.db.run<{ n: bigint }>(sql`select count(*) as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`);
     return {
       async left() {
         await until('the submit waits', async () => Number((await waiting())[0]!.n) > 0);
@@ -536,7 +521,7 @@ describe('what belongs to another account', () => {
 
   test('a request that is no video is not found either', async () => {
     const body = { prompt: 'a cat' };
-    const made = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    const made = await account.post('/v1/queue/fake/image', body);
     await refused(() => openai.videos.retrieve(made.body.request_id), 404, 'not_found');
     await refused(() => openai.videos.delete(made.body.request_id), 404, 'not_found');
     assert.equal((await card(made.body.request_id)).status, 'IN_QUEUE');

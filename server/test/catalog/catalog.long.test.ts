@@ -213,9 +213,7 @@ describe('the live catalog', () => {
     const { store, ids, put, lines } = await open(
       t,
       { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'fal') },
-      {
-        usableUpstreams: (name) => name === 'sandbox' || 'FAL_KEY is not set',
-      },
+      { usableUpstreams: (name) => name === 'sandbox' || 'FAL_KEY is not set' },
     );
     assert.deepEqual(ids(), ['a/x']);
     assert.deepEqual(store.current().hidden, [{ id: 'b/x', reason: 'FAL_KEY is not set' }]);

@@ -148,7 +148,7 @@ test('catalog check warns once for each file with prices that are not checked fo
 test('such a row does not go live, and the log names it', async () => {
   const service = await startService({ catalog: openai + row('c', [], 'upscale') });
   const account = await service.account();
-  const listed = await service.call('GET', '/v1/models', { key: account.key });
+  const listed = await account.get('/v1/models');
   assert.deepEqual(listed.body.data, []);
   const said = service.log.filter((line) => line.includes('it has no call for upscale'));
   assert.equal(said.length, 1, said.join('\n'));

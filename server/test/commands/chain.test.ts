@@ -1,25 +1,19 @@
 /** `farebox chain`: what is printed and logged. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { startService, type Service } from '../kit/service.ts';
+import { test } from 'node:test';
+import { sql } from '../../src/lib/sql/sql.ts';
+import { withService } from '../kit/with-service.ts';
 import { assertSaid, placeFor } from './cli.ts';
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(() => service.audit().finally(() => service.stop()));
+const { service } = withService();
 
 test('a stopped chain is listed with its reason, and read on, once by name', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   await service.db.run(
-    rawSql(
-      `insert into chains (name, chain_id, start_height, scanned_height, scanned_hash,
+    sql`insert into chains (name, chain_id, start_height, scanned_height, scanned_hash,
          rescanned_height, head_height, stopped_why, wake_at, scanned_block_at)
        values ('bsc', 56, 100, 250, '0x' || repeat('7', 64), 99, 260, 'block 250 was replaced',
          now() + interval '1 day', now() - interval '90 seconds')`,
-    ),
   );
   const listed = await place.run(['chain', 'list']);
   assert.match(listed.stdout, /CHAIN +STATE +FINAL BLOCK +NEWEST BLOCK +LAG +READ AGAIN TO /);
@@ -35,9 +29,8 @@ test('a stopped chain is listed with its reason, and read on, once by name', asy
     [row.start_height, row.scanned_height, row.scanned_hash, row.stopped_why],
     ['100', '199', null, null],
   );
-  const logged = await service.db.run(
-    rawSql('select action, target, by_email, details from operator_log'),
-  );
+  const logged = await service.db.run(sql`select action, target, by_email, details
+    from operator_log`);
   assert.deepEqual(logged, [
     {
       action: 'chain.resume',

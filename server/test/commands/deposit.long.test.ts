@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { availableTo } from '../chains/scene.ts';
@@ -28,9 +28,8 @@ beforeEach(async () => {
   ({ db } = database);
   await chains.addMany(db, [{ name: chain.name, chain_id: 7n }]);
   who = await customer(db, 0n);
-  const [row] = await db.run<{ email: string }>(
-    rawSql('select email from accounts where id = $1', [who.account_id]),
-  );
+  const [row] = await db.run<{ email: string }>(sql`select email from accounts
+    where id = ${who.account_id}`);
   email = row!.email;
   address = (await depositAddress(db, who.account_id, evm)).address!;
 });
@@ -51,19 +50,14 @@ async function found(review: bigint | null, ...changes: Parameters<typeof transf
   const [claim] = await chains.claimDue(db, [chain.name], 60);
   const all = changes.map((change) => transferTo(address, (used += 1), change));
   await recordRead(db, { chain, key: evm, show }, claim!.attempt, readTo(200, all), review);
-  const rows = await db.run<{ id: string }>(
-    rawSql('select id from chain_deposits where tx_hash = any($1) order by id', [
-      all.map(({ tx_hash }) => tx_hash),
-    ]),
-  );
+  const rows = await db.run<{ id: string }>(sql`select id from chain_deposits
+    where tx_hash = any(${all.map(({ tx_hash }) => tx_hash)}) order by id`);
   return rows.map(({ id }) => id);
 }
 
 const actions = () =>
   db.run<{ action: string; target: string; by_email: string; details: any; text: string }>(
-    rawSql(
-      'select action, target, by_email, details, l::text as text from operator_log l order by seq',
-    ),
+    sql`select action, target, by_email, details, l::text as text from operator_log l order by seq`,
   );
 
 test('held and ignored deposits are listed in pages, credited, assigned and ignored', async (t) => {

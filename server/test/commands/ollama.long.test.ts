@@ -48,9 +48,7 @@ function ollama({ method, path, ...asked }: Call): Answer {
 }
 
 let server: Served;
-before(async () => {
-  server = await serve(ollama);
-});
+before(async () => void (server = await serve(ollama)));
 after(() => server.close());
 
 test('with OLLAMA_URL alone its models are listed, answer and are charged', async (t) => {

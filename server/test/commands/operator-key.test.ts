@@ -1,20 +1,16 @@
 /** `farebox operator-key`: what is printed, stored and logged. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
-import { startService, type Service } from '../kit/service.ts';
+import { sql } from '../../src/lib/sql/sql.ts';
+import { withService } from '../kit/with-service.ts';
 import { assertSaid, placeFor } from './cli.ts';
 
-let service: Service;
-before(async () => {
-  service = await startService();
-});
-after(() => service.audit().finally(() => service.stop()));
+const { service } = withService();
 
 const logged = () =>
   service.db.run<{ action: string; target: string; by_email: string; text: string }>(
-    rawSql(`select action, target, by_email, l::text as text from operator_log l order by seq`),
+    sql`select action, target, by_email, l::text as text from operator_log l order by seq`,
   );
 
 test('a key is printed once, works, is listed without its secret, and ends', async (t) => {
@@ -57,9 +53,9 @@ test('at most a hundred keys work at a time; a revoked one makes room', async (t
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   const create = () => place.run(['operator-key', 'create', '--scope', 'read', '--json']);
   await service.db.run(
-    rawSql(`insert into operator_keys (id, name, hash, prefix, last4, scopes, created_by)
+    sql`insert into operator_keys (id, name, hash, prefix, last4, scopes, created_by)
       select gen_random_uuid(), 'many', sha256(n::text::bytea), 'fbo_ab', 'wxyz', '{read}', 'test'
-      from generate_series(1, 99) n`),
+      from generate_series(1, 99) n`,
   );
   const { json } = await create();
   const before = (await logged()).length;

@@ -1,16 +1,11 @@
 /** The operator's verbs about people, as real processes on one database. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Service } from '../kit/service.ts';
+import { test } from 'node:test';
 import { totp } from '../kit/totp.ts';
-import { password, person, startWebService, stranger, visitorOf } from '../kit/web.ts';
+import { password, person, stranger, visitorOf, withWebService } from '../kit/web.ts';
 import { assertSaid, placeFor } from './cli.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const envOf = () => ({
   DATABASE_URL: service.databaseUrl,

@@ -41,9 +41,7 @@ describe('on the embedded database', () => {
 
 describe('on a database of its own', () => {
   let company: Company;
-  before(async () => {
-    company = await openCompany();
-  });
+  before(async () => void (company = await openCompany()));
   after(() => company.database.close());
 
   test('a worker completes waiting requests without a service, and serves only its health', async (t) => {

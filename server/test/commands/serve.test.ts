@@ -301,9 +301,7 @@ describe('on the embedded database', () => {
 
 describe('a database that refuses the first connections', () => {
   let company: Company;
-  before(async () => {
-    company = await openCompany();
-  });
+  before(async () => void (company = await openCompany()));
   after(() => company.database.close());
 
   const refused: [what: string, of: (url: string) => string, says: RegExp][] = [
@@ -367,9 +365,7 @@ async function asksForPassword(): Promise<net.Server> {
 
 describe('on a database of its own', () => {
   let company: Company;
-  before(async () => {
-    company = await openCompany();
-  });
+  before(async () => void (company = await openCompany()));
   after(() => company.database.close());
 
   inLong('a folder for media that cannot be used is named', async (t) => {

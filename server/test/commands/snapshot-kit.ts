@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { EndTransition, Output } from '../../src/core/request/request.ts';
 import * as files from '../../src/db/accounts/files.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
@@ -79,12 +79,8 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
     await end(db, complete(made, id, output));
   }
   const expired = `outputs/${old}/1-0`;
-  await db.run(
-    rawSql(
-      `update requests set expires_at = now() - interval '1 s', wake_at = now() where id = $1`,
-      [old],
-    ),
-  );
+  await db.run(sql`update requests set expires_at = now() - interval '1 s', wake_at = now()
+    where id = ${old}`);
   await storage.remove(expired);
   media.delete(expired);
   for (const ttl_seconds of [3_600, -1]) await upload(db, storage, media, account_id, ttl_seconds);
@@ -232,10 +228,8 @@ export function storedIn(folder: string): Map<string, Buffer> {
 /** MD5 and count of the rows of every logged table, except those about the database itself. */
 export async function digests(db: Database): Promise<Record<string, string>> {
   const tables = await db.run<{ name: string }>(
-    rawSql(
-      `select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
+    sql`select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
      and relnamespace = 'public'::regnamespace and relname not in ('migrations', 'installation') order by 1`,
-    ),
   );
   const found: Record<string, string> = {};
   for (const { name } of tables) {

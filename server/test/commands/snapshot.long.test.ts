@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { openDatabase, rawSql } from '../../src/lib/sql/sql.ts';
+import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
 import { importSnapshot } from '../../src/operations/import.ts';
@@ -42,9 +42,7 @@ async function bareDatabase() {
       applicationName: 'farebox test',
     });
     try {
-      return await db.run(
-        rawSql('select tablename from pg_tables where schemaname = current_schema()'),
-      );
+      return await db.run(sql`select tablename from pg_tables where schemaname = current_schema()`);
     } finally {
       await db.close();
     }

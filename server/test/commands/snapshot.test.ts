@@ -17,7 +17,7 @@ import { authenticateMany } from '../../src/db/accounts/callers.ts';
 import { currentKey } from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
-import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { needAccount } from '../../src/operations/accounts/account.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
@@ -87,9 +87,8 @@ describe('a snapshot', () => {
     // Numbers continue from those of the source.
     await submit(target.db, filled);
     await deposit(target.db, { account_id: filled.account_id, amount: 1n, reference: 'later' });
-    const [next] = await target.db.run<{ id: bigint }>(
-      rawSql(`insert into zz_parents (name) values ('x') returning id`),
-    );
+    const [next] = await target.db.run<{ id: bigint }>(sql`insert into zz_parents (name)
+      values ('x') returning id`);
     assert.equal(next!.id, 701n);
     assert.equal((await audit(target.db)).ok, true);
     await assert.rejects(target.db.run(rawSql('delete from transfers')), /append-only/);
@@ -133,17 +132,15 @@ describe('a snapshot', () => {
     assert.equal(after.reserved_usd_micro, 0n);
     assert.equal(after.available_usd_micro, before.available_usd_micro + 30_000n);
     const ends = await target.db.run<{ id: string; status: string; error_code: string | null }>(
-      rawSql('select id, status, error_code from requests where id = any($1)', [
-        [filled.queued, filled.running, filled.calling],
-      ]),
+      sql`select id, status, error_code from requests
+        where id = any(${[filled.queued, filled.running, filled.calling]})`,
     );
     const endOf = (id: string) => ends.find((row) => row.id === id);
     assert.equal(endOf(filled.queued)?.status, 'CANCELLED');
     assert.equal(endOf(filled.running)?.error_code, 'outcome_unknown');
     assert.equal(endOf(filled.calling)?.error_code, 'outcome_unknown');
-    const [open] = await target.db.run<{ n: number }>(
-      rawSql(`select count(*)::int as n from requests where slot`),
-    );
+    const [open] = await target.db.run<{ n: number }>(sql`select count(*)::int as n from requests
+      where slot`);
     assert.equal(open!.n, 0, 'no slot at an upstream stays taken');
     assert.deepEqual((await audit(target.db)).violations, []);
     const requests = (await digests(source.db)).requests!;

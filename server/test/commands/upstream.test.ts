@@ -146,11 +146,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
   assert.ok(near(fal.last_error_at), fal.last_error_at);
   const [{ paused_until, last_error_at, ...gone }, ...more] = fal.paused_models;
   assert.deepEqual(more, [], 'the other model rests as well');
-  const about = {
-    model: 'fal-ai/gone',
-    failures: 1,
-    last_error: 'fal-ai/gone: model',
-  };
+  const about = { model: 'fal-ai/gone', failures: 1, last_error: 'fal-ai/gone: model' };
   assert.deepEqual(gone, about);
   assert.ok(near(last_error_at), last_error_at);
   const left = (Date.parse(paused_until) - Date.now()) / 1000;
@@ -214,10 +210,7 @@ test('upstream test and list name each of several keys', async (t) => {
   const wrong = 'r8_WrongTokenOfReplicate0000000000000000';
   const nameOf = (key: string) => createHash('sha256').update(key).digest('hex').slice(0, 8);
   const [good, bad] = [nameOf(fakes.replicate.key), nameOf(wrong)];
-  const env = {
-    ...at,
-    REPLICATE_API_TOKEN: `${wrong}\n${fakes.replicate.key}\n`,
-  };
+  const env = { ...at, REPLICATE_API_TOKEN: `${wrong}\n${fakes.replicate.key}\n` };
   await noteFailure(database.db, `replicate#${bad}`, {
     account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
     message: 'Unauthenticated',

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { commandLine } from '../../src/commands/program.ts';
 import { isUuid } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { inLong, inShort, isLong } from '../kit/long.ts';
 import { assertRefused, besideService, cents, type Beside, type Refusal } from './verbs-kit.ts';
@@ -702,8 +702,8 @@ describe('audit', () => {
     const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
     const tables = async () => {
       const [row] = await db.run<{ names: string }>(
-        rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
-          where relkind = 'r' and relnamespace = 'public'::regnamespace`),
+        sql`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
+          where relkind = 'r' and relnamespace = 'public'::regnamespace`,
       );
       return row!.names;
     };
@@ -728,9 +728,8 @@ describe('audit', () => {
 
   inLong('a database that a newer version has migrated is refused by every verb', async (t) => {
     const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });
-    await database.db.run(
-      rawSql(`insert into migrations (number, name, sha256) values (9999, 'later.sql', 'x')`),
-    );
+    await database.db.run(sql`insert into migrations (number, name, sha256)
+      values (9999, 'later.sql', 'x')`);
     try {
       const verbs = [['audit'], ['migrate'], ['account', 'create', 'late@example.com']];
       const ran = await Promise.all(verbs.map((verb) => place.run([...verb, '--json'])));

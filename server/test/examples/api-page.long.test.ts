@@ -20,9 +20,7 @@ npm() { test "$*" = 'install ./farebox-client.tgz'; }
 `;
 
 let world: World;
-before(async () => {
-  world = await openWorld();
-});
+before(async () => void (world = await openWorld()));
 after(() => world.stop());
 
 const skip = missing('curl', '--version');

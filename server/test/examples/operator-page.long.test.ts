@@ -18,9 +18,7 @@ curl() { command curl -w '%{stderr}%{http_code} %{url_effective}\\n' "$@"; }
 `;
 
 let world: World;
-before(async () => {
-  world = await openWorld();
-});
+before(async () => void (world = await openWorld()));
 after(() => world.stop());
 
 async function charged(): Promise<string> {

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { operatorKey } from '../http/operator/world.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import type { TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 
 /** The examples for payments: real programs, a real service, and a fake payment service. */
 
-let service: Service;
 let key: string;
 let account: TestAccount;
 /** A fake BTCPay Server, with the calls that the example makes. */
@@ -18,8 +18,12 @@ let btcpay: Server;
 const invoices = new Map<string, object>();
 const running: ChildProcess[] = [];
 
+after(async () => {
+  for (const each of running) each.kill();
+  btcpay.close();
+});
+const { service } = withService();
 before(async () => {
-  service = await startService();
   key = (await operatorKey(service, 'payments', ['money'])).key;
   btcpay = createServer((req, res) => {
     const invoice = invoices.get(
@@ -31,15 +35,7 @@ before(async () => {
   await once(btcpay.listen(0, '127.0.0.1'), 'listening');
   addresses = { stripe: await run('stripe'), btcpay: await run('btcpay'), lost: await run('lost') };
 });
-after(async () => {
-  for (const each of running) each.kill();
-  btcpay.close();
-  await service.audit();
-  await service.stop();
-});
-beforeEach(async () => {
-  account = await service.account({ usd: 0 });
-});
+beforeEach(async () => void (account = await service.account({ usd: 0 })));
 
 type Name = 'stripe' | 'btcpay';
 let addresses: Record<Name | 'lost', string>;

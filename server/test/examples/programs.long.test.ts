@@ -8,9 +8,7 @@ import { examples, missing, openWorld, type World } from './example-kit.ts';
 /** The example programs: each runs its job, and spends nothing if it must not. */
 
 let world: World;
-before(async () => {
-  world = await openWorld();
-});
+before(async () => void (world = await openWorld()));
 after(() => world.stop());
 
 interface Program {

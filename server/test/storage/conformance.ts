@@ -17,9 +17,7 @@ export interface Opened {
 export function conformance(name: string, start: () => Promise<Opened>): void {
   describe(`${name} keeps the contract of a store`, () => {
     let opened: Opened;
-    before(async () => {
-      opened = await start();
-    });
+    before(async () => void (opened = await start()));
     after(() => opened.close());
     const use = (): Opened => opened;
     wholeObjects(use);

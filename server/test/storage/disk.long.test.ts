@@ -26,9 +26,7 @@ conformance('the disk', async (): Promise<Opened> => {
 
 describe('the disk', () => {
   let root: string;
-  before(async () => {
-    root = await mkdtemp(join(tmpdir(), 'farebox-disk-'));
-  });
+  before(async () => void (root = await mkdtemp(join(tmpdir(), 'farebox-disk-'))));
   after(() => rm(root, { recursive: true }));
 
   const onLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' };
@@ -236,10 +234,7 @@ async function contentsOf(root: string): Promise<{ keys: string[]; leftovers: st
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
   const isTemp = (path: string): boolean => path.startsWith('.temp/');
-  return {
-    keys: files.filter((path) => !isTemp(path)).sort(),
-    leftovers: files.filter(isTemp),
-  };
+  return { keys: files.filter((path) => !isTemp(path)).sort(), leftovers: files.filter(isTemp) };
 }
 
 /** The files below `root` that this process has open. */

@@ -119,9 +119,7 @@ const samples: Record<string, Sample> = {
 };
 
 let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-media-'));
-});
+before(async () => void (folder = await mkdtemp(join(tmpdir(), 'farebox-media-'))));
 after(() => rm(folder, { recursive: true }));
 
 const isRefusal = (error: unknown) => error instanceof Damaged || error instanceof NotMedia;

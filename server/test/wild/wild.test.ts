@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { after, test } from 'node:test';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { dataIn, doors } from '../apis/doors.ts';
 import { chatCatalog } from '../kit/chat-row.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { readCases, type Case, type DoorName, type Gives, type Json } from './case.ts';
 import { read, type Got } from './clients.ts';
@@ -50,30 +50,24 @@ const definition = (name: string, { adapter, options = '{}', more }: Row) =>
 
 const dir = mkdtempSync(join(tmpdir(), 'farebox-wild-'));
 let upstream: WildUpstream;
-let service: Service;
-let account: TestAccount;
 
-before(async () => {
-  upstream = await openUpstream();
+after(async () => {
+  const { reserved } = await service.balance(account);
+  assert.equal(reserved, 0n);
+});
+const { service, account } = withService(async (use) => {
+  upstream = use(await openUpstream());
   for (const [name, row] of Object.entries(rows))
     writeFileSync(join(dir, `${name}.yaml`), definition(name, row));
-  service = await startService({
+  return {
     env: {
       FAREBOX_CATALOG: dir,
       WILD_KEY: 'a-key-of-the-wild-upstream',
       FAREBOX_TEST_PUBLIC_HOSTS: new URL(upstream.url).host,
     },
-  });
-  account = await service.account();
+  };
 });
-after(async () => {
-  const { reserved } = await service.balance(account);
-  assert.equal(reserved, 0n);
-  await service.audit();
-  await service.stop();
-  await upstream.close();
-  rmSync(dir, { recursive: true });
-});
+after(() => rmSync(dir, { recursive: true }));
 
 const usual = { text: 'Say hi.', tool: 'look' };
 
@@ -92,7 +86,7 @@ async function play(scene: Case, door: DoorName, stream: boolean): Promise<void>
   const { path, body } = doors[door];
   const own = scene.calls?.[door] ?? body(usual);
   const sent = { ...own, model: `wild/${scene.row}`, ...(stream && { stream }) };
-  const reply = await service.call('POST', path, { key: account.key, body: sent });
+  const reply = await account.post(path, sent);
   const got = await read(door, reply, stream);
   const usualGives = stream ? scene.gives : (scene.whole ?? scene.gives);
   const gives = scene.doors?.[door] ?? usualGives;
@@ -107,15 +101,14 @@ async function play(scene: Case, door: DoorName, stream: boolean): Promise<void>
   if (scene.next === undefined) return;
   const { whole, streamed, next } = doors[door];
   const heard = stream ? streamed(dataIn(reply)) : whole(reply.body);
-  await service.call('POST', path, { key: account.key, body: next(sent, heard, 'R') });
+  await account.post(path, next(sent, heard, 'R'));
   checkPart(upstream.asked, scene.next, 'body of the next turn');
 }
 
 async function charged(): Promise<bigint> {
   const { charge } = await until('the call is settled', async () => {
-    const [row] = await service.db.run<{ charge: bigint | null }>(
-      rawSql('select charged_usd_micro as charge from requests order by id desc limit 1'),
-    );
+    const [row] = await service.db.run<{ charge: bigint | null }>(sql`select charged_usd_micro as
+      charge from requests order by id desc limit 1`);
     return row?.charge != null && { charge: row.charge };
   });
   return charge;
