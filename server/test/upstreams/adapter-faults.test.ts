@@ -13,10 +13,10 @@ import { adapters } from '../../src/upstreams/adapters.ts';
 import type { JobState, StartOutcome, Upstream } from '../../src/upstreams/upstream.ts';
 import type { Rig } from './conformance.ts';
 import { faults, type Fault, type FakeUpstream } from './fakes/kit.ts';
-import { jobFor, signal } from './http-job-kit.ts';
+import { jobOf, signal } from './job-kit.ts';
 
 /**
- * What each adapter says of each fault of its upstream, without the service: nothing is sent a
+ * The verdict of each adapter on each fault of its upstream, without the service: nothing is sent a
  * second time, and no text holds the key, the secret or an address.
  */
 
@@ -126,7 +126,7 @@ async function open(t: TestContext, rig: Rig): Promise<World> {
   const [{ model_id, input }] = rig.kinds as [Rig['kinds'][0]];
   const row = rows.find(({ id }) => id === model_id)!;
   const [route] = row.upstreams as [(typeof row.upstreams)[0]];
-  const job = jobFor({
+  const job = jobOf({
     model: route.model,
     task: row.task,
     input: upstreamInput(row, route, input, price(row, input).assumptions),

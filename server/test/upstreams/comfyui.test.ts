@@ -10,7 +10,6 @@ import type {
   Handle,
   JobState,
   StartJob,
-  StartOutcome,
   Upstream,
   UpstreamTools,
 } from '../../src/upstreams/upstream.ts';
@@ -18,9 +17,9 @@ import { fakeComfyui, textToImage, type FakeComfyui } from './fakes/comfyui.ts';
 import { media, nowhere } from './fakes/kit.ts';
 import { picture } from './fakes/made.ts';
 import { once } from '../../src/lib/streams.ts';
+import { ended as endOf, handleOf, jobOf as jobFor, signal } from './job-kit.ts';
 import { fileOf } from './replicate-kit.ts';
 
-const SIGNAL = new AbortController().signal;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const webp = Buffer.from('RIFF\x2a\0\0\0WEBPVP8 '.padEnd(50, '\x07'), 'latin1');
@@ -98,37 +97,13 @@ afterEach(() => {
 });
 
 let keys = 0;
-function jobOf(change: Partial<StartJob> = {}): StartJob {
-  const input = change.input ?? { prompt: 'a lighthouse', seed: 7 };
+function jobOf(more: Partial<StartJob> = {}): StartJob {
   const key = `0190f2a4-0000-7000-8000-${String(++keys).padStart(12, '0')}`;
-  return {
-    request_id: key,
-    idempotency_key: key,
-    model: 'pictures',
-    task: 'text-to-image',
-    input,
-    fields: Object.keys(input),
-    files: {},
-    callback_url: null,
-    hold: () => {},
-    inShare: (work) => work(),
-    signal: SIGNAL,
-    ...change,
-  };
+  const ids = { request_id: key, idempotency_key: key, model: 'pictures' };
+  return jobFor({ ...ids, input: { prompt: 'a lighthouse', seed: 7 }, ...more });
 }
 const start = (change: Partial<StartJob> = {}) => upstream.start(jobOf(change));
-function handleOf(outcome: StartOutcome): Handle {
-  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
-  return (outcome as { handle: Handle }).handle;
-}
-async function ended(handle: Handle, seen: JobState[] = []): Promise<JobState> {
-  for (let look = 0; look < 10; look++) {
-    const state = await upstream.poll(handle, SIGNAL);
-    if (state.state !== 'running') return state;
-    seen.push(state);
-  }
-  assert.fail('it runs for ever');
-}
+const ended = (handle: Handle, seen?: JobState[]) => endOf(upstream, handle, seen);
 const done = (state: JobState) => {
   assert.equal(state.state, 'done', JSON.stringify(state));
   return (state as Extract<JobState, { state: 'done' }>).result;
@@ -198,7 +173,7 @@ describe('a start', () => {
     const handle = handleOf(await behind.start(jobOf()));
     assert.equal(submits()[0]!.headers.authorization, 'Bearer proxy-key');
     fake.play('poll-at-once-done');
-    const [made] = done(await behind.poll(handle, SIGNAL)).media;
+    const [made] = done(await behind.poll(handle, signal)).media;
     const { headers } = made!.source as { headers?: unknown };
     assert.deepEqual(headers, { authorization: 'Bearer proxy-key' });
   });
@@ -229,12 +204,12 @@ describe("the caller's files", () => {
       },
     };
     const input = { image_urls: ['https://example.com/b'] };
-    for (const [file, signal] of [
-      [broken, SIGNAL],
+    for (const [file, until] of [
+      [broken, signal],
       [cut, slow.signal],
     ] as const) {
       const behind = make({}, { download: async () => file });
-      const outcome = await behind.start(jobOf({ model: 'mixing', input, signal }));
+      const outcome = await behind.start(jobOf({ model: 'mixing', input, signal: until }));
       assert.partialDeepStrictEqual(outcome, { outcome: 'rejected' });
       assert.match((outcome as { message: string }).message, /^image_urls could not be fetched/);
     }
@@ -359,7 +334,7 @@ describe('a lost answer is found again', () => {
       const job = jobOf({ input: { prompt: 'x' } });
       await upstream.start(job);
       fake.mend();
-      const handle = await upstream.find!(job.idempotency_key, SIGNAL);
+      const handle = await upstream.find!(job.idempotency_key, signal);
       const { seed } = sent().prompt['3'].inputs;
       assert.deepEqual(handle, { prompt_id: fake.journal[0]!.id, workflow: 'pictures', seed });
       assert.equal(done(await ended(handle!)).media.length, 1);
@@ -371,16 +346,16 @@ describe('a lost answer is found again', () => {
     const job = jobOf();
     const handle = handleOf(await upstream.start(job));
     for (let look = 0; look < 4; look++)
-      assert.deepEqual(await upstream.find!(job.idempotency_key, SIGNAL), handle);
+      assert.deepEqual(await upstream.find!(job.idempotency_key, signal), handle);
     assert.equal(fake.stateOf(String(handle.prompt_id)), 'done');
   });
 
   test('if there is none, it says so; if it cannot know, it throws', async () => {
     const { idempotency_key } = jobOf();
-    assert.equal(await upstream.find!(idempotency_key, SIGNAL), null);
+    assert.equal(await upstream.find!(idempotency_key, signal), null);
     for (const fault of ['poll-500', 'poll-garbage', 'poll-reset', 'poll-error-in-200'] as const) {
       fake.play(fault);
-      await assert.rejects(upstream.find!(idempotency_key, SIGNAL), fault);
+      await assert.rejects(upstream.find!(idempotency_key, signal), fault);
     }
   });
 });
@@ -448,8 +423,8 @@ describe('bad ends', () => {
     });
     const handle = handleOf(await loading.start(job));
     fake.play('finish-failed');
-    let state = await loading.poll(handle, SIGNAL);
-    while (state.state === 'running') state = await loading.poll(handle, SIGNAL);
+    let state = await loading.poll(handle, signal);
+    while (state.state === 'running') state = await loading.poll(handle, signal);
     assert.equal((state as { code?: string }).code, 'upstream_rejected');
   });
 });
@@ -460,7 +435,7 @@ describe('cancel', () => {
   test('a waiting job is taken off the queue, and nothing is interrupted', async () => {
     fake.addForeign('theirs-1', 'running');
     const handle = handleOf(await start());
-    await upstream.cancel!(handle, SIGNAL);
+    await upstream.cancel!(handle, signal);
     assert.equal(fake.stateOf(String(handle.prompt_id)), 'deleted');
     assert.equal(fake.stateOf('theirs-1'), 'running');
     assert.equal(interrupts().length, 0);
@@ -471,10 +446,10 @@ describe('cancel', () => {
     fake.hold(true);
     const handle = handleOf(await start());
     fake.hold(false);
-    await upstream.poll(handle, SIGNAL);
-    await upstream.poll(handle, SIGNAL);
+    await upstream.poll(handle, signal);
+    await upstream.poll(handle, signal);
     assert.equal(fake.stateOf(String(handle.prompt_id)), 'running');
-    await upstream.cancel!(handle, SIGNAL);
+    await upstream.cancel!(handle, signal);
     assert.deepEqual(
       interrupts().map(({ body }) => JSON.parse(body.toString())),
       [{ prompt_id: handle.prompt_id }],
@@ -492,8 +467,8 @@ describe('cancel', () => {
     fake.addForeign('theirs-3', 'running');
     const handle = handleOf(await start());
     await ended(handle);
-    await upstream.cancel!(handle, SIGNAL);
-    await upstream.cancel!({ prompt_id: 'nobody' }, SIGNAL);
+    await upstream.cancel!(handle, signal);
+    await upstream.cancel!({ prompt_id: 'nobody' }, signal);
     await upstream.cancel!(handle, AbortSignal.abort());
     assert.equal(interrupts().length, 0);
     assert.equal(fake.stateOf('theirs-3'), 'running');
@@ -514,13 +489,13 @@ describe('the definition', () => {
   });
 
   test('its models are its workflows', async () => {
-    assert.deepEqual(await upstream.models!(SIGNAL), Object.keys(workflows));
+    assert.deepEqual(await upstream.models!(signal), Object.keys(workflows));
   });
 
   test('the check recognises a ComfyUI server, and makes nothing', async () => {
-    assert.equal(await upstream.check!(SIGNAL), null);
-    assert.match((await make({ url: `${fake.url}/elsewhere` }).check!(SIGNAL))!, /404/);
-    assert.match((await make({ url: nowhere }).check!(SIGNAL))!, /could not be reached/);
+    assert.equal(await upstream.check!(signal), null);
+    assert.match((await make({ url: `${fake.url}/elsewhere` }).check!(signal))!, /404/);
+    assert.match((await make({ url: nowhere }).check!(signal))!, /could not be reached/);
     assert.equal(fake.journal.length, 0);
   });
 });

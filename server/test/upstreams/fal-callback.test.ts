@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import { CallbackRefused } from '../../src/upstreams/upstream.ts';
 import { serve } from './fakes/kit.ts';
-import { jobFor, open, signal, started, type World } from './fal-kit.ts';
+import { jobFor, open, started, type World } from './fal-kit.ts';
+import { signal } from './job-kit.ts';
 
 const callback_url = 'https://gateway.test/v1/hooks/1';
 const model = 'fal-ai/flux/dev';

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import { serveHttp } from '../lib/local-server.ts';
 import { serve } from './fakes/kit.ts';
-import { fileOf, jobFor, open, started } from './fal-kit.ts';
+import { jobFor, open, started } from './fal-kit.ts';
+import { fileOf } from './job-kit.ts';
 
 const id = 'file_00000000000000000000000001';
 const png = Buffer.from('the bytes of a picture');

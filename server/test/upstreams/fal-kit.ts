@@ -1,18 +1,9 @@
 import type { TestContext } from 'node:test';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
-import type {
-  Handle,
-  InputFile,
-  JobState,
-  StartJob,
-  Upstream,
-  UpstreamTools,
-} from '../../src/upstreams/upstream.ts';
+import type { Handle, StartJob, Upstream, UpstreamTools } from '../../src/upstreams/upstream.ts';
+import { handleOf, jobOf } from './job-kit.ts';
 import { fakeFal, falKey, type FakeFal } from './fakes/fal.ts';
-
-/** A signal that is never aborted. */
-export const signal = new AbortController().signal;
 
 export interface World {
   fake: FakeFal;
@@ -52,57 +43,12 @@ export async function open(t: TestContext, options: Record<string, unknown> = {}
   return { fake, fal: createFal(settings, tools), tools, settings, later };
 }
 
-export function jobFor(input: Record<string, unknown>, more: Partial<StartJob> = {}): StartJob {
-  return {
-    request_id: 'request-1',
-    idempotency_key: 'request-1',
-    model: 'fal-ai/flux/dev',
-    task: 'text-to-image',
-    input,
-    fields: Object.keys(input),
-    files: {},
-    callback_url: null,
-    hold: () => {},
-    inShare: (work) => work(),
-    signal,
-    ...more,
-  };
-}
-
-/** A stored file of the caller. */
-export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile {
-  const open = async () =>
-    (async function* () {
-      yield bytes;
-    })();
-  return { content_type: 'image/png', size: bytes.length, open, ...more };
-}
+export const jobFor = (input: Record<string, unknown>, more: Partial<StartJob> = {}): StartJob =>
+  jobOf({ model: 'fal-ai/flux/dev', input, ...more });
 
 /** Starts a job, which the upstream accepts. */
-export async function started(
+export const started = async (
   fal: Upstream,
   more: Partial<StartJob> = {},
   input: Record<string, unknown> = { prompt: 'a lighthouse' },
-): Promise<Handle> {
-  const outcome = await fal.start(jobFor(input, more));
-  if (outcome.outcome !== 'accepted') throw new Error(JSON.stringify(outcome));
-  return outcome.handle;
-}
-
-/** Polls until the job ends. A poll that threw is recorded by a word of its own. */
-export async function looksOf(fal: Upstream, handle: Handle, most = 6): Promise<Looks> {
-  const words: string[] = [];
-  for (let look = 0; look < most; look++) {
-    const state = await fal.poll(handle, signal).catch((error: Error) => error);
-    if (state instanceof Error) words.push('threw');
-    else words.push(state.state);
-    if (!(state instanceof Error) && (state.state === 'done' || state.state === 'failed'))
-      return { words, last: state };
-  }
-  return { words, last: null };
-}
-
-export interface Looks {
-  words: string[];
-  last: Extract<JobState, { state: 'done' | 'failed' }> | null;
-}
+): Promise<Handle> => handleOf(await fal.start(jobFor(input, more)));

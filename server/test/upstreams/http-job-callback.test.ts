@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { CallbackRefused } from '../../src/upstreams/upstream.ts';
-import { open, openPlain, signal, started } from './http-job-kit.ts';
+import { open, openPlain, started } from './http-job-kit.ts';
+import { signal } from './job-kit.ts';
 import { rig as kie } from './rigs/kie.ts';
 import { rig as wavespeed } from './rigs/wavespeed.ts';
 

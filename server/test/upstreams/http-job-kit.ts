@@ -6,19 +6,10 @@ import { settingsOf, type UpstreamSettings } from '../../src/core/catalog/upstre
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { parseCatalogText } from '../../src/catalog/text.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
-import type {
-  Handle,
-  InputFile,
-  JobState,
-  StartJob,
-  Upstream,
-  UpstreamTools,
-} from '../../src/upstreams/upstream.ts';
+import type { Handle, StartJob, Upstream, UpstreamTools } from '../../src/upstreams/upstream.ts';
 import { serve, type Answer, type Call, type FakeUpstream } from './fakes/kit.ts';
 import type { Rig } from './conformance.ts';
-
-/** A signal that is never aborted. */
-export const signal = new AbortController().signal;
+import { handleOf, jobOf } from './job-kit.ts';
 
 /**
  * YAML of the upstream of a shipped catalog file, with a fake's address and credentials. `hosts`:
@@ -129,53 +120,9 @@ export async function openPlain(
   return { service: createHttpJob(settings, tools), url: server.url, calls };
 }
 
-export function jobFor(more: Partial<StartJob> = {}): StartJob {
-  const input = more.input ?? { prompt: 'a lighthouse' };
-  return {
-    request_id: 'request-1',
-    idempotency_key: 'key-1',
-    model: 'google/nano-banana',
-    task: 'text-to-image',
-    input,
-    fields: Object.keys(input),
-    files: {},
-    callback_url: null,
-    hold: () => {},
-    inShare: (work) => work(),
-    signal,
-    ...more,
-  };
-}
-
-/** A stored file of the caller. */
-export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile {
-  const open = async () =>
-    (async function* () {
-      yield bytes;
-    })();
-  return { content_type: 'image/png', size: bytes.length, open, ...more };
-}
+export const jobFor = (more: Partial<StartJob> = {}): StartJob =>
+  jobOf({ model: 'google/nano-banana', ...more });
 
 /** Starts a job, which the upstream accepts. */
-export async function started(service: Upstream, more: Partial<StartJob> = {}): Promise<Handle> {
-  const outcome = await service.start(jobFor(more));
-  if (outcome.outcome !== 'accepted') throw new Error(JSON.stringify(outcome));
-  return outcome.handle;
-}
-
-/** Polls until the job ends. A poll that threw is recorded by a word of its own. */
-export async function looksOf(service: Upstream, handle: Handle, most = 6): Promise<Looks> {
-  const words: string[] = [];
-  for (let look = 0; look < most; look++) {
-    const state = await service.poll(handle, signal).catch((error: Error) => error);
-    words.push(state instanceof Error ? `threw ${state.message}` : state.state);
-    if (!(state instanceof Error) && (state.state === 'done' || state.state === 'failed'))
-      return { words, last: state };
-  }
-  return { words, last: null };
-}
-
-export interface Looks {
-  words: string[];
-  last: Extract<JobState, { state: 'done' | 'failed' }> | null;
-}
+export const started = async (service: Upstream, more?: Partial<StartJob>): Promise<Handle> =>
+  handleOf(await service.start(jobFor(more)));

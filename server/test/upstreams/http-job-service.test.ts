@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Answer, Call } from './fakes/kit.ts';
-import { fileOf, jobFor, looksOf, open, openPlain, signal, started } from './http-job-kit.ts';
+import { jobFor, open, openPlain, started } from './http-job-kit.ts';
+import { fileOf, looksOf, signal } from './job-kit.ts';
 import { rig as kie } from './rigs/kie.ts';
 import { rig as wavespeed } from './rigs/wavespeed.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { jobFor, looksOf, open, signal, started, type World } from './http-job-kit.ts';
+import { jobFor, open, started, type World } from './http-job-kit.ts';
+import { looksOf, signal } from './job-kit.ts';
 import { rig as kie } from './rigs/kie.ts';
 import { rig as wavespeed } from './rigs/wavespeed.ts';
 

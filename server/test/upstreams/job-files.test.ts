@@ -10,6 +10,7 @@ import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import type { InputFile, StartJob, Upstream } from '../../src/upstreams/upstream.ts';
 import { until } from '../kit/until.ts';
+import { jobOf as jobFor } from './job-kit.ts';
 import { callOf } from './openai-kit.ts';
 
 /** Stored files of jobs, which are read while they are sent, by every adapter that sends files. */
@@ -61,20 +62,9 @@ function contentOf(size: number): Buffer {
   return Buffer.concat(Array(Math.ceil(size / chunk.length)).fill(chunk)).subarray(0, size);
 }
 
-const jobOf = (change: Partial<StartJob>): StartJob => ({
-  request_id: '0190f2a4-0000-7000-8000-000000000001',
-  idempotency_key: '0190f2a4-0000-7000-8000-000000000001',
-  model: 'm',
-  task: 'edit',
-  input: {},
-  fields: ['prompt', 'image_url', 'image_urls', 'mask_url'],
-  files: {},
-  callback_url: null,
-  hold: () => {},
-  inShare: (work) => work(),
-  signal: new AbortController().signal,
-  ...change,
-});
+const fields = ['prompt', 'image_url', 'image_urls', 'mask_url'];
+const jobOf = (more: Partial<StartJob>): StartJob =>
+  jobFor({ model: 'm', task: 'edit', input: {}, fields, ...more });
 
 interface Way {
   name: string;

@@ -9,6 +9,7 @@ import type {
   UpstreamTools,
 } from '../../src/upstreams/upstream.ts';
 import { media } from './fakes/kit.ts';
+import { fileOf, jobOf as jobFor } from './job-kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 import type { Service } from './fakes/openai-media.ts';
 
@@ -38,7 +39,7 @@ export async function openStand(
   const downloads: string[] = [];
   const download = async (url: string): Promise<InputFile> => {
     downloads.push(url);
-    return fileOf(media.png, 'image/png');
+    return fileOf(media.png);
   };
   const tools: UpstreamTools = { fetch, guarded: fetch, download, now: () => nowMs };
   const base = { name: 'fake', url: fake.url, concurrency: 10 };
@@ -57,35 +58,8 @@ export async function openStand(
   };
 }
 
-export function fileOf(bytes: Uint8Array, content_type: string): InputFile {
-  return {
-    content_type,
-    size: bytes.length,
-    async open() {
-      return (async function* () {
-        yield bytes;
-      })();
-    },
-  };
-}
-
-export function jobOf(changed: Partial<StartJob> = {}): StartJob {
-  const input = changed.input ?? { prompt: 'a harbour' };
-  return {
-    request_id: 'r1',
-    idempotency_key: 'r1',
-    model: 'dall-e-fake',
-    task: 'text-to-image',
-    fields: Object.keys(input),
-    files: {},
-    callback_url: null,
-    hold: () => {},
-    inShare: (work) => work(),
-    signal: new AbortController().signal,
-    ...changed,
-    input,
-  };
-}
+export const jobOf = (more: Partial<StartJob> = {}): StartJob =>
+  jobFor({ model: 'dall-e-fake', input: { prompt: 'a harbour' }, ...more });
 
 export function callOf(
   stream: boolean,

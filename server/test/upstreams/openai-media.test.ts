@@ -4,7 +4,8 @@ import { inspect } from 'node:util';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { CallbackRefused, type JobState, type StartOutcome } from '../../src/upstreams/upstream.ts';
 import { media } from './fakes/kit.ts';
-import { fileOf, jobOf, nowMs, openStand, type Stand } from './openai-kit.ts';
+import { jobOf, nowMs, openStand, type Stand } from './openai-kit.ts';
+import { ended as endOf, fileOf, handleOf, signal } from './job-kit.ts';
 
 type Json = Record<string, any>;
 
@@ -16,8 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([plain.close(), router.close()]));
 
-const signal = new AbortController().signal;
-const picture = fileOf(media.png, 'image/png');
+const picture = fileOf(media.png);
 const draw = (changed: Json = {}) => jobOf({ task: 'text-to-image', ...changed });
 const film = (changed: Json = {}) =>
   jobOf({
@@ -32,20 +32,10 @@ function resultOf(outcome: StartOutcome | JobState): Json {
   return outcome.result;
 }
 
-async function accepted(stand: Stand, job = film()): Promise<Json> {
-  const outcome = await stand.upstream.start(job);
-  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
-  return (outcome as Json).handle;
-}
+const accepted = async (stand: Stand, job = film()): Promise<Json> =>
+  handleOf(await stand.upstream.start(job));
 
-/** Polls until the job has ended. */
-async function ended(stand: Stand, handle: Json): Promise<JobState> {
-  for (let look = 0; look < 10; look++) {
-    const state = await stand.upstream.poll(handle, signal);
-    if (state.state !== 'running') return state;
-  }
-  throw new Error('it never ends');
-}
+const ended = ({ upstream }: Stand, handle: Json) => endOf(upstream, handle);
 
 describe('images', () => {
   test("from a prompt: JSON with the row's fields, and the image in the answer", async () => {
@@ -128,7 +118,7 @@ describe('images', () => {
   });
 
   test('rejected before a call: no image to edit, too large a file, a type that it does not take', async () => {
-    const large = fileOf(Buffer.alloc(51 << 20), 'image/png');
+    const large = fileOf(Buffer.alloc(51 << 20));
     const jobs: Json[] = [
       { input: { prompt: 'x' } },
       { input: { prompt: 'x', image_url: 'file_1' }, files: { file_1: large } },

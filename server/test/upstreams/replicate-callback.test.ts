@@ -3,7 +3,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import { CallbackRefused, type Upstream } from '../../src/upstreams/upstream.ts';
 import { signed } from './fakes/replicate.ts';
-import { handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.ts';
+import { jobOf, openStand, type Stand } from './replicate-kit.ts';
+import { handleOf, signal } from './job-kit.ts';
 
 /** Calls that come in at a job's callback address. */
 
@@ -27,7 +28,7 @@ async function startedCall(at = new Date(stand.clock.now)) {
   const { headers, body } = stand.fake.callback(String(handle.id), at)!;
   return {
     handle,
-    call: { headers, body: Buffer.from(body), model: 'maker/pictures', signal: SIGNAL },
+    call: { headers, body: Buffer.from(body), model: 'maker/pictures', signal: signal },
   };
 }
 
@@ -80,7 +81,7 @@ describe('with the secret of the operator', () => {
   test('a signed call that names no job names none', async () => {
     for (const body of ['{}', 'null', 'x', '{"id":"../x","status":"succeeded"}']) {
       const headers = signed(body, new Date(stand.clock.now));
-      const call = { headers, body: Buffer.from(body), model: 'maker/pictures', signal: SIGNAL };
+      const call = { headers, body: Buffer.from(body), model: 'maker/pictures', signal: signal };
       assert.equal(await stand.upstream.callback!(call), null, body);
     }
   });

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
-import type {
-  Handle,
-  InputFile,
-  JobState,
-  StartJob,
-  StartOutcome,
-  Upstream,
-  UpstreamTools,
-} from '../../src/upstreams/upstream.ts';
+import type { InputFile, StartJob, Upstream, UpstreamTools } from '../../src/upstreams/upstream.ts';
+import { fileOf as fileFor, jobOf as jobFor } from './job-kit.ts';
 import { fakeReplicate } from './fakes/replicate.ts';
 import type { FakeUpstream } from './fakes/kit.ts';
 
 /** The adapter with the stand-in of Replicate. */
-
-export const SIGNAL = new AbortController().signal;
 
 export interface Stand {
   fake: FakeUpstream;
@@ -54,50 +45,9 @@ export async function openStand(change: Partial<UpstreamSettings> = {}): Promise
   return { fake, upstream: createReplicate(settings, tools), settings, tools, clock, close };
 }
 
-export function jobOf(change: Partial<StartJob> = {}): StartJob {
-  const input = change.input ?? { prompt: 'a lighthouse' };
-  return {
-    request_id: '0190f2a4-0000-7000-8000-000000000001',
-    idempotency_key: '0190f2a4-0000-7000-8000-000000000001',
-    model: 'maker/pictures',
-    task: 'text-to-image',
-    input,
-    fields: Object.keys(input),
-    files: {},
-    callback_url: null,
-    hold: () => {},
-    inShare: (work) => work(),
-    signal: SIGNAL,
-    ...change,
-  };
-}
-
-export function handleOf(outcome: StartOutcome): Handle {
-  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
-  return (outcome as { handle: Handle }).handle;
-}
-
-/** Polls until the job is no longer running. Earlier states are added to `seen`. */
-export async function ended(upstream: Upstream, handle: Handle, seen: JobState[] = []) {
-  for (let look = 0; look < 10; look++) {
-    const state = await upstream.poll(handle, SIGNAL);
-    if (state.state !== 'running') return state;
-    seen.push(state);
-  }
-  assert.fail('it runs for ever');
-}
+export const jobOf = (more: Partial<StartJob> = {}): StartJob =>
+  jobFor({ model: 'maker/pictures', ...more });
 
 /** A stored file of this size in bytes. */
-export function fileOf(size: number, content_type = 'image/png', more: Partial<InputFile> = {}) {
-  const bytes = Buffer.alloc(size, 7);
-  const file: InputFile = {
-    content_type,
-    size,
-    open: async () =>
-      (async function* () {
-        yield bytes;
-      })(),
-    ...more,
-  };
-  return file;
-}
+export const fileOf = (size: number, content_type = 'image/png', more: Partial<InputFile> = {}) =>
+  fileFor(Buffer.alloc(size, 7), { content_type, ...more });

@@ -3,7 +3,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import type { JobState, Upstream } from '../../src/upstreams/upstream.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import { version } from './fakes/replicate.ts';
-import { ended, fileOf, handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.ts';
+import { fileOf, jobOf, openStand, type Stand } from './replicate-kit.ts';
+import { ended, handleOf, signal } from './job-kit.ts';
 
 let stand: Stand;
 before(async () => void (stand = await openStand()));
@@ -192,7 +193,7 @@ describe('a start that goes wrong', () => {
     const upstream = createReplicate(stand.settings, { ...stand.tools, fetch });
     const outcome = await upstream.start(jobOf());
     assert.equal(JSON.stringify(outcome).includes(stand.fake.key), false);
-    assert.equal((await upstream.check!(SIGNAL))!.includes(stand.fake.key), false);
+    assert.equal((await upstream.check!(signal))!.includes(stand.fake.key), false);
   });
 });
 
@@ -258,13 +259,13 @@ describe('polls', () => {
 describe('cancel', () => {
   test('a running job is cancelled, and ends so', async () => {
     const handle = handleOf(await start());
-    await stand.upstream.cancel!(handle, SIGNAL);
+    await stand.upstream.cancel!(handle, signal);
     assert.deepEqual(
       [lastCall().method, lastCall().path],
       ['POST', `/v1/predictions/${handle.id}/cancel`],
     );
     assert.equal(stand.fake.journal[0]!.cancelled, true);
-    const state = await stand.upstream.poll(handle, SIGNAL);
+    const state = await stand.upstream.poll(handle, signal);
     assert.deepEqual(state, {
       state: 'failed',
       code: 'upstream_failed',
@@ -273,8 +274,8 @@ describe('cancel', () => {
   });
 
   test('it always resolves', async () => {
-    await stand.upstream.cancel!({ id: 'nobody' }, SIGNAL);
-    await stand.upstream.cancel!({ id: '../../account' }, SIGNAL);
+    await stand.upstream.cancel!({ id: 'nobody' }, signal);
+    await stand.upstream.cancel!({ id: '../../account' }, signal);
     assert.equal(lastCall().path, '/v1/predictions/..%2F..%2Faccount/cancel');
     await stand.upstream.cancel!({ id: 'x' }, AbortSignal.abort());
   });
@@ -301,28 +302,28 @@ test('addresses in a reply are not called, so the token stays with the base addr
   };
   const upstream = createReplicate(stand.settings, { ...stand.tools, fetch });
   const handle = handleOf(await upstream.start(jobOf()));
-  await upstream.poll(handle, SIGNAL).catch(() => {});
-  await upstream.cancel!(handle, SIGNAL);
+  await upstream.poll(handle, signal).catch(() => {});
+  await upstream.cancel!(handle, signal);
   assert.equal(calls.length, 3);
   for (const url of calls) assert.ok(url.startsWith(`${stand.fake.url}/`), url);
 });
 
 test('the check says whether the token is accepted, and makes nothing', async () => {
-  assert.equal(await stand.upstream.check!(SIGNAL), null);
+  assert.equal(await stand.upstream.check!(signal), null);
   const wrong = await openStand({ key: 'wrong' });
-  assert.match((await wrong.upstream.check!(SIGNAL))!, /401.*authentication token/);
+  assert.match((await wrong.upstream.check!(signal))!, /401.*authentication token/);
   await wrong.close();
   assert.equal(stand.fake.journal.length, 0);
 });
 
 test('its models are the official ones and the own deployments', async () => {
-  const names = await stand.upstream.models!(SIGNAL);
+  const names = await stand.upstream.models!(signal);
   assert.ok(names.includes('maker/pictures'));
   assert.ok(names.includes('deployments/maker/films-live'));
 });
 
 test('a page that is not a list or a model does not count as one', async () => {
-  const has = (upstream: Upstream, model: string) => upstream.hasModel!(model, SIGNAL);
+  const has = (upstream: Upstream, model: string) => upstream.hasModel!(model, signal);
   const names = ['maker/pictures', `maker/pictures:${version}`, 'deployments/maker/films-live'];
   for (const name of names) assert.equal(await has(stand.upstream, name), true, name);
   for (const name of ['maker/gone', 'maker/pictures:gone', 'deployments/maker/gone'])
@@ -336,7 +337,7 @@ test('a page that is not a list or a model does not count as one', async () => {
         has(upstream, name),
         /the request for the model .* was answered with 200, without the model/,
       );
-    await assert.rejects(upstream.models!(SIGNAL), /the request for its models/);
-    assert.match((await upstream.check!(SIGNAL))!, /^the service at its address is not Replicate$/);
+    await assert.rejects(upstream.models!(signal), /the request for its models/);
+    assert.match((await upstream.check!(signal))!, /^the service at its address is not Replicate$/);
   }
 });

@@ -9,7 +9,8 @@ import { fakeCatalog, type TestAccount } from '../kit/service.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
 import { person, withWebService, type Person } from '../kit/web.ts';
-import { fileOf, openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
+import { openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
+import { fileOf } from '../upstreams/job-kit.ts';
 import { submitted } from './floor.ts';
 
 /** Accounts take turns to have their files decoded: slow ones delay only their own account. */
@@ -63,7 +64,7 @@ const { service } = withWebService(async (use) => {
   const { url, key } = stand.fake;
   const download = async (address: string) => {
     const { bytes, type } = served.get(address)!;
-    return fileOf(bytes, type);
+    return fileOf(bytes, { content_type: type });
   };
   const upstream = createOpenai(
     { name: 'open', url, key, secret: null, concurrency: 100, options: {} },
