@@ -7,6 +7,7 @@ import { isLong } from '../../../test/kit/long.ts';
 import { parseCatalogFile } from '../catalog/catalog-file.ts';
 import { catalogEntry } from '../catalog/catalog-entry.ts';
 import type { Extra, Model, PriceRules } from '../catalog/catalog.ts';
+import { keysOf } from '../../lib/records.ts';
 import { ApiError } from '../errors.ts';
 import { divideUp, parseUsd } from './money.ts';
 import { charge, price, priceTokens, type Actual, type Quote } from './price.ts';
@@ -101,213 +102,167 @@ function refusal(model: Priceable, input: unknown): ApiError {
 }
 
 describe('what a request costs', () => {
+  type Row = [what: string, Input, price: bigint, quantity: number, assumed?: object];
   const two = { width: 1000, height: 500 };
-  const table: [string, Name, Input, bigint, number, Record<string, unknown>][] = [
-    ['one image where no number is said', 'image', {}, 10_000n, 1, { num_images: 1 }],
-    ['each image', 'image', { num_images: 3 }, 30_000n, 3, {}],
-    ['the asked resolution', 'image2', { num_images: 2, resolution: '1k' }, 20_000n, 2, {}],
-    [
-      'the dearest resolution where none is said',
-      'image2',
-      { num_images: 1 },
-      25_000n,
-      1,
-      { resolution: '2k' },
+  const table: Partial<Record<Name, Row[]>> = {
+    image: [
+      ['one image where no number is said', {}, 10_000n, 1, { num_images: 1 }],
+      ['each image', { num_images: 3 }, 30_000n, 3],
     ],
-    [
-      'the general price for a resolution without its own',
-      'mixed',
-      { num_images: 1, resolution: '4k' },
-      30_000n,
-      1,
-      {},
+    image2: [
+      ['the asked resolution', { num_images: 2, resolution: '1k' }, 20_000n, 2],
+      [
+        'the dearest resolution where none is said',
+        { num_images: 1 },
+        25_000n,
+        1,
+        { resolution: '2k' },
+      ],
     ],
-    [
-      'the general price where it is the dearest',
-      'mixed',
-      { num_images: 1 },
-      30_000n,
-      1,
-      { resolution: '2k' },
+    mixed: [
+      [
+        'the general price for a resolution without its own',
+        { num_images: 1, resolution: '4k' },
+        30_000n,
+        1,
+      ],
+      [
+        'the general price where it is the dearest',
+        { num_images: 1 },
+        30_000n,
+        1,
+        { resolution: '2k' },
+      ],
     ],
-    ['each second', 'video', { duration_seconds: 8 }, 320_000n, 8, {}],
-    ['part of a second exactly', 'video', { duration_seconds: 4.2 }, 168_000n, 4.2, {}],
-    [
-      'a ten-millionth of a second rounded up',
-      'video',
-      { duration_seconds: 0.0000001 },
-      1n,
-      1e-7,
-      {},
+    video: [
+      ['each second', { duration_seconds: 8 }, 320_000n, 8],
+      ['part of a second exactly', { duration_seconds: 4.2 }, 168_000n, 4.2],
+      ['a ten-millionth of a second rounded up', { duration_seconds: 0.0000001 }, 1n, 1e-7],
+      ['the smallest number rounded up', { duration_seconds: 5e-324 }, 1n, 5e-324],
+      ['4.9999999 seconds just under 5', { duration_seconds: 4.9999999 }, 200_000n, 4.9999999],
+      ['5 seconds where no length is said', {}, 200_000n, 5, { duration_seconds: 5 }],
     ],
-    ['the smallest number rounded up', 'video', { duration_seconds: 5e-324 }, 1n, 5e-324, {}],
-    [
-      '4.9999999 seconds just under 5',
-      'video',
-      { duration_seconds: 4.9999999 },
-      200_000n,
-      4.9999999,
-      {},
+    short: [['the longest length where that is under 5', {}, 160_000n, 4, { duration_seconds: 4 }]],
+    open: [['up to the ceiling where max is 0', { duration_seconds: 3600 }, 144_000_000n, 3600]],
+    video2: [
+      [
+        'length and resolution',
+        { duration_seconds: 2, resolution: '720p' },
+        200_000n,
+        2,
+        { generate_audio: false },
+      ],
+      [
+        'the extra of a field with its value',
+        { duration_seconds: 2, resolution: '720p', generate_audio: true },
+        300_000n,
+        2,
+      ],
     ],
-    ['5 seconds where no length is said', 'video', {}, 200_000n, 5, { duration_seconds: 5 }],
-    ['the longest length where that is under 5', 'short', {}, 160_000n, 4, { duration_seconds: 4 }],
-    [
-      'up to the ceiling where max is 0',
-      'open',
-      { duration_seconds: 3600 },
-      144_000_000n,
-      3600,
-      {},
+    request: [
+      ['one request, whatever it asks for', { num_images: 4, duration_seconds: 60 }, 7n, 1],
     ],
-    [
-      'length and resolution',
-      'video2',
-      { duration_seconds: 2, resolution: '720p' },
-      200_000n,
-      2,
-      { generate_audio: false },
+    extras: [
+      [
+        'no extra within the free items',
+        { num_images: 1, reference_image_urls: ['a'], generate_audio: false },
+        10_000n,
+        1,
+      ],
+      [
+        'each item beyond the free ones, per image',
+        { num_images: 2, reference_image_urls: ['a', 'b', 'c'], generate_audio: false },
+        28_000n,
+        2,
+      ],
+      [
+        'one text as one item',
+        { num_images: 1, reference_image_urls: 'a', generate_audio: false },
+        10_000n,
+        1,
+      ],
+      [
+        'all extras together',
+        { num_images: 1, reference_image_urls: ['a', 'b'], generate_audio: true },
+        62_000n,
+        1,
+      ],
     ],
-    [
-      'the extra of a field with its value',
-      'video2',
-      { duration_seconds: 2, resolution: '720p', generate_audio: true },
-      300_000n,
-      2,
-      {},
+    mp: [
+      ['the pixels of image_size', { image_size: two, num_images: 1 }, 10_000n, 0.5],
+      ['the pixels of width and height', { ...two, num_images: 3 }, 30_000n, 1.5],
+      [
+        'the pixels of both where they agree',
+        { ...two, image_size: two, num_images: 1 },
+        10_000n,
+        0.5,
+      ],
+      ['the pixels of a size in words', { image_size: '1000x500', num_images: 1 }, 10_000n, 0.5],
+      ['the pixels of a named size', { image_size: 'square', num_images: 1 }, 5_243n, 0.262144],
+      [
+        'the pixels of the resolution',
+        { resolution: '1k' },
+        20_972n,
+        1.048576,
+        { megapixels: 1.048576, num_images: 1 },
+      ],
+      [
+        'the largest offered picture where nothing is said',
+        { num_images: 2 },
+        167_773n,
+        8.388608,
+        { resolution: '2k', megapixels: 4.194304 },
+      ],
+      [
+        'size before resolution',
+        { image_size: two, resolution: '2k', num_images: 1 },
+        10_000n,
+        0.5,
+      ],
     ],
-    [
-      'one request, whatever it asks for',
-      'request',
-      { num_images: 4, duration_seconds: 60 },
-      7n,
-      1,
-      {},
+    mpRates: [
+      [
+        'the dearest of rate times pixels',
+        { num_images: 1 },
+        167_773n,
+        16.777216,
+        { resolution: '4k', megapixels: 16.777216 },
+      ],
+      [
+        'the dearest rate where the size is said',
+        { num_images: 1, image_size: two },
+        15_000n,
+        0.5,
+        { resolution: '1k' },
+      ],
     ],
-    [
-      'no extra within the free items',
-      'extras',
-      { num_images: 1, reference_image_urls: ['a'], generate_audio: false },
-      10_000n,
-      1,
-      {},
+    mpFree: [
+      [
+        'a size without offered resolutions',
+        { image_size: '2000x2000', num_images: 2 },
+        160_000n,
+        8,
+      ],
     ],
-    [
-      'each item beyond the free ones, per image',
-      'extras',
-      { num_images: 2, reference_image_urls: ['a', 'b', 'c'], generate_audio: false },
-      28_000n,
-      2,
-      {},
+    text: [
+      [
+        'both kinds of tokens, rounded up once',
+        { input_tokens: 1, output_tokens: 1 },
+        1n,
+        0.000002,
+      ],
+      ['a million of each', { input_tokens: 1e6, output_tokens: 1e6 }, 500_000n, 2],
+      ['nothing for no tokens', { input_tokens: 0, output_tokens: 0 }, 0n, 0],
     ],
-    [
-      'one text as one item',
-      'extras',
-      { num_images: 1, reference_image_urls: 'a', generate_audio: false },
-      10_000n,
-      1,
-      {},
-    ],
-    [
-      'all extras together',
-      'extras',
-      { num_images: 1, reference_image_urls: ['a', 'b'], generate_audio: true },
-      62_000n,
-      1,
-      {},
-    ],
-    ['the pixels of image_size', 'mp', { image_size: two, num_images: 1 }, 10_000n, 0.5, {}],
-    ['the pixels of width and height', 'mp', { ...two, num_images: 3 }, 30_000n, 1.5, {}],
-    [
-      'the pixels of both where they agree',
-      'mp',
-      { ...two, image_size: two, num_images: 1 },
-      10_000n,
-      0.5,
-      {},
-    ],
-    [
-      'the pixels of a size in words',
-      'mp',
-      { image_size: '1000x500', num_images: 1 },
-      10_000n,
-      0.5,
-      {},
-    ],
-    [
-      'the pixels of a named size',
-      'mp',
-      { image_size: 'square', num_images: 1 },
-      5_243n,
-      0.262144,
-      {},
-    ],
-    [
-      'the pixels of the resolution',
-      'mp',
-      { resolution: '1k' },
-      20_972n,
-      1.048576,
-      { megapixels: 1.048576, num_images: 1 },
-    ],
-    [
-      'the largest offered picture where nothing is said',
-      'mp',
-      { num_images: 2 },
-      167_773n,
-      8.388608,
-      { resolution: '2k', megapixels: 4.194304 },
-    ],
-    [
-      'size before resolution',
-      'mp',
-      { image_size: two, resolution: '2k', num_images: 1 },
-      10_000n,
-      0.5,
-      {},
-    ],
-    [
-      'the dearest of rate times pixels',
-      'mpRates',
-      { num_images: 1 },
-      167_773n,
-      16.777216,
-      { resolution: '4k', megapixels: 16.777216 },
-    ],
-    [
-      'the dearest rate where the size is said',
-      'mpRates',
-      { num_images: 1, image_size: two },
-      15_000n,
-      0.5,
-      { resolution: '1k' },
-    ],
-    [
-      'a size without offered resolutions',
-      'mpFree',
-      { image_size: '2000x2000', num_images: 2 },
-      160_000n,
-      8,
-      {},
-    ],
-    [
-      'both kinds of tokens, rounded up once',
-      'text',
-      { input_tokens: 1, output_tokens: 1 },
-      1n,
-      0.000002,
-      {},
-    ],
-    ['a million of each', 'text', { input_tokens: 1e6, output_tokens: 1e6 }, 500_000n, 2, {}],
-    ['nothing for no tokens', 'text', { input_tokens: 0, output_tokens: 0 }, 0n, 0, {}],
-  ];
-  for (const [name, model, input, amount, quantity, assumptions] of table) {
-    test(name, () => {
-      const quote = price(models[model], input);
-      assert.equal(quote.price_usd_micro, amount);
-      assert.equal(quote.quantity, quantity);
-      assert.deepEqual(quote.assumptions, assumptions);
-    });
-  }
+  };
+  for (const model of keysOf(table))
+    for (const [name, input, amount, quantity, assumptions = {}] of table[model]!)
+      test(name, () => {
+        const quote = price(models[model], input);
+        assert.equal(quote.price_usd_micro, amount);
+        assert.equal(quote.quantity, quantity);
+        assert.deepEqual(quote.assumptions, assumptions);
+      });
 
   test('a field that is not of pricing changes nothing', () => {
     const plain = price(models.video2, { duration_seconds: 2 });
