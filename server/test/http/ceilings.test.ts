@@ -193,11 +193,7 @@ test('an old backlog refuses submits of its own account, and of no other', async
 
 describe('uploads', () => {
   const upload = (account: TestAccount, raw = Buffer.from('some text')) =>
-    service.call('POST', '/v1/files', {
-      key: account.key,
-      raw,
-      headers: { 'content-type': 'text/plain' },
-    });
+    account.upload(raw, 'text/plain');
 
   test('are for accounts that ever had money', async () => {
     const poor = await service.account({ usd: 0 });

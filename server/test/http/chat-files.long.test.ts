@@ -23,8 +23,7 @@ const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
 const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 
 async function upload(raw: Buffer, type: string): Promise<string> {
-  const headers = { 'content-type': type };
-  const reply = await service.call('POST', '/v1/files', { key: account.key, raw, headers });
+  const reply = await account.upload(raw, type);
   assert.equal(reply.status, 201, reply.text);
   return reply.body.file_id;
 }

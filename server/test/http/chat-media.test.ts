@@ -49,8 +49,7 @@ async function refused(part: unknown, place: string, says: RegExp): Promise<stri
 }
 
 async function upload(owner = account): Promise<string> {
-  const headers = { 'content-type': 'image/png' };
-  const reply = await service.call('POST', '/v1/files', { key: owner.key, raw: tinyPng, headers });
+  const reply = await owner.upload(tinyPng, 'image/png');
   return reply.body.file_id;
 }
 

@@ -71,12 +71,7 @@ async function besideOutputs(accounts: TestAccount[], work: () => Promise<void>)
 }
 
 const upload = (account: TestAccount, name: string, type: string, signal?: AbortSignal) =>
-  service.call('POST', '/v1/files', {
-    key: account.key,
-    raw: media(name),
-    headers: { 'content-type': type },
-    ...(signal && { signal }),
-  });
+  account.upload(media(name), type, signal && { signal });
 
 async function chatter() {
   const account = await service.account({ open_jobs: 100 });

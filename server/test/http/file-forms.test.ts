@@ -37,11 +37,7 @@ const form = (...parts: Line[][]) =>
   Buffer.concat([...parts.flat(), '--b--\r\n'].map((part) => Buffer.from(part)));
 
 function send(raw: Buffer | ReadableStream, type = 'multipart/form-data; boundary=b') {
-  return service.call('POST', '/v1/files', {
-    key: account.key,
-    raw,
-    headers: { 'content-type': type },
-  });
+  return account.upload(raw, type);
 }
 
 /** The body in pieces of this size, without a length. */

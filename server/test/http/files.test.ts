@@ -592,13 +592,7 @@ test('an upload is refused while the disk is nearly full, and taken where it is 
   t.mock.method(DiskStorage.prototype, 'freeBytes', async () => 1_000_000);
   const low = await service.another();
   const before = await left();
-  const send = (base: string) =>
-    service.call('POST', '/v1/files', {
-      key: account.key,
-      base,
-      raw: Buffer.from('some text'),
-      headers: { 'content-type': 'text/plain' },
-    });
+  const send = (base: string) => account.upload(Buffer.from('some text'), 'text/plain', { base });
   assertRefused(await send(low.base), 'capacity_unavailable');
   assert.deepEqual(await left(), before);
   t.mock.restoreAll();

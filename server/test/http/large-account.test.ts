@@ -122,8 +122,7 @@ const calls: [
 
 function upload() {
   const { base } = service;
-  const headers = { 'content-type': 'text/plain' };
-  return service.call('POST', '/v1/files', { key: large.key, base, raw: 'text', headers });
+  return large.upload('text', 'text/plain', { base });
 }
 const named = (path: string) => path.replace('JOB', job).replace('ID', large.account_id);
 const byKey = (method: string, path: string, body?: unknown) => {

@@ -190,12 +190,7 @@ describe('a model that the queue does not take', () => {
 
 describe('a file in the input', () => {
   async function upload(by: TestAccount): Promise<string> {
-    const headers = { 'content-type': 'image/png' };
-    const { body } = await service.call('POST', '/v1/files', {
-      key: by.key,
-      raw: tinyPng,
-      headers,
-    });
+    const { body } = await by.upload(tinyPng, 'image/png');
     return body.file_id;
   }
 

@@ -82,6 +82,8 @@ export interface TestAccount {
   /** Calls with the account's key. */
   get(path: string, options?: CallOptions): Promise<Reply>;
   post(path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  /** Uploads a file of this content type. */
+  upload(raw: CallOptions['raw'], type: string, options?: CallOptions): Promise<Reply>;
   /** The account with another of its keys. */
   another(settings?: KeyChange & { name?: string }): Promise<TestAccount>;
 }
@@ -295,6 +297,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
           key_id,
           get: (path, more) => service.call('GET', path, { key, ...more }),
           post: (path, body, more) => service.call('POST', path, { key, body, ...more }),
+          upload: (raw, type, more) => {
+            const headers = { 'content-type': type };
+            return service.call('POST', '/v1/files', { key, raw, headers, ...more });
+          },
           another,
         };
       };

@@ -207,12 +207,7 @@ for (const rig of rigs) {
       test('is made of a file of the caller’s, which it gets whole', async (t) => {
         if (rig.withFile === null) return t.skip('it takes no files');
         const png = (await import('./fakes/kit.ts')).media.png;
-        const headers = { 'content-type': 'image/png' };
-        const upload = await service.call('POST', '/v1/files', {
-          key: account.key,
-          raw: png,
-          headers,
-        });
+        const upload = await account.upload(png, 'image/png');
         const input = JSON.parse(
           JSON.stringify(rig.withFile.input).replaceAll('FILE', upload.body.file_id),
         );

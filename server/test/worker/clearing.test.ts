@@ -79,11 +79,7 @@ describe('outputs', () => {
 
 describe('uploaded files', () => {
   async function upload(): Promise<{ file_id: string; uuid: string }> {
-    const reply = await service.call('POST', '/v1/files', {
-      key: account.key,
-      raw: tinyPng,
-      headers: { 'content-type': 'image/png' },
-    });
+    const reply = await account.upload(tinyPng, 'image/png');
     assert.equal(reply.status, 201, reply.text);
     const { file_id } = reply.body;
     const [row] = await service.db.run<{ id: string }>(

@@ -93,8 +93,7 @@ let made = 0;
 const another = (bytes: Buffer) => Buffer.concat([bytes, Buffer.from(`\n${++made}`)]);
 
 async function uploaded(account: TestAccount, { bytes, type }: Picture): Promise<string> {
-  const headers = { 'content-type': type };
-  const reply = await service.call('POST', '/v1/files', { key: account.key, raw: bytes, headers });
+  const reply = await account.upload(bytes, type);
   assert.equal(reply.status, 201, reply.text);
   return reply.body.file_id;
 }

@@ -116,12 +116,7 @@ beforeEach(() => {
 });
 
 async function uploaded(name: string, type: string): Promise<string> {
-  const headers = { 'content-type': type };
-  const reply = await service.call('POST', '/v1/files', {
-    key: account.key,
-    raw: file(name),
-    headers,
-  });
+  const reply = await account.upload(file(name), type);
   assert.equal(reply.status, 201, reply.text);
   return reply.body.file_id;
 }
@@ -392,12 +387,7 @@ describe('a file at an address that cannot be taken ends as upstream_rejected, f
   test('a damaged TIFF', async () => {
     const bytes = file('lzw.tif');
     bytes.fill(0, 200, 800);
-    const headers = { 'content-type': 'image/tiff' };
-    const reply = await service.call('POST', '/v1/files', {
-      key: account.key,
-      raw: bytes,
-      headers,
-    });
+    const reply = await account.upload(bytes, 'image/tiff');
     const { error } = await run('jobs/usual', { image_url: reply.body.file_id });
     assert.equal(error.code, 'upstream_rejected');
     assert.match(error.message, /is damaged/);

@@ -24,11 +24,7 @@ describe('a worker that is stopped', () => {
   test('hands back at once the requests that it has not begun, and another worker takes them', async () => {
     const { fake, db } = await start();
     const account = await service.account();
-    const upload = await service.call('POST', '/v1/files', {
-      key: account.key,
-      raw: tinyPng,
-      headers: { 'content-type': 'image/png' },
-    });
+    const upload = await account.upload(tinyPng, 'image/png');
     const id = await submitted(account, { prompt: 'x', image_url: upload.body.file_id });
     const { app } = await service.another();
     // The step waits while it reads its file, before anything is sent.
