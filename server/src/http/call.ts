@@ -1,9 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { callerId, callNumber, repeatNumber } from '../core/request/call-number.ts';
+import { idempotencyKey } from '../core/request/fingerprint.ts';
+import { metadataHeader, metadataIn } from '../core/request/metadata.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { redact } from '../lib/log.ts';
-import type { MakingCall } from '../operations/requests/submit.ts';
+import { demandFreeJob, type MakingCall } from '../operations/requests/submit.ts';
+import type { HttpDeps, KeyedRequest } from './deps.ts';
 import { usualHeaders } from './speaks-messages.ts';
 
 /**
@@ -37,6 +40,14 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
       if (replayed) rename(repeatNumber(request_id, own));
     },
   };
+}
+
+/** The headers of a call that makes a job. Throws what forbids to read its body. */
+export function jobHeaders({ caller, raw: { rawHeaders } }: KeyedRequest, deps: HttpDeps) {
+  const idempotency_key = idempotencyKey(headerValues(rawHeaders, 'idempotency-key'));
+  const metadata = metadataIn(headerValues(rawHeaders, metadataHeader));
+  demandFreeJob({ caller, idempotency_key }, deps);
+  return { idempotency_key, metadata };
 }
 
 /**

@@ -1,15 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { idempotencyKey } from '../../core/request/fingerprint.ts';
-import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { submittedView } from '../../core/request/views.ts';
 import type { CardRow } from '../../db/requests/requests.ts';
 import { objectOf } from '../../lib/json.ts';
-import { headerValues, namesInHeader } from '../../lib/outbound/headers.ts';
+import { namesInHeader } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
-import { demandFreeJob, submitJob, type WantedJob } from '../../operations/requests/submit.ts';
+import { submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import { makingCall } from '../call.ts';
+import { jobHeaders, makingCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { preferredWait } from '../prefer.ts';
 import { object, optional, text } from '../schemas/schema.ts';
@@ -91,13 +89,9 @@ export async function enqueue(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
-  const { caller } = req;
-  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
-  demandFreeJob({ caller, idempotency_key }, deps);
+  const headers = jobHeaders(req, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
-  const call = makingCall(req, reply);
-  const wanted = { ...asked, caller, idempotency_key, metadata, body, call };
+  const wanted = { ...asked, ...headers, caller: req.caller, body, call: makingCall(req, reply) };
   const submitted = await submitJob(wanted, deps);
   tellSubmit(reply, submitted);
   return submitted;

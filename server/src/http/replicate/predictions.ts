@@ -2,19 +2,17 @@ import type { FastifyReply } from 'fastify';
 import { idByName, replicateName, replicateVersion } from '../../core/catalog/replicate-name.ts';
 import { unknownModel } from '../../core/catalog/find-model.ts';
 import { ApiError } from '../../core/errors.ts';
-import { idempotencyKey } from '../../core/request/fingerprint.ts';
-import { metadataHeader, metadataIn } from '../../core/request/metadata.ts';
 import { predictionOf, replicateBase } from '../../core/request/prediction.ts';
 import { isFinal } from '../../core/request/request.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { anyRequest, nextBehind, pageBelow } from '../../db/requests/request-pages.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
 import { isObject, type Json } from '../../lib/json.ts';
-import { headerValues } from '../../lib/outbound/headers.ts';
-import { demandFreeJob, submitJob, type MakingCall } from '../../operations/requests/submit.ts';
+import { submitJob, type MakingCall } from '../../operations/requests/submit.ts';
 import { tellSubmit } from '../api/queue.ts';
 import { endedWithin } from '../api/waiting.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
+import { jobHeaders } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
@@ -72,11 +70,8 @@ async function predict(
   deps: HttpDeps,
   find: (body: Json) => AskedModel,
 ) {
-  const { caller } = req;
   const waitSeconds = Math.min(preferredWait(req.raw.rawHeaders), waitMaxSeconds);
-  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
-  demandFreeJob({ caller, idempotency_key }, deps);
+  const headers = jobHeaders(req, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const { input, webhook, webhook_events_filter: events, version: _, stream: _s, ...others } = body;
   const { model_id, ...names } = find(body);
@@ -84,10 +79,9 @@ async function predict(
     throw new ApiError('invalid_input', { message: 'input is required.', param: 'input' });
   const isTold = !Array.isArray(events) || events.includes('completed');
   const wanted = {
-    caller,
+    ...headers,
+    caller: req.caller,
     model_id,
-    idempotency_key,
-    metadata,
     body: input,
     webhook_url: isTold ? (webhook ?? undefined) : undefined,
     door: { api: 'replicate' as const, ...names },

@@ -2,19 +2,17 @@ import type { FastifyReply } from 'fastify';
 import type { Model } from '../../core/catalog/catalog.ts';
 import { readVideosCall, videosInput, videoView } from '../../core/request/videos-call.ts';
 import { ApiError } from '../../core/errors.ts';
-import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { pollAgainSeconds } from '../../core/request/views.ts';
 import { anyRequest, nextBehind, pageOn } from '../../db/requests/request-pages.ts';
 import { endOutputs } from '../../db/requests/request-steps.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
-import { headerValues } from '../../lib/outbound/headers.ts';
-import { demandFreeJob } from '../../operations/requests/submit.ts';
 import { tellSubmit, webhookQuery } from '../api/queue.ts';
 import { cancelRequest, outputOf, own, requestId, type RequestCall } from '../requests/status.ts';
 import { sendStored } from '../api/stored.ts';
 import type { ImageFields } from '../api/translated/form-files.ts';
 import { received, submitTranslated } from '../api/translated/submit.ts';
+import { jobHeaders } from '../call.ts';
 import type { HttpDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { choice, id, integer, object, optional } from '../schemas/schema.ts';
@@ -32,12 +30,11 @@ const fields: ImageFields = {
 export const create = keyedEndpoint(
   { rawQuery: webhookQuery, rawBody: VideoCreation, reply: Video },
   async ({ req, reply }, deps) => {
-    const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-    demandFreeJob({ caller: req.caller, idempotency_key }, deps);
+    const headers = jobHeaders(req, deps);
     const { release, ...sent } = await received(req, reply, fields, deps);
     const { model, ...call } = readVideosCall(sent.body);
     const translate = (row: Model) => videosInput({ model, ...call }, row);
-    const asked = { path: '/videos', model, translate, idempotency_key };
+    const asked = { path: '/videos', model, translate, ...headers };
     const submitted = await submitTranslated(asked, sent, req, reply, deps);
     release();
     tellSubmit(reply, submitted);

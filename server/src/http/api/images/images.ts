@@ -2,10 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Model } from '../../../core/catalog/catalog.ts';
 import { imagesInput, readImagesCall, type ImagesDoor } from '../../../core/request/images-call.ts';
-import { idempotencyKey } from '../../../core/request/fingerprint.ts';
 import { addresses } from '../../../core/request/views.ts';
-import { headerValues } from '../../../lib/outbound/headers.ts';
-import { demandFreeJob } from '../../../operations/requests/submit.ts';
+import { jobHeaders } from '../../call.ts';
 import { mayWrite } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
@@ -39,12 +37,10 @@ async function makeImages(
   door: ImagesDoor,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { caller } = req;
-  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-  demandFreeJob({ caller, idempotency_key }, deps);
+  const headers = jobHeaders(req, deps);
   // Without a free slot nothing is submitted, because this caller gets no id to poll.
   return inWaitingSlot(req, deps, async (over) => {
-    const { submitted, format } = await submitCall(req, reply, door, idempotency_key, deps);
+    const { submitted, format } = await submitCall(req, reply, door, headers, deps);
     const { request_id, replayed } = submitted;
     // Set before the wait, so that an error has them too.
     tellSubmit(reply, submitted);
@@ -66,7 +62,7 @@ async function submitCall(
   req: KeyedRequest,
   reply: FastifyReply,
   door: ImagesDoor,
-  idempotency_key: string | null,
+  headers: ReturnType<typeof jobHeaders>,
   deps: HttpDeps,
 ) {
   const { release, ...sent } = await received(req, reply, door === 'edits' ? fields : null, deps);
@@ -74,7 +70,7 @@ async function submitCall(
   const { response_format: format, model } = call;
   const { response_format: _, ...body } = sent.body;
   const translate = (row: Model) => imagesInput(call, row);
-  const asked = { path: `/images/${door}`, model, translate, idempotency_key };
+  const asked = { path: `/images/${door}`, model, translate, ...headers };
   const submitted = await submitTranslated(asked, { ...sent, body }, req, reply, deps);
   release();
   return { submitted, format };

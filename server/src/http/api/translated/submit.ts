@@ -4,10 +4,9 @@ import { demandModel, findModel } from '../../../core/catalog/find-model.ts';
 import { withoutNulls } from '../../../core/catalog/model-input.ts';
 import { atOwnField, type TranslatedInput } from '../../../core/request/translated.ts';
 import { ApiError } from '../../../core/errors.ts';
-import { eitherMetadata, metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
+import { eitherMetadata, type Metadata } from '../../../core/request/metadata.ts';
 import { objectOf } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
-import { headerValues } from '../../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
 import { submitJob, type MakingCall } from '../../../operations/requests/submit.ts';
 import {
@@ -71,18 +70,19 @@ interface TranslatedCall {
   model: string;
   translate: (model: Model) => TranslatedInput;
   idempotency_key: string | null;
+  /** From the header `x-metadata`. */
+  metadata: Metadata | null;
 }
 
 /** Throws the `ApiError` that refuses the call, with the call's own name of the field. */
 export async function submitTranslated(
-  { path, model: model_id, translate, idempotency_key }: TranslatedCall,
+  { path, model: model_id, translate, idempotency_key, metadata: inHeader }: TranslatedCall,
   { body, images, fields }: Pick<ReceivedCall, 'body' | 'images' | 'fields'>,
   req: KeyedRequest,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
-  const { caller, raw, query } = req;
-  const inHeader = metadataIn(headerValues(raw.rawHeaders, metadataHeader));
+  const { caller, query } = req;
   const model = modelOf(model_id, deps);
   demandModel(caller, model.id, 'model');
   const { input, from, metadata: inBody } = translate(model);
