@@ -206,7 +206,7 @@ async function upload(
   const storage_key = `files/${account_id}/${id}`;
   const bytes = Buffer.from(`a file of ${ttl_seconds} s`);
   const { size, sha256 } = await storage.put(storage_key, once(bytes));
-  const type = { content_type: 'text/plain', size: BigInt(size), sha256, metadata: null };
+  const type = { content_type: 'text/plain', size: BigInt(size), sha256, metadata: { a: 1 } };
   const room = { max_bytes: 1_000_000, max_files: 100 };
   await files.insert(db, { id, account_id, storage_key, ...type, ttl_seconds, ...room });
   if (ttl_seconds > 0) media.set(storage_key, bytes);
