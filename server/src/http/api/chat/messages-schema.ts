@@ -1,201 +1,163 @@
 import { ErrorBody } from '../../schemas/error-schema.ts';
-import {
-  anything,
-  boolean,
-  choice,
-  either,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  number,
-  object,
-  openObject,
-  optional,
-  optionalOrNull,
-  text,
-} from '../../schemas/schema.ts';
+import * as s from '../../schemas/schema.ts';
+import { ofCalls } from './chat-schema.ts';
 
-/**
- * Request and reply of Anthropic's Messages, and the fields that Farebox adds. For documentation
- * only: `readMessagesCall` checks a call.
- */
+/** Anthropic's Messages and our fields, only to document: `readMessagesCall` checks a call. */
 
-const textOrBlocks = (description: string) => either([text(), list(anything())], description);
+const textOrBlocks = (about: string) => s.either([s.text(), s.list(s.anything())], about);
+
+const messages = s.list(
+  s.openObject({
+    role: s.choice(['user', 'assistant', 'system']),
+    content: textOrBlocks(
+      'A text, or a list of blocks. A user sends `text`, `image`, `document`, `tool_result`; ' +
+        'the assistant `text`, `thinking`, `redacted_thinking`, `tool_use`.',
+    ),
+  }),
+  'The conversation, oldest first.',
+  { minItems: 1 },
+);
+
+const tool = s.openObject({
+  type: s.optionalOrNull(s.text('Only `custom`.')),
+  name: s.text('Its name.'),
+  description: s.optionalOrNull(s.text('Its purpose, for the model.')),
+  input_schema: s.anything('The JSON schema of its input.'),
+  strict: s.optionalOrNull(s.boolean('Follow the schema exactly.')),
+});
+
+const toolChoice = s.openObject({
+  type: s.choice(['auto', 'any', 'tool', 'none']),
+  name: s.optionalOrNull(s.text('With `tool`: its name.')),
+  disable_parallel_tool_use: s.optionalOrNull(s.boolean('At most one call in a reply.')),
+});
+
+const efforts =
+  'Without `output_config.effort`, a budget of up to 4096 tokens means low effort, up to ' +
+  '16384 medium, and a larger one high. With `disabled` the model gets no effort, not even `output_config.effort`.';
+const thinking = s.openObject(
+  {
+    type: s.choice(['enabled', 'disabled', 'adaptive', 'between_tools']),
+    budget_tokens: s.optionalOrNull(s.integer('With `enabled`.')),
+  },
+  { description: efforts },
+);
+
+const outputConfig = s.openObject({
+  effort: s.optionalOrNull(s.text('`low`, `medium`, `high`, `xhigh` or `max`.')),
+  format: s.optionalOrNull(s.anything('`{"type":"json_schema","schema":…}`')),
+});
 
 const prompt = {
-  model: text('The id of a text model.'),
-  messages: list(
-    openObject({
-      role: choice(['user', 'assistant', 'system']),
-      content: textOrBlocks(
-        'A text, or a list of blocks. A user sends `text`, `image`, `document`, `tool_result`; ' +
-          'the assistant `text`, `thinking`, `redacted_thinking`, `tool_use`.',
-      ),
-    }),
-    'The conversation, oldest first.',
-    { minItems: 1 },
-  ),
-  system: optional(textOrBlocks('The system prompt: a text, or a list of `text` blocks.')),
-  tools: optionalOrNull(
-    list(
-      openObject({
-        type: optionalOrNull(text('Only `custom`.')),
-        name: text('Its name.'),
-        description: optionalOrNull(text('Its purpose, for the model.')),
-        input_schema: anything('The JSON schema of its input.'),
-        strict: optionalOrNull(boolean('Follow the schema exactly.')),
-      }),
-      'Tools of your own.',
-    ),
-  ),
-  tool_choice: optionalOrNull(
-    openObject({
-      type: choice(['auto', 'any', 'tool', 'none']),
-      name: optionalOrNull(text('With `tool`: its name.')),
-      disable_parallel_tool_use: optionalOrNull(boolean('At most one call in a reply.')),
-    }),
-  ),
-  thinking: optionalOrNull(
-    openObject(
-      {
-        type: choice(['enabled', 'disabled', 'adaptive', 'between_tools']),
-        budget_tokens: optionalOrNull(integer('With `enabled`.')),
-      },
-      {
-        description:
-          'Without `output_config.effort`, a budget of up to 4096 tokens means low effort, up to ' +
-          '16384 medium, and a larger one high. With `disabled` the model gets no effort, not even `output_config.effort`.',
-      },
-    ),
-  ),
-  output_config: optionalOrNull(
-    openObject({
-      effort: optionalOrNull(text('`low`, `medium`, `high`, `xhigh` or `max`.')),
-      format: optionalOrNull(anything('`{"type":"json_schema","schema":…}`')),
-    }),
-  ),
-  output_format: optionalOrNull(anything('The older name of `output_config.format`.')),
+  model: ofCalls.model,
+  messages,
+  system: s.optional(textOrBlocks('The system prompt: a text, or a list of `text` blocks.')),
+  tools: s.optionalOrNull(s.list(tool, 'Tools of your own.')),
+  tool_choice: s.optionalOrNull(toolChoice),
+  thinking: s.optionalOrNull(thinking),
+  output_config: s.optionalOrNull(outputConfig),
+  output_format: s.optionalOrNull(s.anything('The older name of `output_config.format`.')),
 };
 
-const dropped =
+const description =
   'Fields that are not listed here are dropped, except `cache_control` in blocks and tools, which ' +
   'reaches the models that take it, and `mcp_servers`, `container` and `thread`, which get 400.';
 
-export const MessageRequest = named(
+const user_id = s.optionalOrNull(s.text('Tells your users apart for the model.'));
+const ofReplies = {
+  max_tokens: ofCalls.limit('completion tokens.'),
+  stream: ofCalls.stream,
+  stop_sequences: s.optionalOrNull(s.list(s.text(), 'Texts that end the reply.')),
+  temperature: s.optionalOrNull(s.number()),
+  top_p: s.optionalOrNull(s.number()),
+  top_k: s.optionalOrNull(s.integer('It reaches the models that take it.')),
+  metadata: s.optionalOrNull(s.openObject({ user_id })),
+};
+
+export const MessageRequest = s.named(
   'MessageRequest',
-  openObject(
-    {
-      ...prompt,
-      max_tokens: integer(
-        "Maximum number of completion tokens. Never more than the model's own maximum.",
-        {
-          minimum: 1,
-        },
-      ),
-      stream: optionalOrNull(boolean('Answer as server-sent events.')),
-      stop_sequences: optionalOrNull(list(text(), 'Texts that end the reply.')),
-      temperature: optionalOrNull(number()),
-      top_p: optionalOrNull(number()),
-      top_k: optionalOrNull(integer('It reaches the models that take it.')),
-      metadata: optionalOrNull(
-        openObject({ user_id: optionalOrNull(text('Tells your users apart for the model.')) }),
-      ),
-    },
-    { description: dropped },
-  ),
+  s.openObject({ ...prompt, ...ofReplies }, { description }),
 );
 
-export const CountRequest = named('CountRequest', openObject(prompt, { description: dropped }));
+export const CountRequest = s.named('CountRequest', s.openObject(prompt, { description }));
 
-export const TokenCount = named(
-  'TokenCount',
-  object({ input_tokens: integer('An estimate of the tokens of the prompt.', { minimum: 0 }) }),
-);
+const counted = s.integer('An estimate of the tokens of the prompt.', { minimum: 0 });
+export const TokenCount = s.named('TokenCount', s.object({ input_tokens: counted }));
 
-const MessageUsage = named(
+const thinking_tokens = s.integer('Tokens of the reasoning.');
+const MessageUsage = s.named(
   'MessageUsage',
-  openObject({
-    input_tokens: integer('Prompt tokens, without those read from the cache or written to it.'),
-    cache_creation_input_tokens: integer("Tokens written to the model's cache."),
-    cache_read_input_tokens: integer("Tokens read from the model's cache."),
-    output_tokens: integer('Tokens written.'),
-    output_tokens_details: nullable(
-      openObject({ thinking_tokens: integer('Tokens of the reasoning.') }),
-    ),
-    cost_usd_micro: optional(microUsd('Cost of the call.')),
+  s.openObject({
+    input_tokens: s.integer('Prompt tokens, without those read from the cache or written to it.'),
+    cache_creation_input_tokens: s.integer("Tokens written to the model's cache."),
+    cache_read_input_tokens: s.integer("Tokens read from the model's cache."),
+    output_tokens: s.integer('Tokens written.'),
+    output_tokens_details: s.nullable(s.openObject({ thinking_tokens })),
+    cost_usd_micro: s.optional(ofCalls.cost_usd_micro),
   }),
 );
 
-const MessageBlock = named(
+const input =
+  'The input, in `tool_use`. If the model wrote no JSON object, it is `{"INVALID_JSON": "<its text>"}`.';
+const MessageBlock = s.named(
   'MessageBlock',
-  openObject({
-    type: choice(['text', 'thinking', 'redacted_thinking', 'tool_use']),
-    text: optional(text('In a `text` block.')),
-    thinking: optional(text('In a `thinking` block.')),
-    signature: optional(text('Belongs to `thinking`: send it back unchanged. May be empty.')),
-    data: optional(text('Belongs to `redacted_thinking`: send it back unchanged.')),
-    id: optional(text('In `tool_use`; the `tool_result` repeats it as `tool_use_id`.')),
-    name: optional(text('The tool, in `tool_use`.')),
-    input: optional(
-      anything(
-        'The input, in `tool_use`. If the model wrote no JSON object, it is `{"INVALID_JSON": "<its text>"}`.',
-      ),
-    ),
+  s.openObject({
+    type: s.choice(['text', 'thinking', 'redacted_thinking', 'tool_use']),
+    text: s.optional(s.text('In a `text` block.')),
+    thinking: s.optional(s.text('In a `thinking` block.')),
+    signature: s.optional(s.text('Belongs to `thinking`: send it back unchanged. May be empty.')),
+    data: s.optional(s.text('Belongs to `redacted_thinking`: send it back unchanged.')),
+    id: s.optional(s.text('In `tool_use`; the `tool_result` repeats it as `tool_use_id`.')),
+    name: s.optional(s.text('The tool, in `tool_use`.')),
+    input: s.optional(s.anything(input)),
   }),
 );
 
-export const Message = named(
+const reasons = '`end_turn`, `max_tokens`, `stop_sequence`, `tool_use` or `refusal`.';
+const stop =
+  'The text of `stop_sequences` that ended the reply; null if none did, or if the model’s server does not tell.';
+export const Message = s.named(
   'Message',
-  openObject({
-    id: text('`msg_` and the id of the request.'),
-    type: choice(['message']),
-    role: choice(['assistant']),
-    model: text('The catalog id.'),
-    content: list(MessageBlock),
-    stop_reason: nullable(
-      text('`end_turn`, `max_tokens`, `stop_sequence`, `tool_use` or `refusal`.'),
-    ),
-    stop_sequence: nullable(
-      text(
-        'The text of `stop_sequences` that ended the reply; null if none did, or if the model’s server does not tell.',
-      ),
-    ),
-    stop_details: nullable(openObject({ type: choice(['refusal']) })),
+  s.openObject({
+    id: s.text('`msg_` and the id of the request.'),
+    type: s.choice(['message']),
+    role: s.choice(['assistant']),
+    model: s.text('The catalog id.'),
+    content: s.list(MessageBlock),
+    stop_reason: s.nullable(s.text(reasons)),
+    stop_sequence: s.nullable(s.text(stop)),
+    stop_details: s.nullable(s.openObject({ type: s.choice(['refusal']) })),
     usage: MessageUsage,
   }),
 );
 
 const { request_id, ...own } = ErrorBody.properties.error.properties;
 
+const errorType = s.choice([
+  'invalid_request_error',
+  'authentication_error',
+  'billing_error',
+  'permission_error',
+  'not_found_error',
+  'request_too_large',
+  'rate_limit_error',
+  'api_error',
+  'overloaded_error',
+]);
+
 /** Our own error with the type that Anthropic's clients know. */
-export const MessagesError = named(
+export const MessagesError = s.named(
   'MessagesError',
-  object({
-    type: choice(['error']),
-    error: object({
-      ...own,
-      type: choice([
-        'invalid_request_error',
-        'authentication_error',
-        'billing_error',
-        'permission_error',
-        'not_found_error',
-        'request_too_large',
-        'rate_limit_error',
-        'api_error',
-        'overloaded_error',
-      ]),
-    }),
-    request_id,
-  }),
+  s.object({ type: s.choice(['error']), error: s.object({ ...own, type: errorType }), request_id }),
 );
 
-export const MessageEvent = named(
+const delta =
+  '`text_delta`, `thinking_delta`, `signature_delta` or `input_json_delta`; in ' +
+  '`message_delta` the `stop_reason`.';
+export const MessageEvent = s.named(
   'MessageEvent',
-  openObject({
-    type: choice([
+  s.openObject({
+    type: s.choice([
       'message_start',
       'content_block_start',
       'content_block_delta',
@@ -204,15 +166,10 @@ export const MessageEvent = named(
       'message_stop',
       'error',
     ]),
-    message: optional(Message),
-    index: optional(integer('The index of the block.', { minimum: 0 })),
-    content_block: optional(MessageBlock),
-    delta: optional(
-      anything(
-        '`text_delta`, `thinking_delta`, `signature_delta` or `input_json_delta`; in ' +
-          '`message_delta` the `stop_reason`.',
-      ),
-    ),
-    usage: optional(MessageUsage),
+    message: s.optional(Message),
+    index: s.optional(s.integer('The index of the block.', { minimum: 0 })),
+    content_block: s.optional(MessageBlock),
+    delta: s.optional(s.anything(delta)),
+    usage: s.optional(MessageUsage),
   }),
 );
