@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import type { ReadCall } from '../../core/apis/api.ts';
 import type { Quote } from '../../core/price/price.ts';
@@ -80,6 +80,7 @@ export async function callRoutes(
   streamed: boolean,
   signal: AbortSignal,
 ): Promise<ChatAnswer> {
+  const { request_id, body } = wanted;
   let called: ChatAnswer | undefined;
   for (const route of wanted.routes) {
     for await (const key of keysFor(route, deps.circuit)) {
@@ -100,10 +101,16 @@ export async function callRoutes(
       if (next === 'nothing') return called;
       if (outcome.outcome === 'unknown') {
         const seconds = (performance.now() - began) / 1000;
-        const left = { ...leftOf(run), message: cause, seconds };
-        // Record what this call may have cost before another route is called.
+        const request_hash = hash('sha256', canonicalJson({ model: route.model, body }), 'buffer');
+        const left = { request_id, ...pathOf(run), request_hash, message: cause, seconds };
+        // If the record of what this call may have cost is not written, no other route is called,
+        // because this call may have been accepted.
+        const written = insertLeft(deps.db, left).then(
+          () => true,
+          () => false,
+        );
         // guard: left-chat-is-written
-        if (!(await isWritten(insertLeft(deps.db, left)))) return called;
+        if (!(await written)) return called;
         called = undefined;
       }
       if (next === 'route') break;
@@ -149,33 +156,9 @@ async function noteFailure(
   return cause;
 }
 
-/**
- * Whether marks for the cache are sent: only if the model has a price for what is written to the
- * cache.
- */
-function marksOf({ price }: Model): boolean {
-  return price.cache_write_usd_micro !== undefined;
-}
-
-/**
- * Whether the record of a call without an answer was written. If it was not, no further route is
- * tried, because that call may have been accepted.
- */
-async function isWritten(write: Promise<unknown>): Promise<boolean> {
-  return write.then(
-    () => true,
-    () => false,
-  );
-}
-
-function leftOf({ request_id, body, route: { upstream, model }, key }: RoutedRun) {
-  const request_hash = createHash('sha256').update(canonicalJson({ model, body })).digest();
-  return { request_id, upstream, model, key, request_hash };
-}
-
 async function callAt(
   run: RoutedRun,
-  { upstreams, ...shared }: ChatCallDeps,
+  deps: ChatCallDeps,
   streamed: boolean,
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
@@ -187,7 +170,7 @@ async function callAt(
   // guard: patience-for-streams (off: true)
   const patience = streamed && !isLast ? patienceOf(route) : null;
   try {
-    const upstream = byKey(upstreams.get(route.upstream), run.key);
+    const upstream = byKey(deps.upstreams.get(route.upstream), run.key);
     if (!upstream?.chat) {
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };
@@ -197,14 +180,15 @@ async function callAt(
       model: route.model,
       conversation: call.conversation,
       max_tokens,
-      marks: marksOf(run.model),
+      // Only if the model has a price for what is written to the cache.
+      marks: run.model.price.cache_write_usd_micro !== undefined,
       files: run.files,
       context_tokens: run.model.context_tokens,
       stream: streamed,
       ...(patience && { first_byte_seconds: patience.seconds }),
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     };
-    const outcome = await holdingInputs(shared, run, (shares) =>
+    const outcome = await holdingInputs(deps, run, (shares) =>
       upstream.chat!({ ...asked, ...shares }),
     );
     const isOpen = outcome.outcome === 'reply' || outcome.outcome === 'unknown';

@@ -1,14 +1,6 @@
 import { completionsWriter } from '../../core/apis/completions/write-reply.ts';
 import { ReplyBroken } from '../../core/apis/read-reply.ts';
-import {
-  chargeableUsage,
-  detailsOf,
-  tokensIn,
-  toldUsage,
-  usageOf,
-  type Bill,
-  type DeliveryEnd,
-} from '../../core/chat/chat-bill.ts';
+import * as bills from '../../core/chat/chat-bill.ts';
 import { listOf } from '../../core/chat/chat-media.ts';
 import { gatherReply, type GatheredReply, type ReplyEvent } from '../../core/chat/reply.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
@@ -22,13 +14,8 @@ import type { Json } from '../../lib/json.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import type { ChatOutcome, Rejection } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
-import {
-  callRoutes,
-  unsent,
-  type ChatCallDeps,
-  type ChatRun,
-  type RoutedRun,
-} from './call-routes.ts';
+import { callRoutes, unsent } from './call-routes.ts';
+import type { ChatCallDeps, ChatRun, RoutedRun } from './call-routes.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
@@ -155,7 +142,10 @@ async function passOn<T>(
   const names = [...new Set([...run.call.ignored, ...ignored])];
   const ended = () => settled?.ended ?? null;
   const opened = async () => open({ ignored: names, told, ended, signal });
-  const reader = await opened().catch((error: unknown) => unopened<T>(error));
+  const reader = await opened().catch((error: unknown): Reader<T> => {
+    const fail = () => Promise.reject<T>(error as Error);
+    return { take: () => false, end: fail, fail };
+  });
   const { reply, end, refusal, error } = await readAll(events, run, deps, abort, reader.take);
   try {
     settled = await settle(run, deps, reply, end, refusal);
@@ -166,13 +156,6 @@ async function passOn<T>(
   return reader.end({ ...settled, broken });
 }
 
-function unopened<T>(error: unknown): Reader<T> {
-  const fail = () => {
-    throw error;
-  };
-  return { take: () => false, end: fail, fail };
-}
-
 function breakOf({ reason }: AbortSignal, { cutoff }: ChatDeps): Break {
   if (reason === timeIsUp) return 'time_was_up';
   return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
@@ -181,7 +164,7 @@ function breakOf({ reason }: AbortSignal, { cutoff }: ChatDeps): Break {
 /** All that was read of a reply. */
 interface ReadReply {
   reply: GatheredReply;
-  end: DeliveryEnd;
+  end: bills.DeliveryEnd;
   refusal: ApiError | null;
   /** Why the reader did not get all of it; null: it did, or has left. */
   error: unknown;
@@ -196,71 +179,67 @@ async function readAll(
   take: Reader<unknown>['take'],
 ): Promise<ReadReply> {
   const { signal } = abort;
-  const reply = gatherReply();
+  const read: ReadReply = { reply: gatherReply(), end: 'complete', refusal: null, error: null };
   const events = source[Symbol.asyncIterator]();
-  let end: DeliveryEnd | null = null;
-  let refusal: ApiError | null = null;
-  let error: unknown = null;
+  // A caller who has left gets no part of a reply that comes whole.
+  const hasLeft = !run.call.stream && signal.reason === callerLeft;
+  let isTaken = !hasLeft;
   try {
-    // A caller who has left gets no part of a reply that comes whole.
-    if (!run.call.stream && signal.reason === callerLeft) {
-      await readOn(events, (event) => event.type === 'usage' && reply.add(event));
-      end = 'given_up';
-    } else {
-      const untaken = await passEvents(events, take, reply);
-      error = untaken && (untaken.error ?? (signal.aborted ? signal.reason : null));
-      end = untaken ? await endUnread(untaken.event, events, run, signal, reply) : 'complete';
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      const event = next.value;
+      if (isTaken && !(isTaken = await takes(event, take, read, signal))) {
+        if (signal.aborted) read.end = unfinishedEnd(run, signal, read.reply);
+        // The rest is read for its usage if an outside service bills it.
+        else if (run.model.on_disconnect !== 'finish') read.end = 'given_up';
+        if (read.end !== 'complete') break;
+      }
+      // Added only now: a caller who has left meanwhile did not get this piece.
+      if (!hasLeft || event.type === 'usage') read.reply.add(event);
     }
   } catch (thrown) {
-    end = isOversized(thrown) ? 'oversized' : unfinishedEnd(run, signal, reply);
-    refusal = lateRefusal(thrown, run, reply);
-    if (end === 'broken' && refusal === null && !signal.aborted)
-      deps.circuit.streamBroke(run.route.upstream);
-    error = shownFault(thrown, run);
+    // The text that arrived before the error is billed.
+    read.end = isOversized(thrown) ? 'oversized' : unfinishedEnd(run, signal, read.reply);
+    if (isTaken) blame(thrown, run, deps, signal, read);
   }
-  if (end !== 'complete') abort.abort(streamEnded);
+  if (hasLeft) read.end = 'given_up';
+  if (read.end !== 'complete') abort.abort(streamEnded);
   await events.return?.().then(undefined, () => {});
-  return { reply, end, refusal, error };
+  return read;
 }
 
-/** Null: all events were taken. Otherwise the first that was not, and the reader's error. */
-async function passEvents(
-  events: AsyncIterator<ReplyEvent>,
-  take: Reader<unknown>['take'],
-  reply: GatheredReply,
-): Promise<{ event: ReplyEvent; error: unknown } | null> {
-  for (let next = await events.next(); !next.done; next = await events.next()) {
-    const event = next.value;
-    try {
-      if (!(await take(event))) return { event, error: null };
-    } catch (error) {
-      return { event, error };
-    }
-    // Added only now: a caller who has left meanwhile did not get this piece.
-    reply.add(event);
-  }
-  return null;
-}
-
-/** The end of a reply that nobody reads on. If an outside service bills its rest, that is read. */
-async function endUnread(
+/** False: nobody reads on. */
+async function takes(
   event: ReplyEvent,
-  events: AsyncIterator<ReplyEvent>,
-  run: RoutedRun,
+  take: Reader<unknown>['take'],
+  read: ReadReply,
   signal: AbortSignal,
-  reply: GatheredReply,
-): Promise<DeliveryEnd> {
-  if (signal.aborted) return unfinishedEnd(run, signal, reply);
-  if (run.model.on_disconnect !== 'finish') return 'given_up';
-  reply.add(event);
-  const end = await readOn(events, reply.add);
-  return end === 'broken' ? unfinishedEnd(run, signal, reply) : end;
+): Promise<boolean> {
+  try {
+    if (await take(event)) return true;
+  } catch (error) {
+    read.error = error;
+  }
+  if (signal.aborted) read.error ??= signal.reason;
+  return false;
 }
 
-/**
- * The refusal of a call whose reply had begun. After its first words, only a prompt that is too
- * long is told, because agents act on it.
- */
+/** Notes why a reply broke off while somebody read it. */
+function blame(
+  error: unknown,
+  run: RoutedRun,
+  { circuit }: ChatDeps,
+  signal: AbortSignal,
+  read: ReadReply,
+): void {
+  read.refusal = lateRefusal(error, run, read.reply);
+  if (read.end === 'broken' && read.refusal === null && !signal.aborted)
+    circuit.streamBroke(run.route.upstream);
+  // The upstream's own words go to the log only, without what the caller wrote.
+  const isOwn = error instanceof ReplyBroken && error.error !== null;
+  read.error = isOwn ? new Error(redactInput(JSON.stringify(error.error), run.body)) : error;
+}
+
+/** A refusal after the reply began. After its first words, agents act on a too long prompt only. */
 function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiError | null {
   const refused = error instanceof ReplyBroken ? error.refused : null;
   if (refused === null) return null;
@@ -268,32 +247,16 @@ function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiErr
   return isTooLong || reply.text() === '' ? rejection(refused, run) : null;
 }
 
-/** The upstream's own words go to the log only, without what the caller wrote. */
-function shownFault(error: unknown, { body }: ChatRun): unknown {
-  if (!(error instanceof ReplyBroken) || error.error === null) return error;
-  return new Error(redactInput(JSON.stringify(error.error), body));
-}
-
 /** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */
-function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, reply: GatheredReply): DeliveryEnd {
+function unfinishedEnd(
+  run: ChatRun,
+  { reason }: AbortSignal,
+  reply: GatheredReply,
+): bills.DeliveryEnd {
   if (reason === callerLeft) return 'given_up';
   if (reason !== timeIsUp) return 'broken';
   // A caller who waited until the time limit and got nothing pays nothing.
   return !run.hasLeft() && reply.text() === '' ? 'broken' : 'given_up';
-}
-
-/** Reads the rest of a reply for its usage. The call's time limit aborts this too. */
-async function readOn(
-  events: AsyncIterator<ReplyEvent>,
-  add: (event: ReplyEvent) => unknown,
-): Promise<'complete' | 'broken' | 'oversized'> {
-  try {
-    for (let next = await events.next(); !next.done; next = await events.next()) add(next.value);
-    return 'complete';
-  } catch (error) {
-    // The text that arrived before the error is billed.
-    return isOversized(error) ? 'oversized' : 'broken';
-  }
 }
 
 function isOversized(error: unknown): boolean {
@@ -362,10 +325,7 @@ const oversized = {
   reason: 'reply_too_large',
 } as const;
 
-/**
- * How a call without a reply is billed, if an outside service bills the operator for it; otherwise
- * null.
- */
+/** How an outside service bills a call without a reply; null: it does not. */
 function billedEnd(
   { model, hasLeft }: RoutedRun,
   outcome: ChatOutcome,
@@ -392,47 +352,40 @@ async function settle(
   run: RoutedRun,
   deps: ChatDeps,
   reply: GatheredReply,
-  end: DeliveryEnd,
+  end: bills.DeliveryEnd,
   refusal: ApiError | null = null,
 ): Promise<Settled> {
   const { conversation, stream } = run.call;
   const said = { prompt: { ...conversation, files: run.files }, stream };
-  const bill = chargeableUsage(said, run.max_tokens, run.model, { reply, end });
-  const told = toldUsage({ reply, end }, stream);
-  const base = endOf(run);
+  const bill = bills.chargeableUsage(said, run.max_tokens, run.model, { reply, end });
+  const told = bills.toldUsage({ reply, end }, stream);
+  const { prompt_tokens, completion_tokens, ...cacheUse } = bill ?? nothing;
+  const tokens = { input_tokens: prompt_tokens, output_tokens: completion_tokens, ...cacheUse };
+  const amount = bill === null ? 0n : charge(run.quote, tokens);
+  const usage = bills.usageOf(told, bill ?? nothing, amount);
+  const base = { ...endOf(run), cost_usd_micro: costOf(run, told, bill) };
   if (bill === null) {
-    const ended = await deps.operations.end({
-      ...base,
-      to: 'FAILED',
-      code: refusal ? 'upstream_rejected' : 'upstream_failed',
-      message: refusal?.message ?? 'The model ended before any output.',
-      cost_usd_micro: costOf(run, told, null),
-    });
-    const usage = usageOf(told, { prompt_tokens: 0, completion_tokens: 0 }, 0n);
+    const code = refusal ? 'upstream_rejected' : 'upstream_failed';
+    const message = refusal?.message ?? 'The model ended before any output.';
+    const ended = await deps.operations.end({ ...base, to: 'FAILED', code, message });
     return { charge: 0n, usage, failed: true, released: false, ended, refusal };
   }
-  const { prompt_tokens, completion_tokens, ...cacheUse } = bill;
-  const amount = charge(run.quote, {
-    input_tokens: prompt_tokens,
-    output_tokens: completion_tokens,
-    ...cacheUse,
-  });
-  const usage = usageOf(told, bill, amount);
   const ended = await deps.operations.end({
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    output: run.keep ? kept(run, reply, usage) : detailsOf(usage),
+    output: run.keep ? kept(run, reply, usage) : bills.detailsOf(usage),
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
-    tokens: tokensIn(usage),
-    cost_usd_micro: costOf(run, told, bill),
+    tokens: bills.tokensIn(usage),
     ttl_seconds: 0,
   });
-  if (ended) return { charge: amount, usage, failed: false, released: false, ended, refusal };
-  const free = usageOf(told, bill, 0n);
-  return { charge: 0n, usage: free, failed: false, released: true, ended, refusal };
+  const settled = { failed: false, released: ended === null, ended, refusal };
+  if (ended) return { ...settled, charge: amount, usage };
+  return { ...settled, charge: 0n, usage: bills.usageOf(told, bill, 0n) };
 }
+
+const nothing: bills.Bill = { prompt_tokens: 0, completion_tokens: 0 };
 
 /** A reply as it is stored: a chat completion, whatever the caller's API. */
 function kept(run: ChatRun, reply: GatheredReply, usage: Json): Json {
@@ -448,7 +401,7 @@ function kept(run: ChatRun, reply: GatheredReply, usage: Json): Json {
  * The cost that the upstream states. If it states none or 0, and the route has a cost: the route's
  * cost of the billed tokens or, if nothing is billed, of the tokens that the upstream reports.
  */
-function costOf({ route }: RoutedRun, told: Json | null, bill: Bill | null): bigint | null {
+function costOf({ route }: RoutedRun, told: Json | null, bill: bills.Bill | null): bigint | null {
   const stated = costInUsage(told ?? {});
   if (stated !== null && stated > 0n) return stated;
   const used = bill ?? (told && readUsage(told));

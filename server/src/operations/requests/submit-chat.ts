@@ -49,7 +49,7 @@ export interface ReceivedChat {
 }
 
 /** A chat call that has been checked and priced. */
-export interface PreparedChat {
+export interface PreparedChat extends Ceiling {
   caller: Spender;
   call: ReceivedChat;
   model: Model;
@@ -57,8 +57,6 @@ export interface PreparedChat {
   files: Record<string, InputFile>;
   /** Total size of the files; a file that is named twice counts twice. */
   file_bytes: number;
-  max_tokens: number;
-  quote: Quote;
 }
 
 /** Checks and prices a chat call and gathers its files. Throws the `ApiError` that refuses it. */
@@ -75,22 +73,19 @@ export async function prepareChat(
   return { caller, call, model, files, file_bytes, ...ceiling(read, files, model, caller) };
 }
 
-/** The price that a chat call would reserve. Nothing is reserved here. */
+/** The price that a chat call would reserve. */
 export async function quoteChat(
   read: ReadCall,
   caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,
   deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
-): Promise<{ model: Model; max_tokens: number; quote: Quote }> {
+): Promise<Ceiling & { model: Model }> {
   const model = demandTextModel(read, caller, deps.catalog());
   // Files that no longer exist are ignored here; the call itself would be refused.
   const files = (await gatherFiles(chatMedia(read.conversation), caller.account_id, deps)) ?? {};
   return { model, ...ceiling(read, files, model, caller) };
 }
 
-/**
- * An estimate of the prompt's tokens, at most the model's context window. Nothing is reserved, and
- * the model is not asked.
- */
+/** An estimate of the prompt's tokens, at most the model's context window. */
 export async function countPrompt(
   read: ReadCall,
   caller: Pick<Spender, 'account_id' | 'models'>,
@@ -106,20 +101,16 @@ function demandTextModel(
   caller: Pick<Spender, 'models'>,
   catalog: Catalog,
 ): Model {
-  const model = textModel(id, catalog);
+  const model = catalog.models.get(id);
+  if (!model) throw new ApiError('unknown_model', { ...unknownModel(id, catalog), param: 'model' });
+  if (model.kind !== 'text')
+    throw new ApiError('unknown_model', {
+      message: `${model.id} makes ${model.kind}s and is not a chat model. Send it to POST /v1/queue/${model.id}.`,
+      param: 'model',
+    });
   demandModel(caller, model.id, 'model');
   demandModalities(conversation, model, catalog.models.values());
   return model;
-}
-
-function textModel(id: string, catalog: Catalog): Model {
-  const model = catalog.models.get(id);
-  if (!model) throw new ApiError('unknown_model', { ...unknownModel(id, catalog), param: 'model' });
-  if (model.kind === 'text') return model;
-  throw new ApiError('unknown_model', {
-    message: `${model.id} makes ${model.kind}s and is not a chat model. Send it to POST /v1/queue/${model.id}.`,
-    param: 'model',
-  });
 }
 
 async function chatFiles(
@@ -127,9 +118,9 @@ async function chatFiles(
   account_id: string,
   deps: MediaDeps & StoredDeps & Pick<ChatSubmitDeps, 'storage'>,
 ): Promise<{ files: Record<string, InputFile>; file_bytes: number }> {
-  const list = listOf(conversation);
   const media = chatMedia(conversation);
   if (media.files.length + media.urls.length === 0) return { files: {}, file_bytes: 0 };
+  const list = listOf(conversation);
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null)
@@ -138,14 +129,10 @@ async function chatFiles(
   const file_bytes = Object.entries(files)
     .map(([value, { size }]) => size * mentionsOf(value, media))
     .reduce((sum, each) => sum + each, 0);
-  if (file_bytes > chatFilesMaxBytes) {
-    const most = chatFilesMaxBytes / 1024 / 1024;
-    throw badMessages(list, `have more than ${most} MiB of files; send smaller images`, {
-      reason: 'files_too_large',
-      limit: most,
-    });
-  }
-  return { files, file_bytes };
+  if (file_bytes <= chatFilesMaxBytes) return { files, file_bytes };
+  const limit = chatFilesMaxBytes / 1024 / 1024;
+  const rule = `have more than ${limit} MiB of files; send smaller images`;
+  throw badMessages(list, rule, { reason: 'files_too_large', limit });
 }
 
 /** The number of times that a file or address is named. Its data is sent each time. */
@@ -155,16 +142,19 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
   return file?.mentions ?? urls.filter(({ url }) => url === value).length;
 }
 
-/**
- * The highest price of a call, and the most tokens that its reply may have at that price. Throws
- * `bad_messages` if the prompt may be longer than the row allows.
- */
+/** The highest price of a call, and the most tokens that its reply may have at that price. */
+interface Ceiling {
+  max_tokens: number;
+  quote: Quote;
+}
+
+/** Throws `bad_messages` if the prompt may be longer than the row allows. */
 function ceiling(
   { max_tokens: asked, conversation }: ReadCall,
   files: StoredSizes,
   model: Model,
   { price_ppm }: Pick<Spender, 'price_ppm'>,
-): { max_tokens: number; quote: Quote } {
+): Ceiling {
   const max_tokens = Math.min(asked ?? maxTokensDefault, model.max_output_tokens);
   const { context_tokens, refuse_longer_prompts } = model;
   const prompt = { ...conversation, files };
@@ -176,10 +166,8 @@ function ceiling(
     throw tooLong(window, listOf(conversation));
   }
   const input_tokens = Math.min(counted, context_tokens);
-  return {
-    max_tokens,
-    quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
-  };
+  const quote = price(model, { input_tokens, output_tokens: max_tokens }, price_ppm);
+  return { max_tokens, quote };
 }
 
 /** A reserved call, or the id of the first call with the same Idempotency-Key. */
@@ -189,16 +177,21 @@ export type ReservedChat =
 
 /** Reserves the highest price of the call. Throws the `ApiError` that refuses it. */
 export async function reserveChat(
-  { caller, call, model, files, max_tokens, quote }: PreparedChat,
+  { caller, call, file_bytes: _, ...prepared }: PreparedChat,
   idempotency_key: string | null,
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
   const { path, body, read, making } = call;
+  const { model, max_tokens, quote } = prepared;
   const metadata = eitherMetadata(read.metadata, call.metadata);
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
   making.makes(request_id, model.id);
+  const { turns } = read.conversation;
+  // A field that is null counts as omitted. A null further inside stays, because it can have a
+  // meaning in a message or in the schema of a tool.
+  const compared = { method: 'POST', path, body: givenFields(body), webhook_url: null };
   const submitted = await deps.operations.submit({
     row: {
       id: request_id,
@@ -210,18 +203,9 @@ export async function reserveChat(
       upstream_model: null,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
-      // A field that is null counts as omitted. A null further inside stays, because it can have a
-      // meaning in a message or in the schema of a tool.
-      fingerprint:
-        idempotency_key === null
-          ? null
-          : fingerprint({ method: 'POST', path, body: givenFields(body), webhook_url: null }),
+      fingerprint: idempotency_key === null ? null : fingerprint(compared),
       // Messages are not stored; the request's view shows only how many there were.
-      input: JSON.stringify({
-        messages: read.conversation.turns.length,
-        max_tokens,
-        stream: read.stream,
-      }),
+      input: JSON.stringify({ messages: turns.length, max_tokens, stream: read.stream }),
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: 0,
       webhook_url: null,
@@ -236,19 +220,8 @@ export async function reserveChat(
   });
   making.made(submitted);
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
-  const reserved = {
-    request_id,
-    account_id,
-    key_id,
-    call: read,
-    body,
-    files,
-    model,
-    routes,
-    quote,
-    max_tokens,
-    keep: idempotency_key !== null,
-    created: Math.floor(Date.now() / 1000),
-  };
-  return { replayed: false, reserved };
+  const keep = idempotency_key !== null;
+  const created = Math.floor(Date.now() / 1000);
+  const own = { request_id, account_id, key_id, call: read, body, routes, keep, created };
+  return { replayed: false, reserved: { ...prepared, ...own } };
 }
