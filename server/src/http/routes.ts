@@ -1,6 +1,6 @@
 import { balance } from './api/balance.ts';
 import * as callbacks from './api/callbacks.ts';
-import * as completions from './api/chat/completions.ts';
+import * as chats from './api/chat/doors.ts';
 import { client } from './api/client.ts';
 import * as deposits from './api/deposits.ts';
 import * as docs from './docs/index.ts';
@@ -10,14 +10,12 @@ import * as files from './api/files.ts';
 import { guide } from './api/guide.ts';
 import * as images from './api/images/images.ts';
 import * as keys from './api/keys.ts';
-import * as messages from './api/chat/messages.ts';
 import * as models from './api/models.ts';
 import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requestLists from './requests/list.ts';
 import * as requests from './requests/status.ts';
-import * as responses from './api/chat/responses.ts';
 import { usage } from './api/usage.ts';
 import { operatorCalls } from './operator/routes.ts';
 import * as replicateFiles from './replicate/files.ts';
@@ -39,7 +37,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'GET', '/deposit-addresses', deposits.addresses, docs.depositAddresses),
   row(spend, 'GET', '/deposits', deposits.list, docs.listDeposits),
   row(spend, 'POST', '/estimate', estimate, docs.estimate),
-  row(spend, 'POST', '/chat/completions', completions.create, docs.chat),
+  row(spend, 'POST', '/chat/completions', chats.createCompletion, docs.chat),
   row(spend, 'POST', '/queue/*', queue.submit, docs.submit),
   row(spend, 'GET', '/requests', requestLists.list, docs.listRequests),
   row(spend, 'GET', '/requests/:request_id', requests.read, docs.readRequest),
@@ -61,7 +59,7 @@ export const keyedCalls: Row[] = [
 
 /** The same models in the form of other services, for their clients. The pages do not use them. */
 const otherForms: Row[] = [
-  row(spend, 'POST', '/responses', responses.create, docs.createResponse),
+  row(spend, 'POST', '/responses', chats.createResponse, docs.createResponse),
   row(spend, 'POST', '/images/generations', images.generate, docs.generateImages),
   row(spend, 'POST', '/images/edits', images.edit, docs.editImages),
   row(spend, 'POST', '/videos', videos.create, docs.createVideo),
@@ -69,8 +67,8 @@ const otherForms: Row[] = [
   row(spend, 'GET', '/videos/:request_id', videos.read, docs.readVideo),
   row(spend, 'DELETE', '/videos/:request_id', videos.remove, docs.deleteVideo),
   row(spend, 'GET', '/videos/:request_id/content', videos.content, docs.videoContent),
-  row(spend, 'POST', '/messages', messages.create, docs.messages),
-  row(spend, 'POST', '/messages/count_tokens', messages.countTokens, docs.countTokens),
+  row(spend, 'POST', '/messages', chats.createMessage, docs.messages),
+  row(spend, 'POST', '/messages/count_tokens', chats.countTokens, docs.countTokens),
 ];
 
 /** Below /v1, with a key of scope `keys`. The pages have their own calls for keys. */

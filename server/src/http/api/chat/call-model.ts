@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Answering, ReadCall, ReplyWriter, SentEvent } from '../../../core/apis/api.ts';
 import { completionsReader } from '../../../core/apis/completions/read-reply.ts';
 import { readCompletionsCall } from '../../../core/apis/completions/read-call.ts';
+import { askedOf } from '../../../core/apis/writing.ts';
 import { countPromptTokens } from '../../../core/chat/tokens.ts';
 import type { ReplyEvent } from '../../../core/chat/reply.ts';
 import { promptUsageOf } from '../../../core/chat/usage.ts';
@@ -11,27 +11,19 @@ import { quoteToJson, shownQuote } from '../../../core/price/quote-json.ts';
 import { idempotencyKey } from '../../../core/request/fingerprint.ts';
 import { metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
 import { isFinal } from '../../../core/request/request.ts';
+import type { Budget } from '../../../lib/budget.ts';
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { headerValues } from '../../../lib/outbound/headers.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
 import type { ChatRun } from '../../../operations/requests/call-routes.ts';
-import {
-  runChat,
-  unanswered,
-  type BegunReply,
-  type Break,
-  type Reader,
-} from '../../../operations/requests/run-chat.ts';
-import {
-  prepareChat,
-  quoteChat,
-  reserveChat,
-  type PreparedChat,
-  type ReceivedChat,
-} from '../../../operations/requests/submit-chat.ts';
+import { runChat, unanswered, type Break } from '../../../operations/requests/run-chat.ts';
+import type { BegunReply, Reader } from '../../../operations/requests/run-chat.ts';
+import * as submits from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
 import { demandAwaited, makingCall } from '../../call.ts';
+import { replaced } from '../../database-share.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
+import { keyedEndpoint, type Shapes } from '../../endpoint.ts';
 import { asApiError, errorBody } from '../../errors.ts';
 import { hijackHeaders } from '../../hijack.ts';
 
@@ -49,34 +41,33 @@ export interface ChatDoor {
 }
 
 /** A chat call in this API, from its body to the last byte of its reply. */
-export async function callModel(
-  req: KeyedRequest,
-  reply: FastifyReply,
-  door: ChatDoor,
-  deps: HttpDeps,
-): Promise<unknown> {
-  const { openChats, accountChats, settings } = deps;
-  const { key_id, account_id } = req.caller;
-  if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.FAREBOX_OPEN_CHATS);
-  try {
-    if (!accountChats.take(account_id, 1))
-      throw tooManyOpen('All keys of this account together', settings.account.open_chats);
-    try {
-      return await complete(req, reply, door, deps);
-    } finally {
-      accountChats.give(account_id, 1);
-    }
-  } finally {
-    openChats.give(key_id, 1);
-  }
+export function chatEndpoint(door: ChatDoor, shapes: Shapes) {
+  return keyedEndpoint(shapes, ({ req, reply }, deps) => {
+    const { openChats, accountChats, settings } = deps;
+    const { key_id, account_id } = req.caller;
+    const ofAccount = 'All keys of this account together';
+    return inSlot(openChats, key_id, 'This key', settings.FAREBOX_OPEN_CHATS, () =>
+      inSlot(accountChats, account_id, ofAccount, settings.account.open_chats, () =>
+        complete(req, reply, door, deps),
+      ),
+    );
+  });
 }
 
-function tooManyOpen(who: string, limit: number): ApiError {
-  return new ApiError('rate_limited', {
-    message: `${who} may have ${limit} chat calls open at once. Wait until one has ended.`,
-    details: { open_chats_limit: limit },
-    headers: { 'retry-after': '5' },
-  });
+async function inSlot<T>(
+  slots: Budget,
+  owner: string,
+  who: string,
+  limit: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!slots.take(owner, 1))
+    throw new ApiError('rate_limited', {
+      message: `${who} may have ${limit} chat calls open at once. Wait until one has ended.`,
+      details: { open_chats_limit: limit },
+      headers: { 'retry-after': '5' },
+    });
+  return work().finally(() => slots.give(owner, 1));
 }
 
 async function complete(
@@ -90,21 +81,14 @@ async function complete(
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const making = makingCall(req, reply);
   const call = { path: door.path, body, read: door.read(body), metadata, making };
-  try {
-    return await answerCall({ req, reply, door, call }, key, deps);
-  } catch (error) {
-    const isTold = call.read.stream && error instanceof ApiError && door.tellsInStream?.(error);
-    if (!isTold || reply.sent) throw error;
-    const shown = { req, reply, door, call };
-    const created = Math.floor(Date.now() / 1000);
-    const writer = writerOf(shown, { request_id: req.id, created, model: call.read.model });
-    const events = open(reply, writer, deps);
-    await sendAll(
-      events,
-      writer.begin(() => ({})),
-    );
-    return refuseInStream(error, shown, events, writer);
-  }
+  const shown = { req, reply, door, call };
+  const line = openLine(shown, deps);
+  const answered = answerCall(shown, line, key, deps)
+    .catch((error: unknown) => line.refuse(error))
+    .finally(line.close);
+  // A stopping process waits for these calls, so that they are settled.
+  deps.chats.add(answered);
+  return answered.finally(() => deps.chats.delete(answered));
 }
 
 /** A call with its reply and the form of that reply. */
@@ -112,12 +96,17 @@ interface Shown {
   req: KeyedRequest;
   reply: FastifyReply;
   door: ChatDoor;
-  call: ReceivedChat;
+  call: submits.ReceivedChat;
 }
 
-async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Promise<unknown> {
+async function answerCall(
+  shown: Shown,
+  line: Line,
+  key: string | null,
+  deps: HttpDeps,
+): Promise<unknown> {
   const { req, reply, call } = shown;
-  const prepared = await prepareChat(call, req.caller, deps);
+  const prepared = await submits.prepareChat(call, req.caller, deps);
   demandAwaited(reply);
   // As base64 each file is a third larger.
   if (prepared.file_bytes > 0) holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, deps);
@@ -126,18 +115,17 @@ async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Pro
   const leave = req.grant && deps.streamGrants.join(req.grant, () => reply.raw.destroy());
   try {
     for (;;) {
-      const taken = await reserveChat(prepared, key, deps);
+      const taken = await submits.reserveChat(prepared, key, deps);
       if (!taken.replayed) {
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
-        const run = { ...taken.reserved, isAwaited, hasLeft };
-        return await held(begin(shown, run, deps), deps.chats);
+        return await begin(shown, line, { ...taken.reserved, isAwaited, hasLeft }, deps);
       }
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its Idempotency-Key, so this call takes over.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
-      return await replay(shown, kept, prepared, deps);
+      return await replay(shown, line, kept, prepared);
     }
   } finally {
     leave?.();
@@ -147,101 +135,113 @@ async function answerCall(shown: Shown, key: string | null, deps: HttpDeps): Pro
 /** The price that a chat call would reserve; does not make the call. */
 export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) {
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const { model, max_tokens, quote } = await quoteChat(readCompletionsCall(body), req.caller, deps);
+  const { model, max_tokens, quote } = await submits.quoteChat(
+    readCompletionsCall(body),
+    req.caller,
+    deps,
+  );
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-/**
- * Keeps the call in `chats` until it is over, so that a stopping process can wait for its
- * settlement.
- */
-function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
-  chats.add(call);
-  return call.finally(() => chats.delete(call));
+function begin(shown: Shown, line: Line, run: ChatRun, deps: HttpDeps): Promise<unknown> {
+  const { raw } = shown.reply;
+  line.isOf({ ...run, model: run.model.id }, run);
+  if (run.call.stream) line.openLater();
+  const onLeave = (callback: () => void) => {
+    if (raw.destroyed) callback();
+    else raw.once('close', callback);
+    return () => raw.removeListener('close', callback);
+  };
+  // Upstreams are called without a place in the owner's share of the database.
+  const chatDeps = replaced(deps, { db: deps.wholeDb });
+  return runChat<unknown>(run, chatDeps, onLeave, (begun) => {
+    line.begins(begun);
+    return run.call.stream ? streaming(shown, line, begun, deps) : gathering(shown, line, deps);
+  });
 }
 
-async function begin(shown: Shown, run: ChatRun, deps: HttpDeps): Promise<unknown> {
-  const { wholeDb: db, upstreams, circuit, inputs, decoding, operations } = deps;
-  const { drains, cutoff, log } = deps;
-  const chatDeps = { db, upstreams, circuit, inputs, decoding, operations, drains, cutoff, log };
-  const onLeave = (callback: () => void) => whenLeft(shown.reply.raw, callback);
-  const line = openLine(shown, run, deps);
-  try {
-    return await runChat<unknown>(run, chatDeps, onLeave, (begun) => {
-      line.begins(begun);
-      return run.call.stream
-        ? streaming(shown, line, begun, run, deps)
-        : gathering(shown, line.writer, deps);
-    });
-  } catch (error) {
-    if (!line.isOpen()) throw error;
-    logBreak(error, run, deps);
-    return await refuseInStream(asApiError(error), shown, await line.open(null), line.writer);
-  } finally {
-    line.close();
-  }
-}
+type Prompt = Pick<ChatRun, 'call' | 'files' | 'model'>;
+type Line = ReturnType<typeof openLine>;
 
 /**
  * The way of a reply to its caller. A stream opens with its reply. If the model is silent for long,
  * it opens earlier, with status 200, because proxies and clients close a silent connection. Then a
  * refusal is told in the stream; most come within seconds, and so with their own status.
  */
-function openLine(shown: Shown, run: ChatRun, deps: HttpDeps) {
-  const { reply } = shown;
-  const { request_id, created, model, call } = run;
+function openLine({ req, reply, door, call: { body, read } }: Shown, deps: HttpDeps) {
   let ended: () => Date | null = () => null;
-  const writer = writerOf(shown, { request_id, created, model: model.id }, () => ended());
   let events: Promise<EventStream> | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let prompt: Prompt | null = null;
+  let writer!: ReplyWriter;
+  const now = () => Math.floor((ended()?.getTime() ?? Date.now()) / 1000);
+  const isOf = ({ request_id, created, model }: Identity, of: Prompt | null) => {
+    prompt = of;
+    writer = door.open({ request_id, created, model, now, body, stream: read.stream });
+  };
   const ignore = (names: readonly string[]) =>
     void (names.length > 0 && reply.header('x-ignored-fields', names.join(', ')));
-
   async function begin(told: Json | null, signal?: AbortSignal): Promise<EventStream> {
-    const stream = open(reply, writer, deps);
-    await sendAll(stream, writer.begin(promptOf(told, run)), signal);
+    const stream = openStream(reply, writer, deps);
+    const usage = () => promptOf(told, prompt);
+    await sendAll(stream, writer.begin(usage), signal);
     return stream;
   }
-  function beginEarly(): void {
+  const open = (told: Json | null, signal?: AbortSignal) => (events ??= begin(told, signal));
+  function openEarly(): void {
     if (reply.raw.destroyed || events) return;
-    ignore(call.ignored);
+    ignore(read.ignored);
     events = begin(null);
   }
-  const timer = call.stream ? setTimeout(beginEarly, deps.settings.times.silenceMs) : undefined;
+  /** The reply broke off. `usage`: the charged one. */
+  async function breaks(err: unknown, why: ApiError, usage: Json | null): Promise<void> {
+    const facts = { request_id: req.made, account_id: req.caller.account_id };
+    deps.log.warn({ err, ...facts, model_id: prompt?.model.id }, 'chat stream broke');
+    await sendAll(await open(null), writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
+  }
   return {
-    writer,
-    begins(begun: BegunReply): void {
+    isOf,
+    writer: () => writer,
+    begins(begun: Pick<BegunReply, 'ended' | 'ignored'>): void {
       ({ ended } = begun);
       ignore(begun.ignored);
     },
-    isOpen: () => events !== null,
-    open: (told: Json | null, signal?: AbortSignal) => (events ??= begin(told, signal)),
+    /** Opens the stream if the model is silent for long. */
+    openLater: () => void (timer = setTimeout(openEarly, deps.settings.times.silenceMs)),
+    open,
+    breaks,
+    /** Tells a refusal in the stream, if that has begun or if the clients look for it there. */
+    async refuse(error: unknown): Promise<FastifyReply> {
+      const why = asApiError(error);
+      if (events) await breaks(error, why, null);
+      else {
+        if (!read.stream || !door.tellsInStream?.(why) || reply.sent) throw error;
+        isOf({ request_id: req.id, created: now(), model: read.model }, null);
+        await sendAll(await open(null), writer.fail(errorBody(why, req.id).error, null));
+      }
+      (await open(null)).end();
+      return reply;
+    },
     close: () => clearTimeout(timer),
   };
 }
 
-function logBreak(err: unknown, { request_id, account_id, model }: ChatRun, deps: HttpDeps): void {
-  deps.log.warn({ err, request_id, account_id, model_id: model.id }, 'chat stream broke');
-}
+type Identity = Pick<Answering, 'request_id' | 'created' | 'model'>;
 
-function writerOf(
-  { door, call }: Shown,
-  identity: Pick<Answering, 'request_id' | 'created' | 'model'>,
-  ended: () => Date | null = () => null,
-): ReplyWriter {
-  const { body, read } = call;
-  const now = () => Math.floor((ended()?.getTime() ?? Date.now()) / 1000);
-  return door.open({ ...identity, now, body, stream: read.stream });
-}
-
-/** Calls back when the caller has left. Returns a function that cancels this. */
-function whenLeft(raw: ServerResponse, callback: () => void): () => void {
-  if (raw.destroyed) callback();
-  else raw.once('close', callback);
-  return () => raw.removeListener('close', callback);
+function openStream(reply: FastifyReply, writer: ReplyWriter, deps: HttpDeps): EventStream {
+  const headers = hijackHeaders(reply);
+  reply.hijack();
+  const { times } = deps.settings;
+  const alive = () => writer.alive();
+  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times, alive });
+  deps.metrics.streams.inc();
+  events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
+  return events;
 }
 
 /** A whole reply. One that broke off after its first words is paid, and so is shown. */
-function gathering(shown: Shown, writer: ReplyWriter, deps: HttpDeps): Reader<string> {
+function gathering({ reply }: Shown, line: Line, deps: HttpDeps): Reader<string> {
+  const writer = line.writer();
   return {
     take(event) {
       writer.add(event);
@@ -249,7 +249,7 @@ function gathering(shown: Shown, writer: ReplyWriter, deps: HttpDeps): Reader<st
     },
     end({ failed, refusal, broken, usage, charge }) {
       if (failed) throw refusal ?? unanswered(broken?.error ?? 'no output', deps);
-      return answer(shown, writer.whole(usage), String(charge));
+      return answer(reply, writer.whole(usage), String(charge));
     },
     fail(error) {
       throw error;
@@ -258,27 +258,20 @@ function gathering(shown: Shown, writer: ReplyWriter, deps: HttpDeps): Reader<st
 }
 
 /** `charged`: what this very call costs, in micro-USD; a repeat costs nothing. */
-function answer({ reply }: Shown, body: Json, charged: string): string {
+function answer(reply: FastifyReply, body: Json, charged: string): string {
   reply.header('x-charge-usd-micro', charged);
   reply.type('application/json; charset=utf-8');
   return JSON.stringify(body);
 }
 
 async function streaming(
-  { req, reply }: Shown,
-  line: ReturnType<typeof openLine>,
+  { reply }: Shown,
+  line: Line,
   { told, signal }: BegunReply,
-  run: ChatRun,
-  deps: HttpDeps,
+  { cutoff }: HttpDeps,
 ): Promise<Reader<FastifyReply>> {
-  const { writer } = line;
+  const writer = line.writer();
   const events = await line.open(told, signal);
-
-  async function tellBreak(error: unknown, why: ApiError, usage: Json | null): Promise<void> {
-    logBreak(error, run, deps);
-    await sendAll(events, writer.fail(errorBody(why, req.id).error, usage), deps.cutoff);
-  }
-
   return {
     // When the time is up, a slow reader must not delay the settlement.
     take: async (event) => (await sendAll(events, writer.add(event), signal)) && !signal.aborted,
@@ -286,15 +279,15 @@ async function streaming(
       // A caller who has left gets no error; leaving usually caused it.
       if (reply.raw.destroyed) return reply;
       const charged = failed || released ? null : usage;
-      if (broken) await tellBreak(broken.error, refusal ?? brokeOff(broken.why), charged);
-      else if (!released) await sendAll(events, writer.end(usage), deps.cutoff);
+      if (broken) await line.breaks(broken.error, refusal ?? brokeOff(broken.why), charged);
+      else if (!released) await sendAll(events, writer.end(usage), cutoff);
       // A released call is not paid for, so pieces that the reader has not taken yet are dropped.
       if (released) reply.raw.destroy();
       else events.end();
       return reply;
     },
     async fail(error) {
-      if (!reply.raw.destroyed) await tellBreak(error, asApiError(error), null);
+      if (!reply.raw.destroyed) await line.breaks(error, asApiError(error), null);
       events.end();
       return reply;
     },
@@ -302,23 +295,16 @@ async function streaming(
 }
 
 /** The count of the prompt that is known when the reply begins: the upstream's, or ours. */
-function promptOf(
-  told: Json | null,
-  { call: { conversation }, files, model }: Pick<ChatRun, 'call' | 'files' | 'model'>,
-): () => Json {
-  return () => {
-    const { prompt_tokens = null, ...prompt_tokens_details } = objectOf(
-      told && promptUsageOf(told),
-    );
-    if (prompt_tokens !== null) return { prompt_tokens, prompt_tokens_details };
-    return { prompt_tokens: countPromptTokens({ ...conversation, files }, model.context_tokens) };
-  };
+function promptOf(told: Json | null, prompt: Prompt | null): Json {
+  if (prompt === null) return {};
+  const { prompt_tokens = null, ...prompt_tokens_details } = objectOf(told && promptUsageOf(told));
+  if (prompt_tokens !== null) return { prompt_tokens, prompt_tokens_details };
+  const { call, files, model } = prompt;
+  const own = { ...call.conversation, files };
+  return { prompt_tokens: countPromptTokens(own, model.context_tokens) };
 }
 
-/**
- * False once the reader is gone. Waits for the reader after each event, because the last events of
- * a stream may be long.
- */
+/** False once the reader is gone. Waits after each event, because the last ones may be long. */
 async function sendAll(
   events: EventStream,
   told: readonly SentEvent[],
@@ -335,9 +321,7 @@ const breaks: Readonly<Record<Break, string>> = {
   model_broke_off: 'The model ended the reply early',
 };
 
-/**
- * The charge depends on the model and the usage it reported, so the message refers to the request.
- */
+/** The charge depends on the reported usage, so the message refers to the request. */
 function brokeOff(reason: Break): ApiError {
   return new ApiError('submit_failed', {
     message: `${breaks[reason]} in the middle of the reply. The request shows what was charged. For a new reply, call again; if this call had an Idempotency-Key, use a new one.`,
@@ -345,10 +329,7 @@ function brokeOff(reason: Break): ApiError {
   });
 }
 
-/**
- * A kept reply does not say what broke it off: the model, this server, the time limit or its
- * caller.
- */
+/** A kept reply does not say what broke it off. */
 function firstBrokeOff(): ApiError {
   return new ApiError('submit_failed', {
     message:
@@ -357,38 +338,12 @@ function firstBrokeOff(): ApiError {
   });
 }
 
-function open(reply: FastifyReply, writer: ReplyWriter, deps: HttpDeps): EventStream {
-  const headers = hijackHeaders(reply);
-  reply.hijack();
-  const { times } = deps.settings;
-  const alive = () => writer.alive();
-  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times, alive });
-  deps.metrics.streams.inc();
-  events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
-  return events;
-}
-
-/** Refuses a call in the stream of its reply. */
-async function refuseInStream(
-  error: ApiError,
-  { req, reply }: Shown,
-  events: EventStream,
-  writer: ReplyWriter,
-): Promise<FastifyReply> {
-  await sendAll(events, writer.fail(errorBody(error, req.id).error, null));
-  events.end();
-  return reply;
-}
-
 interface KeptReply {
   completion: Json;
   ended: Date;
 }
 
-/**
- * The kept reply of an earlier call with the same Idempotency-Key; waits a while for that call to
- * end. Null if it failed and left no reply.
- */
+/** The first call's kept reply; waits a while for its end. Null if it failed and left none. */
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<KeptReply | null> {
   const row = await deps.operations.status(requestId);
   if (row && !isFinal(row.status)) {
@@ -417,23 +372,23 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<KeptRe
 
 /** Tells a kept reply again, and an error if that reply broke off. */
 async function replay(
-  shown: Shown,
+  { req, reply, call: { read } }: Shown,
+  line: Line,
   { completion: kept, ended }: KeptReply,
-  { call, files, model }: PreparedChat,
-  deps: HttpDeps,
+  { files, model }: submits.PreparedChat,
 ): Promise<unknown> {
-  const { req, reply } = shown;
   const request_id = String(kept.id).replace(/^chatcmpl-/, '');
   const identity = { request_id, created: Number(kept.created), model: String(kept.model) };
-  const writer = writerOf(shown, identity, () => ended);
-  const { pieces, isWhole } = keptEvents(kept, request_id, call.read);
+  line.isOf(identity, { call: read, files, model });
+  line.begins({ ended: () => ended, ignored: [] });
+  const writer = line.writer();
+  const { pieces, isWhole } = keptEvents(kept, request_id, read);
   const usage = objectOf(kept.usage);
-  if (!call.read.stream) {
+  if (!read.stream) {
     pieces.forEach(writer.add);
-    return answer(shown, writer.whole(usage), '0');
+    return answer(reply, writer.whole(usage), '0');
   }
-  const events = open(reply, writer, deps);
-  await sendAll(events, writer.begin(promptOf(null, { call: call.read, files, model })));
+  const events = await line.open(null);
   for (const piece of pieces) if (!(await sendAll(events, writer.add(piece)))) return reply;
   const error = () => errorBody(firstBrokeOff(), req.id).error;
   await sendAll(events, isWhole ? writer.end(usage) : writer.fail(error(), usage));
@@ -445,16 +400,10 @@ async function replay(
 function keptEvents(
   { usage: _usage, ...kept }: Json,
   request_id: string,
-  { conversation: { api, settings } }: ReadCall,
+  { conversation }: ReadCall,
 ): { pieces: ReplyEvent[]; isWhole: boolean } {
   const pieces: ReplyEvent[] = [];
-  const asked = {
-    request_id,
-    api,
-    custom: new Set<string>(),
-    ownName: (name: string) => name,
-    stops: settings.stop,
-  };
+  const asked = { ...askedOf(request_id, conversation), custom: new Set<string>() };
   const reader = completionsReader(asked, (event) => pieces.push(event));
   reader.read(kept);
   reader.end(true);
