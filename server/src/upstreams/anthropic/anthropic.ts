@@ -1,24 +1,20 @@
 import { messagesReader } from '../../core/apis/messages/read-reply.ts';
 import { writeMessagesCall, type MessagesManners } from '../../core/apis/messages/write-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { createChat, type ChatForm } from '../openai/chat.ts';
+import { createChat, type ChatForm, type ChatOptions } from '../openai/chat.ts';
 import { checkKey, listModels } from '../openai/listing.ts';
-import { readOptions } from '../openai/options.ts';
+import { readOptions, type Options as ServerOptions } from '../openai/options.ts';
 import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 
 /** How services that offer Anthropic's Messages API differ; from the definition's `options`. */
-interface Options extends Pick<MessagesManners, 'thinking' | 'sampling' | 'tool_name_max'> {
-  /** Appended to the address unless the address already ends with it. */
-  base_path: string;
+interface Options
+  extends
+    Pick<MessagesManners, 'thinking' | 'sampling' | 'tool_name_max'>,
+    ChatOptions,
+    Pick<ServerOptions, 'base_path' | 'check_path'> {
   /** The header with our key. */
   auth: 'x-api-key' | 'bearer';
-  /** Download the addresses in chat calls ourselves, and send their contents as data. */
-  inline_images: boolean;
-  first_byte_seconds: number;
-  idle_seconds: number;
-  /** A path that costs nothing and answers only to a valid key. */
-  check_path: string;
 }
 
 const usual: Options = {
@@ -37,10 +33,7 @@ const words = { auth: ['x-api-key', 'bearer'], thinking: ['summarized', 'adaptiv
 /** The version of the API that our translation is written for. */
 const version = { 'anthropic-version': '2023-06-01' };
 
-/**
- * Anthropic and services with the same Messages API: chat alone. Throws if the definition's options
- * are invalid.
- */
+/** Anthropic and services with the same API: chat alone. Throws if `options` are invalid. */
 export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const { name, concurrency } = settings;
   const options = readOptions(settings.options, usual, words);
@@ -65,12 +58,8 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
 }
 
 function messagesForm({ thinking, sampling, tool_name_max }: Options): ChatForm {
-  const manners = { thinking, sampling, tool_name_max };
-  return {
-    path: '/messages',
-    readsText: true,
-    write: (conversation, calling) =>
-      writeMessagesCall(conversation, calling, { ...manners, marks: calling.marks }),
-    open: messagesReader,
-  };
+  const message_fields = new Set<string>();
+  const manners = { thinking, sampling, tool_name_max, message_fields, marks: true };
+  const [path, readsText] = ['/messages', true];
+  return { path, readsText, manners, write: writeMessagesCall, open: messagesReader };
 }

@@ -1,12 +1,12 @@
-import type { Conversation, Media, MediaBlock } from '../../core/chat/conversation.ts';
+import { mediaBlocks } from '../../core/chat/chat-media.ts';
+import type { Block, Conversation, Media } from '../../core/chat/conversation.ts';
+import type { MediaBlock, ResultBlock } from '../../core/chat/conversation.ts';
 import { InputRefused, sized } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import { base64Length, type JsonBody } from '../json-body.ts';
 import type { ChatCall, InputFile, UpstreamTools } from '../upstream.ts';
 
-/**
- * As base64 a file is a third longer, and all files together must fit into the server's body limit.
- */
+/** As base64 a file is a third longer, and all together must fit the server's body limit. */
 const fileMaxBytes = 20 * 1024 * 1024;
 const filesMaxBytes = 60 * 1024 * 1024;
 
@@ -67,35 +67,26 @@ export async function withMedia(
     });
   }
 
-  async function handed<B extends { type: string }>(blocks: readonly B[]): Promise<B[]> {
-    const all: B[] = [];
-    for (const block of blocks) all.push(await handedOver(block));
+  async function handed(blocks: readonly Block[]): Promise<Block[]> {
+    const all: Block[] = [];
+    for (const block of blocks) {
+      if ('media' in block) all.push({ ...block, media: await handOver(block) });
+      else if (block.type !== 'result') all.push(block);
+      else all.push({ ...block, blocks: (await handed(block.blocks)) as ResultBlock['blocks'] });
+    }
     return all;
   }
 
-  async function handedOver<B extends { type: string }>(block: B): Promise<B> {
-    if ('media' in block) {
-      const media = await handOver(block as unknown as MediaBlock);
-      return { ...block, media };
-    }
-    if (block.type !== 'result' || !('blocks' in block)) return block;
-    return { ...block, blocks: await handed(block.blocks as MediaBlock[]) };
-  }
-
   const turns: Conversation['turns'] = [];
-  for (const turn of conversation.turns)
-    turns.push(turn.blocks.some(hasMedia) ? { ...turn, blocks: await handed(turn.blocks) } : turn);
+  for (const turn of conversation.turns) {
+    const hasMedia = mediaBlocks({ turns: [turn] }).length > 0;
+    turns.push(hasMedia ? { ...turn, blocks: await handed(turn.blocks) } : turn);
+  }
   return { ...conversation, turns };
 }
 
-function hasMedia(block: object): boolean {
-  if ('media' in block) return true;
-  return 'blocks' in block && Array.isArray(block.blocks) && block.blocks.some(hasMedia);
-}
-
 function demandType({ content_type: type }: InputFile, of: MediaBlock['type'], at: string): void {
-  if (of === 'image' && !type.startsWith('image/'))
-    throw new InputRefused(`${at} must be an image, and this file is ${type}.`);
-  if (of === 'audio' && !type.startsWith('audio/'))
-    throw new InputRefused(`${at} must be audio, and this file is ${type}.`);
+  if (of === 'file' || type.startsWith(`${of}/`)) return;
+  const wanted = of === 'image' ? 'an image' : 'audio';
+  throw new InputRefused(`${at} must be ${wanted}, and this file is ${type}.`);
 }

@@ -1,6 +1,7 @@
 import { readReply, ReplyBroken } from '../../core/apis/read-reply.ts';
-import type { Asked, Calling, OpenReader, WrittenCall } from '../../core/apis/api.ts';
+import type { Asked, Calling, Manners, OpenReader, WrittenCall } from '../../core/apis/api.ts';
 import { askedOf } from '../../core/apis/writing.ts';
+import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -15,7 +16,7 @@ import { unreadIn } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { withMedia } from './chat-media.ts';
 import type { Options } from './options.ts';
-import { headOf, type Wire } from './wire.ts';
+import { headOf, type Refused, type Wire } from './wire.ts';
 
 /** Ample: ten thousand tokens with log probabilities take a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
@@ -34,20 +35,14 @@ export interface ChatForm {
   path: string;
   /** True if the server takes text files as text. */
   readsText: boolean;
-  /**
-   * `refused`: fields of messages that the server does not take.
-   *
-   * @throws ApiError that names the caller's field if the API cannot express it
-   */
-  write(
-    conversation: Conversation,
-    calling: Calling & { marks: boolean },
-    refused?: ReadonlySet<string>,
-  ): WrittenCall;
+  /** With the fields of messages that the server knows, if the API has such. */
+  manners: Manners & { message_fields: ReadonlySet<string> };
+  /** Throws an `ApiError` that names the caller's field if the API cannot express it. */
+  write(conversation: Conversation, calling: Calling, manners: Manners): WrittenCall;
   open: OpenReader;
 }
 
-type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline_images'>;
+export type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline_images'>;
 
 /**
  * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
@@ -71,32 +66,34 @@ export function createChat(
     // If the call limits the time to the first byte, wait for that byte before returning.
     const peek = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
     const times = { firstMs, idleMs, peekMs: peek };
-    let conversation: Conversation;
-    let sent: SentBody;
-    let written: WrittenCall;
-    const write = () => {
-      written = form.write(conversation, call, refused);
-      sent = body.write(written.body);
+    const marks = form.manners.marks && call.marks;
+    const write = (conversation: Conversation) => {
+      const known = [...form.manners.message_fields].filter((field) => !refused.has(field));
+      const manners = { ...form.manners, marks, message_fields: new Set(known) };
+      const written = form.write(conversation, call, manners);
+      return { conversation, written, sent: body.write(written.body) };
     };
+    let made: ReturnType<typeof write>;
     try {
-      conversation = await withMedia(call, place, tools);
-      write();
+      const hasMedia = mediaBlocks(call.conversation).length > 0;
+      made = write(hasMedia ? await withMedia(call, place, tools) : call.conversation);
     } catch (error) {
       return untranslated(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
     try {
       for (;;) {
-        const asked = askedOf(call.request_id, call.conversation, written!.names);
-        const outcome = await called(call, sent!, wire, form, asked, tools, times);
-        const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written!) : [];
+        const { conversation, written, sent } = made;
+        const asked = askedOf(call.request_id, call.conversation, written.names);
+        const outcome = await called(call, sent, wire, form, asked, tools, times);
         if (outcome.outcome === 'reply') {
           // Not learned from the refusal alone, which may quote such a word from the caller's text.
           for (const field of refused) untaken.add(field);
-          return { ...outcome, ignored: written!.ignored };
+          return { ...outcome, ignored: written.ignored };
         }
+        const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written) : [];
         if (named.length === 0) return outcome;
         for (const field of named) refused.add(field);
-        write();
+        made = write(conversation);
       }
     } catch (error) {
       const unread = unreadIn(error);
@@ -134,30 +131,27 @@ async function called(
   tools: UpstreamTools,
   times: Times,
 ): Promise<ChatOutcome> {
+  const accept = stream ? 'text/event-stream' : 'application/json';
+  const maxBytes = stream ? streamMaxBytes : replyMaxBytes;
   const reply = await tools.fetch.stream({
     url: wire.url + form.path,
     method: 'POST',
-    headers: {
-      ...wire.headers,
-      ...sent.headers,
-      accept: stream ? 'text/event-stream' : 'application/json',
-    },
+    headers: { ...wire.headers, ...sent.headers, accept },
     body: sent.body,
-    maxBytes: stream ? streamMaxBytes : replyMaxBytes,
+    maxBytes,
     idleTimeoutMs: Math.max(2 * times.firstMs, times.idleMs),
     ...(!stream && { timeoutMs: 2 * times.firstMs }),
     signal,
   });
   const { status, headers } = reply;
-  if (!isSuccess(status))
-    return wire.refusal(
-      { status, headers, body: await headOf(decodedBody(reply, errorMaxBytes)) },
-      model,
-    );
+  if (!isSuccess(status)) {
+    const head = await headOf(decodedBody(reply, errorMaxBytes));
+    return wire.refusal({ status, headers, body: head }, model);
+  }
   const body = stream ? paced(reply, times) : reply.body;
-  const bytes = decodedBody({ headers, body }, stream ? streamMaxBytes : replyMaxBytes);
-  const events = readReply(bytes, form.open, asked);
-  return begun(events, headers, wire, model, stream ? times.peekMs : null);
+  const events = readReply(decodedBody({ headers, body }, maxBytes), form.open, asked);
+  const inBand = (error: Json) => wire.inBand(error, headers, model);
+  return begun(events, wire, inBand, stream ? times.peekMs : null);
 }
 
 /**
@@ -166,15 +160,13 @@ async function called(
  */
 async function begun(
   events: AsyncGenerator<ReplyEvent>,
-  headers: Record<string, string>,
   wire: Wire,
-  model: string,
+  inBand: InBand,
   peekMs: number | null,
 ): Promise<ChatOutcome> {
   const head: ReplyEvent[] = [];
-  const brokenBy = (error: unknown) => cleaned(error, headers, wire, model);
-  const reply = (pending: Promise<IteratorResult<ReplyEvent>> | null) =>
-    replyOf(head, pending, events, brokenBy);
+  const brokenBy = (error: unknown) => cleaned(error, wire, inBand);
+  const reply = (pending: Pending | null) => replyOf(head, pending, events, brokenBy);
   const until = performance.now() + (peekMs ?? 0);
   for (;;) {
     const next = events.next();
@@ -183,31 +175,28 @@ async function begun(
     const [seen] =
       peekMs === null ? await settled : await withTimeout(settled, left).catch(() => [null]);
     if (seen === null) return reply(next);
-    const hasSaid = head.some(isOfReply);
     if (seen.status === 'rejected')
-      return hasSaid
+      return head.some(isOfReply)
         ? reply(Promise.reject(seen.reason))
-        : { ...faultOf(seen.reason, headers, wire, model), ...toldIn(head) };
+        : { ...faultOf(seen.reason, wire, inBand), ...toldIn(head) };
     if (seen.value.done) return reply(next);
     head.push(seen.value.value);
     if (peekMs !== null && isOfReply(seen.value.value)) return reply(null);
   }
 }
 
+type Pending = Promise<IteratorResult<ReplyEvent>>;
+/** The outcome of an error that came with status 200. */
+type InBand = (error: Json) => Refused;
+
 /** A reply that ends without having said anything may still turn out to be broken. */
 function isOfReply({ type }: ReplyEvent): boolean {
   return type !== 'usage' && type !== 'end';
 }
 
-function faultOf(
-  error: unknown,
-  headers: Record<string, string>,
-  wire: Wire,
-  model: string,
-): ChatOutcome {
+function faultOf(error: unknown, wire: Wire, inBand: InBand): ChatOutcome {
   if (error instanceof FetchError) return wire.fault(error);
-  if (error instanceof ReplyBroken && error.error !== null)
-    return wire.inBand(error.error, headers, model);
+  if (error instanceof ReplyBroken && error.error !== null) return inBand(error.error);
   return { outcome: 'unknown', message: wire.clean(messageOf(error)), answer: 'unreadable' };
 }
 
@@ -217,7 +206,7 @@ function faultOf(
  */
 function replyOf(
   head: ReplyEvent[],
-  pending: Promise<IteratorResult<ReplyEvent>> | null,
+  pending: Pending | null,
   rest: AsyncGenerator<ReplyEvent>,
   brokenBy: (error: unknown) => unknown,
 ): ChatOutcome {
@@ -245,29 +234,19 @@ function toldIn(head: readonly ReplyEvent[]): { told?: Json } {
 }
 
 /** Error texts reach the log and may contain our key. */
-function cleaned(
-  broken: unknown,
-  headers: Record<string, string>,
-  wire: Wire,
-  model: string,
-): unknown {
+function cleaned(broken: unknown, wire: Wire, inBand: InBand): unknown {
   if (!(broken instanceof ReplyBroken) || broken.error === null) return broken;
   const { error, message } = broken;
   const shown = JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
     typeof part === 'string' ? wire.clean(part) : part,
   ) as Json;
-  const outcome = wire.inBand(error, headers, model);
-  const refusal = outcome.outcome === 'rejected' ? outcome.refusal : undefined;
-  return new ReplyBroken(
-    wire.clean(message),
-    shown,
-    refusal ? { message: outcome.message, refusal } : null,
-  );
+  const outcome = inBand(error);
+  const { refusal = null } = outcome.outcome === 'rejected' ? outcome : {};
+  const refused = refusal && { message: outcome.message, refusal };
+  return new ReplyBroken(wire.clean(message), shown, refused);
 }
 
-/**
- * Yields the bytes as they arrive. If none arrive for too long, closes the connection and throws.
- */
+/** Yields the bytes. If none arrive for too long, closes the connection and throws. */
 async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGenerator<Uint8Array> {
   const bytes = reply.body[Symbol.asyncIterator]();
   let waitMs = firstMs;

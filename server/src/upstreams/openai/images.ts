@@ -21,9 +21,7 @@ const mediaParts: Readonly<Record<string, 'image' | 'mask'>> = {
   reference_image_urls: 'image',
   mask_url: 'mask',
 };
-/**
- * Fields not copied from the input: they would change the model or the answer's form, or are media.
- */
+/** Not copied from the input: they change the model or the answer's form, or are media. */
 const keptBack = new Set(['model', 'stream', 'partial_images', ...Object.keys(mediaParts)]);
 
 /**

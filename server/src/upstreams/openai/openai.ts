@@ -7,12 +7,11 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
-import { createCallback } from './callback.ts';
 import { createChat, type ChatForm } from './chat.ts';
 import { createImages } from './images.ts';
 import { checkKey, hasModel, listModels, listTerms } from './listing.ts';
 import { optionsOf, type Options } from './options.ts';
-import { createVideos } from './videos.ts';
+import { createCallback, createVideos } from './videos.ts';
 import { createWire, type Wire } from './wire.ts';
 
 const imageTasks = new Set(['text-to-image', 'edit']);
@@ -27,10 +26,7 @@ const videoTasks = new Set([
 /** Tasks that this adapter has a call for. */
 export const openaiTasks: ReadonlySet<string> = new Set(['chat', ...imageTasks, ...videoTasks]);
 
-/**
- * OpenAI and compatible servers: chat, images and videos. The definition's `options` describe the
- * differences. Throws if they are invalid.
- */
+/** OpenAI and compatible servers: chat, images and videos. Throws if `options` are invalid. */
 export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
   const { name, secret, concurrency } = settings;
   const options = optionsOf(settings.options);
@@ -59,29 +55,20 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
 
 /** The API of a server's chat, with what its models take. */
 export function chatForm(options: Options): ChatForm {
-  const { api, token_limit, include_usage, developer_role: developer, tool_name_max } = options;
+  const { token_limit, include_usage, developer_role: developer, tool_name_max } = options;
   const passes = new Set(options.pass);
-  const manners = { passes, tool_name_max };
-  if (api === 'responses')
-    return {
-      path: '/responses',
-      readsText: false,
-      write: (conversation, calling) =>
-        writeResponsesCall(conversation, calling, { ...manners, marks: false }),
-      open: responsesReader,
-    };
-  return {
-    path: '/chat/completions',
-    readsText: false,
-    write(conversation, calling, refused) {
-      const marks = calling.marks && passes.has(cacheMark);
-      const known = options.message_fields.filter((field) => !refused?.has(field));
-      const message_fields = new Set(known);
-      const own = { ...manners, marks, developer, message_fields, token_limit, include_usage };
-      return writeCompletionsCall(conversation, calling, own);
-    },
-    open: completionsReader,
-  };
+  const message_fields = new Set(options.message_fields);
+  const own = { passes, tool_name_max, message_fields };
+  const readsText = false;
+  if (options.api === 'responses') {
+    const manners = { ...own, marks: false };
+    const path = '/responses';
+    return { path, readsText, manners, write: writeResponsesCall, open: responsesReader };
+  }
+  const marks = passes.has(cacheMark);
+  const manners = { ...own, marks, developer, token_limit, include_usage };
+  const path = '/chat/completions';
+  return { path, readsText, manners, write: writeCompletionsCall, open: completionsReader };
 }
 
 type Start = (job: StartJob) => Promise<StartOutcome>;

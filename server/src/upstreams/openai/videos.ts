@@ -1,15 +1,10 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import type { Json } from '../../lib/json.ts';
-import { pollFault, messageIn, objectIn } from '../replies.ts';
+import { objectOf, type Json } from '../../lib/json.ts';
+import { jsonOf, pollFault, messageIn, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
-import type {
-  Handle,
-  JobState,
-  OutputMedia,
-  StartJob,
-  StartOutcome,
-  UpstreamTools,
-} from '../upstream.ts';
+import { CallbackRefused, type Callback, type Handle, type JobState } from '../upstream.ts';
+import type { OutputMedia, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import type { Options } from './options.ts';
 import { videoBody } from './video-inputs.ts';
 import { blamesInput, costIn, errorIn, type Wire } from './wire.ts';
@@ -19,10 +14,7 @@ const callMs = 60_000;
 /** Long, because the form may contain a video. */
 const startMs = 120_000;
 
-/**
- * Videos in OpenAI's form and its variants: start, poll, fetch. `callsBack`: a start contains our
- * callback address.
- */
+/** Videos in OpenAI's form and its variants. `callsBack`: a start has our callback address. */
 export function createVideos(
   wire: Wire,
   { videos: kind }: Options,
@@ -134,4 +126,29 @@ function progressIn(value: unknown): number | undefined {
 
 function isAddress(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+const callbackMaxSeconds = 300;
+
+/** OpenRouter signs `t=SECONDS,v1=HEX`: an HMAC-SHA256 over the seconds, a comma and the body. */
+export function createCallback(secret: string | null, now: () => number) {
+  return async ({ headers, body }: Callback): Promise<Handle | null> => {
+    if (secret === null) throw new CallbackRefused('there is no secret to verify a callback with');
+    const signature = headers['x-openrouter-signature'] ?? '';
+    const fields = signature.split(',').map((part) => part.trim());
+    const seconds = /^t=(\d{1,12})$/.exec(fields.find((each) => each.startsWith('t=')) ?? '')?.[1];
+    if (seconds === undefined) throw new CallbackRefused('it is not signed');
+    const proof = createHmac('sha256', secret).update(`${seconds},`).update(body).digest();
+    const isProven = fields.some((each) => each.startsWith('v1=') && equals(each.slice(3), proof));
+    if (!isProven) throw new CallbackRefused('its signature is wrong');
+    if (Math.abs(now() / 1000 - Number(seconds)) > callbackMaxSeconds)
+      throw new CallbackRefused('it is too old, or a clock is wrong');
+    const { id } = objectOf(objectOf(jsonOf(body)).data);
+    return typeof id === 'string' ? { id } : null;
+  };
+}
+
+function equals(hex: string, proof: Buffer): boolean {
+  const given = Buffer.from(hex, 'hex');
+  return given.length === proof.length && timingSafeEqual(given, proof);
 }

@@ -38,9 +38,7 @@ export function createWire(
     return { ...outcome, message: clean(outcome.message) };
   }
 
-  /**
-   * The outcome of an unsuccessful reply. `model`: the server's name of the model that was called.
-   */
+  /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
   function refusal(reply: Said, model: string): Refused {
     const body = [jsonOf(reply.body)].flat()[0];
     const error = isObject(body) ? anyErrorIn(body) : null;
@@ -56,9 +54,7 @@ export function createWire(
     headers,
     clean,
     refusal,
-    /**
-     * The outcome of a call without a reply. Rethrows errors that did not come from the network.
-     */
+    /** The outcome of a call without a reply. Rethrows errors that are not of the network. */
     fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
     /** The outcome of an error that came with status 200. */
     inBand(error: unknown, replyHeaders: Record<string, string>, model: string): Refused {
@@ -67,11 +63,7 @@ export function createWire(
     },
     /** `path` is appended to the server's address. */
     request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
-      tools.fetch.request({
-        ...call,
-        url: url + path,
-        headers: { ...headers, ...call.headers },
-      }),
+      tools.fetch.request({ ...call, url: url + path, headers: { ...headers, ...call.headers } }),
     /** Whether our key may be sent to this address. */
     isOwn: (address: string): boolean =>
       URL.canParse(address) && new URL(address).origin === new URL(url).origin,
