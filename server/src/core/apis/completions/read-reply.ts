@@ -4,17 +4,10 @@ import type { FinishReason } from '../../chat/reply.ts';
 import { isReport, usageOfReport } from '../../chat/usage.ts';
 import type { Asked, OpenReader, Say } from '../api.ts';
 import { endedEarly, errorIn, failed, type ReplyBroken } from '../read-reply.ts';
-import { replyCalls } from '../reading/calls.ts';
-import {
-  countIn,
-  finishOf,
-  reasonOf,
-  replyThoughts,
-  textOf,
-  textReader,
-} from '../reading/pieces.ts';
-import { googleFormat } from '../thoughts.ts';
-import { callPieces, readContent } from './read-message.ts';
+import { replyCalls, type Calls } from '../reading/calls.ts';
+import * as pieces from '../reading/pieces.ts';
+import { claudeFormat, googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
+import { callPieces } from './read-calls.ts';
 
 /** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
 export const completionsReader: OpenReader = (asked, tell) => {
@@ -35,7 +28,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
   let stop: string | null = null;
 
   function readEnd(choice: Json, word: unknown): void {
-    const reason = finishOf(word);
+    const reason = pieces.finishOf(word);
     if (reason === null) return;
     if (reason === 'broken') {
       failure = failed(choice.error, { finish_reason: word });
@@ -54,7 +47,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
       const report = mayCount ? reportIn(piece) : null;
       const usage = report && (usageOfReport(report) ?? report);
       // A usage in the middle of a reply does not cover the text beside it.
-      const isLast = !sent.isPiece || finishOf(word) !== null;
+      const isLast = !sent.isPiece || pieces.finishOf(word) !== null;
       if (usage && !isLast) say({ type: 'usage', usage });
       if (choice) message.read(sent, objectOf(choice.logprobs), isLast);
       if (usage && isLast) say({ type: 'usage', usage });
@@ -72,50 +65,153 @@ export const completionsReader: OpenReader = (asked, tell) => {
     end(isMarked) {
       if (failure !== null) throw failure;
       if (finish === null && !isWhole && !((isMarked || isCounted) && hasSaid)) throw endedEarly();
-      say({ type: 'end', reason: reasonOf(finish, message.end()), stop });
+      say({ type: 'end', reason: pieces.reasonOf(finish, message.end()), stop });
     },
     cut: message.cut,
   };
 };
 
 function messageReader(asked: Asked, say: Say) {
-  const thoughts = replyThoughts(say);
-  const calls = replyCalls(asked, say, (text, id) =>
-    thoughts.piece(`call ${id}`, { form: 'hidden', text, id, format: googleFormat }),
-  );
-  const pieces = callPieces(calls);
-  const texts = { text: textReader('text', say), refusal: textReader('refusal', say) };
+  const thoughts = pieces.replyThoughts(say);
+  const texts = {
+    text: pieces.textReader('text', say),
+    refusal: pieces.textReader('refusal', say),
+  };
   let hasDelta = false;
+  /** Few replies call tools. */
+  let tools: { calls: Calls; sent: ReturnType<typeof callPieces> } | null = null;
+  function openTools() {
+    const calls = replyCalls(asked, say, (text, id) =>
+      thoughts.piece(`call ${id}`, { form: 'hidden', text, id, format: googleFormat }),
+    );
+    return { calls, sent: callPieces(calls) };
+  }
   return {
     read({ message, isPiece }: SentMessage, logprobs: Json, isLast: boolean): void {
-      const isAgain = isLast && texts.text.isRepeat(textOf(message.content));
+      const isAgain = isLast && texts.text.isRepeat(pieces.textOf(message.content));
       const form = isPiece && !isAgain ? 'piece' : hasDelta ? 'whole' : 'either';
       readContent(message, form, { texts, thoughts, logprobs });
-      pieces.add(message, !isPiece);
+      if (message.tool_calls || message.function_call)
+        (tools ??= openTools()).sent.add(message, !isPiece);
       hasDelta ||= isPiece;
     },
     /** Whether the message has called tools. */
     end(): boolean {
-      calls.end();
-      return calls.hasBegun();
+      tools?.calls.end();
+      return tools?.calls.hasBegun() ?? false;
     },
-    cut: calls.cut,
+    cut: () => tools?.calls.cut(),
   };
 }
 
-/**
- * The finish reason, wherever it stands. OpenRouter may give a usual one although the provider's
- * own one is a failure.
- */
+interface Readers {
+  texts: Record<'text' | 'refusal', pieces.TextReader>;
+  thoughts: pieces.Thoughts;
+  logprobs: Json;
+}
+
+/** Reads the reasoning, the text and the refusal of a message or delta. */
+function readContent(message: Json, form: pieces.TextForm, readers: Readers): void {
+  const { texts, thoughts, logprobs } = readers;
+  const { content, refusal, extra_content } = message;
+  const isThought = objectOf(objectOf(extra_content).google).thought === true;
+  const [thinking, shown] = partsIn(content, isThought);
+  // A whole message repeats the thoughts that came in pieces.
+  if (form !== 'whole' || !thoughts.hasAny()) readThoughts(message, thinking, thoughts);
+  if (extra_content !== undefined)
+    thoughts.piece('proof', { form: 'hidden', text: googleProof(message), format: googleFormat });
+  const isFirst = form === 'piece' || texts.text.said() === '';
+  if (Array.isArray(shown) && isFirst) readParts(shown, readers);
+  else texts.text.add(pieces.wordsOf(shown), form, logprobs.content);
+  if (refusal) texts.refusal.add(pieces.textOf(refusal), form, logprobs.refusal);
+}
+
+/** The reasoning in a content, and the rest. Google marks it, and puts it into tags. */
+function partsIn(content: unknown, isThought: boolean): [unknown[], unknown] {
+  if (Array.isArray(content)) {
+    const thinking = content.filter(isThinking);
+    return [thinking, content.filter((part) => !thinking.includes(part))];
+  }
+  const said = pieces.wordsOf(content);
+  if (!isThought && !said.includes('</thought>')) return [[], said];
+  const [before, ...behind] = said.replace(/^<thought>/, '').split('</thought>');
+  if (isThought) return [[{ thinking: before }], behind.join('</thought>')];
+  return [[], before === '' && behind.length > 0 ? behind.join('</thought>') : content];
+}
+
+function isThinking(part: unknown): boolean {
+  if (!isObject(part)) return false;
+  return (
+    /reason|think/.test(pieces.textOf(part.type)) || (part.thinking ?? part.reasoning) !== undefined
+  );
+}
+
+/** A text that came as a list of parts. */
+function readParts(parts: unknown[], { texts, logprobs }: Readers): void {
+  let told = logprobs.content;
+  for (const part of parts) {
+    if (isObject(part) && isFilled(part.refusal)) texts.refusal.add(part.refusal, 'piece', null);
+    else {
+      texts.text.add(pieces.textOf(part), 'piece', told);
+      told = null;
+    }
+  }
+}
+
+const plainNames = [
+  'reasoning_content',
+  'reasoning',
+  'thinking',
+  'reasoning_text',
+  'thinking_content',
+  'thought',
+];
+
+/** Reads reasoning, which counts once although it has several names. `parts`: of the content. */
+function readThoughts(message: Json, parts: unknown[], thoughts: pieces.Thoughts): void {
+  const { reasoning_details, thinking_blocks, thinking } = message;
+  const blocks = isObject(thinking) ? [thinking] : itemsOf(thinking_blocks);
+  const details = [...pieces.listOf(reasoning_details), ...blocks].flatMap(sentThought);
+  // Servers that send details repeat their texts as plain reasoning.
+  const isDetailed = details.some(({ form, text }) => form !== 'hidden' && text !== '');
+  const plain = plainNames.find((name) => name in message && thinkingOf(message[name]) !== '');
+  if (!isDetailed && plain !== undefined) thoughts.plain(thinkingOf(message[plain]));
+  for (const { index, ...sent } of details) thoughts.piece(`${sent.form} ${index}`, sent);
+  if (isDetailed || plain !== undefined) return;
+  for (const { index, ...sent } of parts.flatMap(sentThought))
+    if (sent.form === 'hidden' || sent.signature) thoughts.piece(`part ${index}`, sent);
+    else thoughts.plain(sent.text);
+}
+
+/** A thought in OpenRouter's form, or a block of Claude's. */
+function sentThought(own: unknown, position: number): (pieces.SentThought & { index: number })[] {
+  const { type = 'text', index, signature, data, thinking } = objectOf(own);
+  const known = thoughtIn(own);
+  if (known !== null) return [{ ...known, index: isCount(index) ? index : position }];
+  if (!/thinking$|reasoning$|text$/.test(pieces.textOf(type))) return [];
+  const isClaudes = isFilled(signature) || isFilled(data) || thinking !== undefined;
+  const more = { index: position, format: isClaudes ? claudeFormat : null };
+  if (isFilled(data)) return [{ form: 'hidden', text: data, ...more }];
+  return [
+    { form: 'text', text: thinkingOf(own), signature: pieces.textOf(signature) || null, ...more },
+  ];
+}
+
+function thinkingOf(value: unknown): string {
+  const { thinking, reasoning, content, summary } = objectOf(value);
+  return pieces.textOf(thinking ?? reasoning ?? content ?? summary ?? value);
+}
+
+/** The finish reason, wherever it stands. OpenRouter's may hide a failure of the provider. */
 function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
-  const usual = places.map((each) => each.finish_reason ?? each.finishReason).find(finishOf);
+  const usual = places.map((each) => each.finish_reason ?? each.finishReason).find(pieces.finishOf);
   const own = places[0].native_finish_reason;
-  return usual !== undefined && finishOf(own) === 'broken' ? own : usual;
+  return usual !== undefined && pieces.finishOf(own) === 'broken' ? own : usual;
 }
 
 /** Only one choice is ever requested; a choice without an index counts as the first. */
 function choiceIn({ choices, message, done, done_reason }: Json): Json | undefined {
-  const own = itemsOf(choices).find((each) => isObject(each) && !(countIn(each.index) ?? 0));
+  const own = itemsOf(choices).find((each) => isObject(each) && !(pieces.countIn(each.index) ?? 0));
   if (own !== undefined || !isObject(message)) return own as Json | undefined;
   // Ollama's own form, in which each line has the next piece of the message.
   return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
