@@ -42,10 +42,7 @@ export interface Manners {
   tool_name_max: number;
 }
 
-/**
- * Reads one reply of an upstream, which may send anything. The events are always in their form, and
- * they are the same for any reply in pieces or at once.
- */
+/** Reads one reply, which may be anything. Its events are the same in pieces or at once. */
 export interface ReplyReader {
   /**
    * Reads a piece of a streamed reply, or a whole reply. `name`: the name of its server-sent event.

@@ -7,10 +7,7 @@ import type { ReplyEvent } from '../chat/reply.ts';
  */
 export interface Ordered<E> {
   add(event: ReplyEvent): E[];
-  /**
-   * Writes what has waited. `isWhole`: false if the reply is incomplete; this concerns only its
-   * last entry.
-   */
+  /** Writes what has waited. `isWhole`: false if the last entry is incomplete. */
   end(isWhole: boolean): E[];
 }
 

@@ -43,10 +43,7 @@ export function each(shape: Shape, ...names: readonly string[]): Record<string, 
   return Object.fromEntries(names.map((name) => [name, shape]));
 }
 
-/**
- * Makes the error for the value at path `at`, such as `tools[0].function.name`; `is`: what is
- * allowed.
- */
+/** Makes the error for the value at path `at`; `is`: what is allowed. */
 type Refuse = (at: string, is: string) => Error;
 
 export const mustBe: Refuse = (at, is) => badMessages(at, `must be ${is}`);
@@ -110,10 +107,7 @@ export function knownFields(
   return kept;
 }
 
-/**
- * The settings that are given. The shapes of the call's fields have checked their types, and null
- * means not given.
- */
+/** The settings that are given. The shapes of the call's fields have checked their types. */
 export function settingsOf(given: Partial<Record<keyof Settings, unknown>>): Settings {
   return { ...unsaid, ...givenFields(given) };
 }

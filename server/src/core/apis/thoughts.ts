@@ -74,11 +74,7 @@ export function pack(value: Json): string {
   return mark + Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/**
- * The packed value; null if this service did not pack the text.
- *
- * @throws ApiError `bad_messages` if this service packed the text and somebody changed it
- */
+/** The packed value; null if we did not pack the text. Throws `bad_messages` if it was changed. */
 export function unpack(text: string, at: string): Json | null {
   if (!text.startsWith(mark)) return null;
   try {

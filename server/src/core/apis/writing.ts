@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isObject, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
-import type { ApiName, Conversation, Media, Tool } from '../chat/conversation.ts';
+import type { ApiName, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
 import type { Asked, Manners } from './api.ts';
 
@@ -21,16 +21,29 @@ export function openWriting<M extends Manners>(conversation: Conversation, manne
   return { conversation, manners, names, ignored: new Set() };
 }
 
-/** `what`: a setting, an extra field, or a part of a turn. */
-export function ignore({ conversation, ignored }: Writing, what: string): void {
+/** Says nothing, and notes this. `what`: a setting, an extra field, or a part of a turn. */
+export function ignore({ conversation, ignored }: Writing, what: string): Json {
   ignored.add(callersName(conversation.api, what));
+  return {};
+}
+
+/** As `ignore`, in place of blocks. */
+export function leave(writing: Writing, what: string): Json[] {
+  ignore(writing, what);
+  return [];
 }
 
 export function markOf(mark: true | undefined, writing: Writing): Json {
   if (!mark) return {};
-  if (writing.manners.marks) return { [cacheMark]: { type: 'ephemeral' } };
-  ignore(writing, cacheMark);
-  return {};
+  const { marks } = writing.manners;
+  return marks ? { [cacheMark]: { type: 'ephemeral' } } : ignore(writing, cacheMark);
+}
+
+/** A tool call in chat completions. */
+export function calledOf({ id, name, custom, input }: Omit<CallBlock, 'type' | 'at'>): Json {
+  return custom
+    ? { id, type: 'custom', custom: { name, input } }
+    : { id, type: 'function', function: { name, arguments: input } };
 }
 
 const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as const;
@@ -93,10 +106,7 @@ function toolNames(tools: readonly Tool[], max: number): ToolNames {
   return { sent: (own) => sent.get(own) ?? shortName(own, max), shortened };
 }
 
-/**
- * The beginning of a long name with a hash of all of it. So is a name with characters that OpenAI's
- * and Anthropic's models do not take.
- */
+/** A name that OpenAI's and Anthropic's models take: of others, the beginning and a hash. */
 export function shortName(name: string, max: number): string {
   if (name.length <= max && !/[^\w-]/.test(name)) return name;
   const plain = name.replaceAll(/[^\w-]/g, '_').slice(0, max - 9);
@@ -153,7 +163,6 @@ const names = {
   },
 } satisfies Record<ApiName, Record<string, string>>;
 
-/** `what`: a setting, an extra field, or a part of a turn. */
 export function callersName(api: ApiName, what: string): string {
   const own: Readonly<Record<string, string>> = names[api];
   return own[what] ?? what;
@@ -186,8 +195,8 @@ export const effortBudgets = {
 
 /** The lowest usual effort with at least this budget; `high` for all larger budgets. */
 export function effortOfBudget(budget: number): 'low' | 'medium' | 'high' {
-  if (budget <= effortBudgets.low) return 'low';
-  return budget <= effortBudgets.medium ? 'medium' : 'high';
+  const { low, medium } = effortBudgets;
+  return budget <= low ? 'low' : budget <= medium ? 'medium' : 'high';
 }
 
 /** The effort in a call of an OpenAI API. Names in `ignored` what it says less. */

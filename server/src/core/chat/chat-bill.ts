@@ -1,15 +1,7 @@
 import type { Model } from '../catalog/catalog.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
 import type { GatheredReply } from './reply.ts';
-import {
-  boundPromptTokens,
-  boundTokens,
-  countPromptTokens,
-  countRule,
-  countTokens,
-  unfinishedRule,
-  type Prompt,
-} from './tokens.ts';
+import * as counts from './tokens.ts';
 import { isTokenCount, promptUsageOf, readUsage, tokensMax, type Usage } from './usage.ts';
 import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
 
@@ -35,11 +27,7 @@ export interface Bill extends CacheUse {
 const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
 
 /** The prompt, with the stored files in it. */
-interface Said {
-  prompt: Prompt;
-  stream: boolean;
-}
-
+type Said = { prompt: counts.Prompt; stream: boolean };
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
 
 /**
@@ -76,17 +64,14 @@ export function chargeableUsage(
   // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished)
     return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
-  return {
-    ...((told && promptUsageOf(told)) ?? {
-      prompt_tokens: promptTokens(said, model, end, isBound),
-      ...(!isBound && notCached),
-    }),
-    completion_tokens: !isBound
-      ? countTokens(text)
-      : end === 'oversized'
-        ? max_tokens
-        : boundCompletion(text, max_tokens, model),
+  const prompt = (told && promptUsageOf(told)) ?? {
+    prompt_tokens: promptTokens(said, model, end, isBound),
+    ...(!isBound && notCached),
   };
+  if (!isBound) return { ...prompt, completion_tokens: counts.countTokens(text) };
+  const isHidden = end === 'oversized' || model.hidden_tokens;
+  const bound = isHidden ? max_tokens : counts.boundTokens(text, max_tokens);
+  return { ...prompt, completion_tokens: Math.min(bound, max_tokens) };
 }
 
 /** The usage that counts. A reply that comes whole reports it once, so that 0 is a count there. */
@@ -100,15 +85,13 @@ function promptTokens(
   end: DeliveryEnd,
   isBound: boolean,
 ): number {
-  if (isBound) return boundPromptTokens(prompt, model);
+  if (isBound) return counts.boundPromptTokens(prompt, model);
   // Only a stream can be broken off on purpose, to make its images cheap.
   const isComplete = end === 'complete' || !stream;
-  const rule = isComplete ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
-  return countPromptTokens(prompt, model.context_tokens, rule);
-}
-
-function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Billed): number {
-  return hidden_tokens ? max_tokens : Math.min(boundTokens(text, max_tokens), max_tokens);
+  const rule = isComplete
+    ? counts.countRule
+    : { ...counts.unfinishedRule, per_image: model.image_tokens };
+  return counts.countPromptTokens(prompt, model.context_tokens, rule);
 }
 
 /**

@@ -35,11 +35,7 @@ export function mediaBlocks({ turns }: Pick<Conversation, 'turns'>): MediaBlock[
   return found;
 }
 
-/**
- * The files and addresses that a conversation names, with the caller's paths.
- *
- * @throws ApiError `bad_messages`
- */
+/** The files and addresses that a conversation names. Throws `bad_messages`. */
 export function chatMedia(conversation: Pick<Conversation, 'turns' | 'api'>): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
   for (const { type, media } of mediaBlocks(conversation)) {
@@ -99,10 +95,7 @@ export function demandModalities(
   throw badMessages(block.at, `${wrong}. ${where}`, { one_of: input_modalities });
 }
 
-/**
- * The media in a text: a `data:` address, an http(s) address, or the id of a stored file. `at`: the
- * caller's path of the text.
- */
+/** The media in a text, which is a `data:` address, an http(s) address or the id of a file. */
 export function mediaOf(value: string, at: string, name: string | null = null): Media {
   const data = dataIn(value);
   if (data !== null) return { ...statedMedia(data.content_type, data.base64, at), name };
@@ -128,10 +121,7 @@ export function statedMedia(stated: string, text: string, at: string): Media {
   return { type, from: 'base64', value, name: null, at };
 }
 
-/**
- * The first bytes of the types that chat models take, as base64. A label may be wrong, and services
- * refuse it.
- */
+/** The first bytes of known types, as base64. A label may be wrong, and services refuse it. */
 const beginnings: readonly [RegExp, string][] = [
   [/^iVBORw0KGgo/, 'image/png'],
   [/^\/9j\//, 'image/jpeg'],

@@ -1,9 +1,6 @@
 import type { Json } from '../../lib/json.ts';
 
-/**
- * A chat call, whatever API it came by. It can express more than each of the APIs, so nothing is
- * lost between a caller's API and an upstream's.
- */
+/** A chat call, whatever API it came by. It can express more than each of the APIs. */
 export interface Conversation {
   /** The caller's API, whose names errors and `x-ignored-fields` use. */
   api: ApiName;
@@ -15,10 +12,7 @@ export interface Conversation {
   parallel: boolean | null;
   format: ReplyFormat | null;
   settings: Settings;
-  /**
-   * Checked fields of the body that have one name in all APIs that know them. Each upstream gets
-   * those that it knows.
-   */
+  /** Checked fields with one name in all APIs that know them. Upstreams get those they know. */
   extras: Json;
 }
 

@@ -44,20 +44,14 @@ export interface CallBegin {
   custom: boolean;
 }
 
-/**
- * A piece of a call's input. Pieces of several calls may be mixed. Unless the call is `custom` or
- * the reply breaks off, they add up to JSON.
- */
+/** A piece of a call's input. Unless it is `custom` or broke off, the pieces add up to JSON. */
 export interface InputPiece {
   type: 'input';
   call: number;
   text: string;
 }
 
-/**
- * Usage that the upstream reports, with the names of chat completions. The last report counts;
- * `usage.ts` reads it.
- */
+/** Usage that the upstream reports, with the names of chat completions. The last one counts. */
 export interface Counted {
   type: 'usage';
   usage: Json;
@@ -74,42 +68,24 @@ export interface ReplyEnd {
 /** `tools`: the model waits for results. `filter`: it refused, or a filter cut the reply. */
 export type FinishReason = 'stop' | 'length' | 'tools' | 'filter';
 
-/**
- * More tool calls than any model makes in one reply. Without a limit, a faulty upstream could open
- * a new one in every piece.
- */
+/** More tool calls than any model makes. A faulty upstream could open one in every piece. */
 export const callsMax = 1_024;
 
-/** Whether two pieces may be of one thought; later pieces need not repeat the format. */
-export function isOneFormat(one: string | null, other: string | null): boolean {
-  return one === null || other === null || one === other;
+/** Whether a piece may be of the same thought. Later pieces need not repeat its facts. */
+export function isOfThought(last: ThoughtPiece, piece: ThoughtPiece): boolean {
+  // Hidden data comes whole, and nothing follows a signature.
+  if (last.form === 'hidden' || last.signature !== null || last.form !== piece.form) return false;
+  return isOne(last.index, piece.index) && isOne(last.format, piece.format);
 }
 
-/** Whether a piece may be of the same thought. */
-export function isOfThought(
-  { form, format, index, signature }: ThoughtPiece,
-  piece: ThoughtPiece,
-): boolean {
-  // Hidden data comes whole, and nothing follows a signature.
-  if (form === 'hidden' || signature !== null || form !== piece.form) return false;
-  if (index !== null && piece.index !== null && index !== piece.index) return false;
-  return isOneFormat(format, piece.format);
-}
+const isOne = <T>(one: T | null, other: T | null) =>
+  one === null || other === null || one === other;
 
 /** Adds a piece to a list in which the pieces of each thought are joined. */
 export function growThoughts(thoughts: ThoughtPiece[], piece: ThoughtPiece): void {
-  const i = thoughts.findLastIndex((each) => isOfThought(each, piece));
-  const last = thoughts[i];
+  const last = thoughts.findLast((each) => isOfThought(each, piece));
   if (last === undefined) thoughts.push({ ...piece });
-  else
-    thoughts[i] = {
-      ...last,
-      text: last.text + piece.text,
-      signature: piece.signature,
-      id: last.id ?? piece.id,
-      format: last.format ?? piece.format,
-      index: last.index ?? piece.index,
-    };
+  else join(last, piece);
 }
 
 /** Adds up the events of one reply. */
@@ -117,10 +93,7 @@ export interface GatheredReply {
   add(event: ReplyEvent): void;
   /** All text that the model wrote, for counting tokens if there is no usage. */
   text(): string;
-  /**
-   * The usage that the upstream reported, as far as it covers the reply. `hasEnded`: the reply came
-   * to a regular end.
-   */
+  /** The reported usage, as far as it covers the reply. `hasEnded`: it came to a regular end. */
   usage(hasEnded: boolean): Json | null;
   end(): ReplyEnd | null;
   /** The same reply in as few events as possible, without its usage. */
@@ -143,10 +116,11 @@ export function gatherReply(): GatheredReply {
   function addSaying(event: Saying): void {
     const last = pieces.at(-1);
     if (last && goesOn(last, event)) return join(last, event);
-    // A faulty upstream could change between text and reasoning without end.
-    const any = sayings < callsMax ? undefined : pieces.findLast((each) => isAlike(each, event));
+    // A faulty upstream could change between text and reasoning without end, so text is then added
+    // to a piece of another thought.
+    const alike = event.type === 'thought' ? { ...event, index: null, format: null } : event;
+    const any = sayings++ < callsMax ? undefined : pieces.findLast((each) => goesOn(each, alike));
     if (any) return join(any, event);
-    sayings++;
     const logprobs = 'logprobs' in event && event.logprobs && { logprobs: [...event.logprobs] };
     pieces.push({ ...event, ...logprobs });
   }
@@ -201,11 +175,6 @@ function writtenIn(piece: Piece): string {
 function goesOn(last: Piece, next: Saying): last is Saying {
   if (next.type === 'thought') return last.type === 'thought' && isOfThought(last, next);
   return last.type === next.type && last.phase === next.phase;
-}
-
-/** Whether text can be added to a piece, although it is of another thought. */
-function isAlike(last: Piece, next: Saying): last is Saying {
-  return goesOn(last, next.type === 'thought' ? { ...next, index: null, format: null } : next);
 }
 
 function join(last: Saying, next: Saying): void {

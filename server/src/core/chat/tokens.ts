@@ -27,9 +27,7 @@ import type { Block, Conversation, MediaBlock, Tool } from './conversation.ts';
 
 /** The numbers of a rule, in tokens unless stated otherwise. */
 export interface TokenRule {
-  /**
-   * Added once by chat templates: a start token and a system text of their own (gpt-oss: about 80).
-   */
+  /** Added once by chat templates: a start token and a system text (gpt-oss: about 80). */
   fixed: number;
   /**
    * Role, separators and end mark of a message: 3 in OpenAI's format, 5 in ChatML and Llama 3, 16
@@ -44,14 +42,9 @@ export interface TokenRule {
    * Gemini 1,120. A row that needs more states it (gpt-4o-mini 48,169).
    */
   per_image: number;
-  /**
-   * Base64 characters per token of audio: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens a second.
-   */
+  /** Base64 characters per token of audio: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens/s. */
   audio_chars_per_token: number;
-  /**
-   * For a part whose tokens cannot be known beforehand, such as a PDF, or audio given by its
-   * address.
-   */
+  /** For a part whose tokens cannot be known, such as a PDF, or audio given by its address. */
   per_unknown: number;
 }
 
@@ -65,9 +58,7 @@ export const boundRule: TokenRule = {
   per_unknown: Infinity,
 };
 
-/**
- * The smallest known values: a count without the upstream's usage must not overcharge the caller.
- */
+/** The smallest known values: a count without the upstream's usage must not overcharge. */
 export const countRule: TokenRule = {
   fixed: 0,
   per_message: 3,
@@ -123,9 +114,7 @@ const [afterOther, afterVowel, afterConsonant, afterRussian, afterSpace, afterSp
   0, 1, 2, 3, 4, 5,
 ];
 
-/**
- * The column of `costs` after a unit of each kind. A second space in a row is handled in the loop.
- */
+/** The column of `costs` after a unit of each kind; the loop handles a second space in a row. */
 const next = [
   afterOther, // other
   afterVowel, // vowel
@@ -195,10 +184,7 @@ function rewritten(): ReadonlyMap<number, number> {
 
 /** The parts of a conversation that become prompt tokens. */
 export interface Prompt extends Pick<Conversation, 'turns' | 'tools' | 'format'> {
-  /**
-   * Stored files in the prompt (uploads and outputs), by the value that names them; their size
-   * counts in place of their bytes.
-   */
+  /** Stored files, by the value that names them; their size counts in place of their bytes. */
   files?: StoredSizes;
 }
 
@@ -224,10 +210,7 @@ export function boundPromptTokens(
   return promptTokens(prompt, enough, { ...boundRule, per_image }, boundTokens);
 }
 
-/**
- * The tokens to charge for a prompt whose upstream reported no usage. Never more than
- * `boundPromptTokens`.
- */
+/** The tokens to charge without a reported usage. Never more than `boundPromptTokens`. */
 export function countPromptTokens(
   prompt: Prompt,
   context_tokens: number,

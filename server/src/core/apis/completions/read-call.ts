@@ -1,6 +1,14 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import {
+import * as checks from '../../check.ts';
+import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
+import { cacheMark, cacheMarkShape, optionalFields } from '../../chat/optional-fields.ts';
+import { readMetadata } from '../../request/metadata.ts';
+import type { ReadCall } from '../api.ts';
+import * as common from '../read-call.ts';
+import { readTurns } from './read-turns.ts';
+
+const {
   boolean,
   givenFields,
   integer,
@@ -12,37 +20,15 @@ import {
   object,
   oneOf,
   text,
-  textOrTexts,
-  type KnownFields,
-  type Shape,
-} from '../../check.ts';
-import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
-import { cacheMark, cacheMarkShape, optionalFields } from '../../chat/optional-fields.ts';
-import { readMetadata } from '../../request/metadata.ts';
-import type { ReadCall } from '../api.ts';
-import {
-  LeftOut,
-  anything,
-  demandFew,
-  each,
-  knownFields,
-  readFlag,
-  readModel,
-  readTokenLimit,
-  readToolChoice,
-  schemaFormat,
-  settingsOf,
-  toolOf,
-} from '../read-call.ts';
-import { readTurns } from './read-turns.ts';
+} = checks;
 
-const functionShape: KnownFields = {
+const functionShape = {
   fields: { name: text, description: text, parameters: object, strict: boolean },
 };
-const named: KnownFields = { fields: { name: text } };
+const named: checks.KnownFields = { fields: { name: text } };
 const toolType = oneOf('function', 'custom');
-const grammar: Shape = { fields: { definition: text, syntax: text } };
-const toolShape: KnownFields = {
+const grammar: checks.Shape = { fields: { definition: text, syntax: text } };
+const toolShape: checks.KnownFields = {
   fields: {
     // Hosted tools (web search, code interpreter) are not accepted: they have fees that are not
     // part of the reservation.
@@ -64,20 +50,27 @@ const allowedTools = { mode: text, tools: { list: { fields: chosenTool } } };
  * data at the upstream (`store`). Types are checked here. Upstreams check the ranges of numbers,
  * which differ between models.
  */
-export const passingFields: Readonly<Record<string, Shape>> = {
+export const passingFields: Readonly<Record<string, checks.Shape>> = {
   temperature: number,
   top_p: number,
   presence_penalty: number,
   frequency_penalty: number,
   seed: longInteger,
-  stop: textOrTexts,
+  stop: checks.textOrTexts,
   logit_bias: numbers,
   logprobs: boolean,
   top_logprobs: integer,
   response_format: {
     fields: {
       type: formatType,
-      json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
+      json_schema: {
+        fields: {
+          name: text,
+          description: text,
+          schema: object,
+          strict: boolean,
+        },
+      },
       // Together and llama.cpp expect the schema here.
       schema: object,
     },
@@ -85,11 +78,7 @@ export const passingFields: Readonly<Record<string, Shape>> = {
   tools: { list: toolShape },
   tool_choice: {
     isText: true,
-    fields: {
-      ...chosenTool,
-      ...allowedTools,
-      allowed_tools: { fields: allowedTools },
-    },
+    fields: { ...chosenTool, ...allowedTools, allowed_tools: { fields: allowedTools } },
   },
   parallel_tool_calls: boolean,
   functions: { list: functionShape },
@@ -99,12 +88,20 @@ export const passingFields: Readonly<Record<string, Shape>> = {
   user: text,
 };
 
-const shape: KnownFields = {
+const shape: checks.KnownFields = {
   fields: {
     ...passingFields,
     ...optionalFields,
-    ...each(anything, 'model', 'messages', 'n', 'stream', 'stream_options', 'metadata'),
-    ...each(anything, 'max_tokens', 'max_completion_tokens'),
+    ...common.each(
+      common.anything,
+      'model',
+      'messages',
+      'n',
+      'stream',
+      'stream_options',
+      'metadata',
+    ),
+    ...common.each(common.anything, 'max_tokens', 'max_completion_tokens'),
   },
 };
 
@@ -126,16 +123,15 @@ const extraFields: readonly string[] = [
  */
 export function readCompletionsCall(body: unknown): ReadCall {
   if (!isObject(body)) throw badRequest(null, 'The body must be a JSON object.');
-  demandFew(body, 'messages');
-  const model = readModel(body.model);
-  const left = new LeftOut();
+  common.demandFew(body, 'messages');
+  const model = common.readModel(body.model);
+  const left = new common.LeftOut();
   const turns = readTurns(body.messages, left);
   if (isGiven(body.n) && body.n !== 1)
     throw badField('n', '1; send one request for each completion you want');
-  const call = knownFields(body, shape, '', badField, left);
-  const tools = [...itemsOf(call.tools), ...itemsOf(call.functions).map(asTool)]
-    .map(objectOf)
-    .map(readTool);
+  const call = common.knownFields(body, shape, '', badField, left);
+  const older = itemsOf(call.functions).map((own) => ({ type: 'function', function: own }));
+  const tools = [...itemsOf(call.tools), ...older].map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'completions',
     turns,
@@ -146,10 +142,13 @@ export function readCompletionsCall(body: unknown): ReadCall {
     settings: readSettings(call),
     extras: givenFields(Object.fromEntries(extraFields.map((name) => [name, call[name]]))),
   };
-  checkStreamOptions(call.stream_options);
+  // The writer of the reply does what the options ask for.
+  const { stream_options: options } = call;
+  if (isGiven(options) && !isObject(options)) throw badField('stream_options', 'an object');
+  common.readFlag(objectOf(options).include_usage, 'stream_options.include_usage');
   return {
     model,
-    stream: readFlag(call.stream, 'stream'),
+    stream: common.readFlag(call.stream, 'stream'),
     max_tokens: maxTokens(call),
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
@@ -158,24 +157,17 @@ export function readCompletionsCall(body: unknown): ReadCall {
 }
 
 function maxTokens(call: Json): number | null {
-  const usual = readTokenLimit(call.max_tokens, 'max_tokens');
-  const newer = readTokenLimit(call.max_completion_tokens, 'max_completion_tokens');
+  const usual = common.readTokenLimit(call.max_tokens, 'max_tokens');
+  const newer = common.readTokenLimit(call.max_completion_tokens, 'max_completion_tokens');
   if (usual !== null && newer !== null && usual !== newer)
     throw badField('max_completion_tokens', 'equal to max_tokens if both are given');
   return usual ?? newer;
 }
 
-/** The writer of the reply does what the options ask for. */
-function checkStreamOptions(options: unknown): void {
-  if (!isGiven(options)) return;
-  if (!isObject(options)) throw badField('stream_options', 'an object');
-  readFlag(options.include_usage, 'stream_options.include_usage');
-}
-
 function readSettings(call: Json): Conversation['settings'] {
   const { temperature, top_p, top_k, stop, verbosity, logprobs, top_logprobs, user } = call;
   const { type, budget_tokens } = objectOf(call.thinking);
-  return settingsOf({
+  return common.settingsOf({
     temperature,
     top_p,
     top_k,
@@ -189,11 +181,6 @@ function readSettings(call: Json): Conversation['settings'] {
   });
 }
 
-/** A function of the older form as a tool. */
-function asTool(own: unknown): Json {
-  return { type: 'function', function: own };
-}
-
 function readTool(tool: Json, i: number): Tool {
   if (tool.type === undefined) throw badField(`tools[${i}].type`, toolType.is);
   const isCustom = tool.type === 'custom';
@@ -202,16 +189,16 @@ function readTool(tool: Json, i: number): Tool {
   const { syntax, definition } = objectOf(objectOf(own.format).grammar);
   const grammar = isFilled(definition) ? { syntax: String(syntax ?? ''), definition } : null;
   const mark = isGiven(tool[cacheMark]) && { mark: true as const };
-  return { ...toolOf(own, own.parameters, isCustom ? { grammar } : null), ...mark };
+  return { ...common.toolOf(own, own.parameters, isCustom ? { grammar } : null), ...mark };
 }
 
 /** Mistral's word for `required` is `any`. */
 const modes = { auto: 'auto', none: 'none', required: 'any', any: 'any' } as const;
 
 function choiceOf({ tool_choice, function_call: older }: Json, tools: readonly Tool[]): ToolChoice {
-  if (isGiven(tool_choice)) return readToolChoice(tool_choice, tools, modes);
+  if (isGiven(tool_choice)) return common.readToolChoice(tool_choice, tools, modes);
   const own = isObject(older) ? { type: 'function', ...older } : older;
-  return readToolChoice(own, tools, modes, 'function_call');
+  return common.readToolChoice(own, tools, modes, 'function_call');
 }
 
 /** Together and llama.cpp put the schema beside the type. */
@@ -219,7 +206,7 @@ function formatOf({ type, json_schema, schema: beside }: Json): ReplyFormat | nu
   if (type === undefined) throw badField('response_format.type', formatType.is);
   if (type === 'text') return null;
   const { schema = beside, ...own } = objectOf(json_schema);
-  if (isObject(schema)) return schemaFormat(own, schema);
+  if (isObject(schema)) return common.schemaFormat(own, schema);
   if (type === 'json_object') return { type: 'json' };
   throw badField('response_format.json_schema.schema', 'a JSON schema');
 }

@@ -4,30 +4,23 @@ import { badMessages } from '../../bad-request.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
-import {
-  filled,
-  integer,
-  isFilled,
-  isGiven,
-  oneOf,
-  scalar,
-  text,
-  type KnownFields,
-} from '../../check.ts';
+import * as checks from '../../check.ts';
 import { anything, each, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { googleFormat, googleProof, thoughtIn, unproven } from '../thoughts.ts';
+
+const { filled, integer, isFilled, isGiven, oneOf, scalar, text } = checks;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 /** A reply may have been empty or calls alone, and a tool may have no result to report. */
 const mayBeSilent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function']);
 
 /** Google's proof of a thought, which its models expect back. */
-const extra_content: KnownFields = {
+const extra_content: checks.KnownFields = {
   fields: { google: { fields: { thought_signature: text } } },
 };
-const calledFunction: KnownFields = { fields: { name: filled, arguments: text } };
+const calledFunction: checks.KnownFields = { fields: { name: filled, arguments: text } };
 
-const messageShape: KnownFields = {
+const messageShape: checks.KnownFields = {
   fields: {
     content: anything,
     ...each(text, 'role', 'name', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content'),
@@ -64,11 +57,7 @@ interface Reading {
   left: LeftOut;
 }
 
-/**
- * Reads the messages, as far as their fields are known. `left` gets the names of the others.
- *
- * @throws ApiError `bad_messages`, which names the message or field
- */
+/** Reads the messages. `left` gets the names of unknown fields. Throws `bad_messages`. */
 export function readTurns(messages: unknown, left: LeftOut): Turn[] {
   if (!Array.isArray(messages) || messages.length === 0)
     throw badMessages('messages', 'must be a list with at least one message');
@@ -179,7 +168,7 @@ function callOf({ type, id, ...call }: Json, at: string, { unnamed }: Reading): 
 interface PartKind {
   is: string;
   isWhole(part: Json): boolean;
-  shape: KnownFields;
+  shape: checks.KnownFields;
   read(part: Json, at: string): Block;
 }
 

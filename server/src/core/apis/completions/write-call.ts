@@ -1,30 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Json } from '../../../lib/json.ts';
-import type {
-  Block,
-  CallBlock,
-  Conversation,
-  MediaBlock,
-  RefusalBlock,
-  ResultBlock,
-  TextBlock,
-  ThoughtBlock,
-  Tool,
-  Turn,
-} from '../../chat/conversation.ts';
+import type * as chat from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import {
-  addressOf,
-  choiceOf,
-  ignore,
-  isUnsaid,
-  markOf,
-  openWriting,
-  sentEffort,
-  type Writing as SharedWriting,
-} from '../writing.ts';
+import * as common from '../writing.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 
 /** How servers of OpenAI's chat completions differ. */
@@ -41,18 +21,18 @@ export interface CompletionsManners extends Manners {
   include_usage: boolean;
 }
 
-interface Writing extends SharedWriting<CompletionsManners> {
+interface Writing extends common.Writing<CompletionsManners> {
   fields: Set<string>;
 }
 
 /** Writes a call in OpenAI's chat completions. */
 export function writeCompletionsCall(
-  conversation: Conversation,
+  conversation: chat.Conversation,
   { model, max_tokens, stream }: Calling,
   manners: CompletionsManners,
 ): WrittenCall {
   const fields = new Set<string>();
-  const writing = { ...openWriting(conversation, manners), fields };
+  const writing = { ...common.openWriting(conversation, manners), fields };
   const { names, ignored } = writing;
   const body = givenFields({
     ...extrasOf(writing),
@@ -70,12 +50,10 @@ export function writeCompletionsCall(
 
 function extrasOf(writing: Writing): Json {
   const { conversation, manners } = writing;
-  const sent: Json = {};
-  for (const [name, value] of Object.entries(conversation.extras)) {
-    if (Object.hasOwn(optionalFields, name) && !manners.passes.has(name)) ignore(writing, name);
-    else sent[name] = value;
-  }
-  return sent;
+  const given = Object.entries(conversation.extras);
+  const isLeft = (name: string) => Object.hasOwn(optionalFields, name) && !manners.passes.has(name);
+  for (const [name] of given) if (isLeft(name)) common.ignore(writing, name);
+  return Object.fromEntries(given.filter(([name]) => !isLeft(name)));
 }
 
 function settingsOf(writing: Writing): Json {
@@ -84,33 +62,25 @@ function settingsOf(writing: Writing): Json {
   const { temperature, top_p, stop, verbosity, logprobs, top_logprobs, user } = settings;
   const optional = (name: 'top_k' | 'thinking', value: unknown) => {
     if (value === null) return {};
-    if (manners.passes.has(name)) return { [name]: value };
-    ignore(writing, name);
-    return {};
+    return manners.passes.has(name) ? { [name]: value } : common.ignore(writing, name);
   };
-  const thinking = isUnsaid(conversation) ? settings.thinking : null;
+  const thinking = common.isUnsaid(conversation) ? settings.thinking : null;
   return {
     temperature,
     top_p,
     ...optional('top_k', settings.top_k),
     ...optional('thinking', thinking && givenFields({ ...thinking })),
     stop: stop.length > 0 ? stop : null,
-    reasoning_effort: sentEffort(conversation, writing.ignored),
+    reasoning_effort: common.sentEffort(conversation, writing.ignored),
     verbosity,
     logprobs,
     top_logprobs,
-    user: userOf(user, conversation),
+    // OpenAI accepts 64 characters; Claude Code sends more.
+    user: conversation.api === 'messages' && user && user.length > 64 ? hash('sha256', user) : user,
   };
 }
 
-/** OpenAI accepts 64 characters; Claude Code sends more. */
-function userOf(user: string | null, { api }: Conversation): string | null {
-  return user !== null && user.length > 64 && api === 'messages'
-    ? hash('sha256', user, 'hex')
-    : user;
-}
-
-function formatOf({ format }: Conversation): Json | null {
+function formatOf({ format }: chat.Conversation): Json | null {
   if (format === null) return null;
   if (format.type === 'json') return { type: 'json_object' };
   const { type: _, ...json_schema } = format;
@@ -122,7 +92,7 @@ function toolsOf(writing: Writing): Json {
   if (tools.length === 0) return {};
   return {
     tools: tools.map((tool) => toolOf(tool, writing)),
-    tool_choice: choiceOf(
+    tool_choice: common.choiceOf(
       writing,
       (type, name) => ({ type, [type]: { name } }),
       (allowed_tools) => ({ type: 'allowed_tools', allowed_tools }),
@@ -131,16 +101,12 @@ function toolsOf(writing: Writing): Json {
   };
 }
 
-function toolOf(tool: Tool, writing: Writing): Json {
+function toolOf(tool: chat.Tool, writing: Writing): Json {
   const { description, parameters, strict, custom } = tool;
   const named = { name: writing.names.sent(tool.name), description };
-  const mark = markOf(tool.mark, writing);
-  if (custom === null)
-    return {
-      type: 'function',
-      function: givenFields({ ...named, parameters, strict }),
-      ...mark,
-    };
+  const mark = common.markOf(tool.mark, writing);
+  const own = givenFields({ ...named, parameters, strict });
+  if (custom === null) return { type: 'function', function: own, ...mark };
   const format = custom.grammar && { type: 'grammar', grammar: custom.grammar };
   return { type: 'custom', custom: givenFields({ ...named, format }), ...mark };
 }
@@ -179,10 +145,10 @@ function messagesOf(writing: Writing): Json[] {
  * From Responses, consecutive turns of the system and the developer are one message where both have
  * one role, because the templates of many models take only one.
  */
-function joinedTurns({ conversation: { api, turns }, manners }: Writing): readonly Turn[] {
+function joinedTurns({ conversation: { api, turns }, manners }: Writing): readonly chat.Turn[] {
   if (api !== 'responses' || manners.developer) return turns;
-  const isSystem = ({ by }: Turn) => by === 'system' || by === 'developer';
-  const joined: Turn[] = [];
+  const isSystem = ({ by }: chat.Turn) => by === 'system' || by === 'developer';
+  const joined: chat.Turn[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
     if (last === undefined || !isSystem(last) || !isSystem(turn)) joined.push(turn);
@@ -191,14 +157,14 @@ function joinedTurns({ conversation: { api, turns }, manners }: Writing): readon
   return joined;
 }
 
-type Shown = TextBlock | RefusalBlock | MediaBlock;
-const isShown = (block: Block): block is Shown =>
+type Shown = Exclude<chat.Block, { type: 'thought' | 'call' | 'result' }>;
+const isShown = (block: chat.Block): block is Shown =>
   !['thought', 'call', 'result'].includes(block.type);
 
-function resultOf(result: ResultBlock, { listed }: Turn, writing: Writing): Json {
+function resultOf(result: chat.ResultBlock, { listed }: chat.Turn, writing: Writing): Json {
   const texts = result.blocks.filter((block) => block.type === 'text');
   const said = (result.failed ? 'Error: ' : '') + texts.map(({ text }) => text).join('\n');
-  const mark = markOf(result.mark, writing);
+  const mark = common.markOf(result.mark, writing);
   const isList = cacheMark in mark || (listed === true && texts.length > 1 && !result.failed);
   const parts = cacheMark in mark ? [said] : texts.map(({ text }) => text);
   return {
@@ -208,14 +174,14 @@ function resultOf(result: ResultBlock, { listed }: Turn, writing: Writing): Json
   };
 }
 
-function mediaOf({ blocks, call }: ResultBlock, writing: Writing): Json[] {
+function mediaOf({ blocks, call }: chat.ResultBlock, writing: Writing): Json[] {
   const media = blocks.filter((block) => block.type !== 'text');
   if (media.length === 0) return [];
   const label = { type: 'text', text: `The result of tool call ${call} has:` };
   return [label, ...media.map((block) => partOf(block, writing))];
 }
 
-function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
+function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: Writing): Json {
   const { manners } = writing;
   const { by, name, audio_id } = turn;
   const role = by === 'developer' && !manners.developer ? 'system' : by;
@@ -224,17 +190,17 @@ function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
   const refusals = turn.listed ? [] : blocks.filter((block) => block.type === 'refusal');
   const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
   const optional = (field: string, what: string, value: unknown) => {
-    if (value === null || value === undefined) return {};
-    if (manners.message_fields.has(field)) return sentField(field, value, writing);
-    ignore(writing, what);
-    return {};
+    if (!value) return {};
+    return manners.message_fields.has(field)
+      ? sentField(field, value, writing)
+      : common.ignore(writing, what);
   };
   const refusal = refusals.map(({ text }) => text).join('');
   return {
     role,
     content: contentOf(shown, turn, calls.length > 0 || refusal !== '', writing),
     ...optional('name', 'name', name),
-    ...optional('refusal', 'refusal', refusal || null),
+    ...optional('refusal', 'refusal', refusal),
     ...optional('audio', 'audio', audio_id && { id: audio_id }),
     ...thoughtsOf(thoughts, writing),
     ...proofOf(null, proofs, writing),
@@ -245,7 +211,7 @@ function messageOf(turn: Turn, blocks: Block[], writing: Writing): Json {
 /** A text where there are only texts, because many servers take nothing else. */
 function contentOf(
   blocks: Shown[],
-  { by, listed }: Turn,
+  { by, listed }: chat.Turn,
   saysOtherwise: boolean,
   writing: Writing,
 ): unknown {
@@ -260,29 +226,26 @@ function contentOf(
 }
 
 function partOf(block: Shown, writing: Writing): Json {
-  const mark = markOf(block.mark, writing);
+  const mark = common.markOf(block.mark, writing);
   if (block.type === 'text' || block.type === 'refusal')
     return { type: block.type, [block.type]: block.text, ...mark };
   const { media, detail, format } = block;
-  if (block.type === 'image')
-    return {
-      type: 'image_url',
-      image_url: { url: addressOf(media), ...(detail && { detail }) },
-      ...mark,
-    };
-  if (block.type === 'audio')
-    return { type: 'input_audio', input_audio: { data: media.value, format }, ...mark };
+  const address = common.addressOf(media);
+  const image_url = { url: address, ...(detail && { detail }) };
+  if (block.type === 'image') return { type: 'image_url', image_url, ...mark };
+  const input_audio = { data: media.value, format };
+  if (block.type === 'audio') return { type: 'input_audio', input_audio, ...mark };
   const filename = media.name && { filename: media.name };
   const named = media.from === 'file_id' ? 'file_id' : 'file_data';
-  return { type: 'file', file: { [named]: addressOf(media), ...filename }, ...mark };
+  return { type: 'file', file: { [named]: address, ...filename }, ...mark };
 }
 
 type Proofs = ReadonlyMap<string | null, string>;
 
 /** The thoughts of a turn, and Google's proofs by the ids of their calls. */
-function thoughtsIn(blocks: Block[], { manners }: Writing): [ThoughtBlock[], Proofs] {
+function thoughtsIn(blocks: chat.Block[], { manners }: Writing): [chat.ThoughtBlock[], Proofs] {
   const thoughts = blocks.filter((block) => block.type === 'thought');
-  const isProof = ({ format }: ThoughtBlock) =>
+  const isProof = ({ format }: chat.ThoughtBlock) =>
     format === googleFormat && manners.message_fields.has('extra_content');
   const proofs = thoughts.filter(isProof).map(({ id, text }) => [id, text] as const);
   return [thoughts.filter((each) => !isProof(each)), new Map(proofs)];
@@ -296,17 +259,17 @@ function proofOf(call: string | null, proofs: Proofs, { fields }: Writing): Json
 }
 
 /** Servers get the reasoning in the fields that they know; it counts there once. */
-function thoughtsOf(thoughts: ThoughtBlock[], writing: Writing): Json {
+function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: Writing): Json {
   if (thoughts.length === 0) return {};
   const { message_fields: fields } = writing.manners;
-  const isDetailed = ({ form, signature, id, format }: ThoughtBlock) =>
+  const isDetailed = ({ form, signature, id, format }: chat.ThoughtBlock) =>
     format !== googleFormat && (form === 'hidden' || (signature ?? id ?? format) !== null);
   const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
   const plain = thoughts.filter((each) => !details.includes(each) && each.form !== 'hidden');
   const text = plain.map((each) => each.text).join('');
   const name = ['reasoning_content', 'reasoning'].find((each) => fields.has(each));
   if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)
-    ignore(writing, 'thought');
+    common.ignore(writing, 'thought');
   return {
     ...(name !== undefined && text !== '' && sentField(name, text, writing)),
     ...(details.length > 0 && sentField('reasoning_details', details.map(detailOf), writing)),
@@ -318,11 +281,7 @@ function sentField(field: string, value: unknown, { fields }: Writing): Json {
   return { [field]: value };
 }
 
-function callOf(call: CallBlock, proofs: Proofs, writing: Writing): Json {
-  const { id, name: own, input, custom } = call;
-  const name = writing.names.sent(own);
-  const called = custom
-    ? { id, type: 'custom', custom: { name, input } }
-    : { id, type: 'function', function: { name, arguments: input } };
-  return { ...called, ...proofOf(id, proofs, writing) };
+function callOf(call: chat.CallBlock, proofs: Proofs, writing: Writing): Json {
+  const name = writing.names.sent(call.name);
+  return { ...common.calledOf({ ...call, name }), ...proofOf(call.id, proofs, writing) };
 }

@@ -1,13 +1,8 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
-import {
-  growThoughts,
-  type FinishReason,
-  type ReplyEvent,
-  type TextPiece,
-  type ThoughtPiece,
-} from '../../chat/reply.ts';
+import * as replies from '../../chat/reply.ts';
 import type { Answering, ReplyWriter, SentEvent } from '../api.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
+import { calledOf } from '../writing.ts';
 
 /** Writes a reply in OpenAI's chat completions. */
 export function completionsWriter(answering: Answering): ReplyWriter {
@@ -61,12 +56,12 @@ export function isLegacyCall({ functions }: Json): boolean {
 }
 
 /** `function_call` has a place for one call, and its pieces add up, so others are left out. */
-function isLaterCall(event: ReplyEvent): boolean {
+function isLaterCall(event: replies.ReplyEvent): boolean {
   return (event.type === 'call' || event.type === 'input') && event.call > 0;
 }
 
 /** Returns a function that writes the next event as a `delta`. */
-function deltaWriter(isLegacy: boolean): (event: ReplyEvent) => Json {
+function deltaWriter(isLegacy: boolean): (event: replies.ReplyEvent) => Json {
   const custom = new Set<number>();
   const proofs = new Map<string, string>();
   return (event) => {
@@ -88,25 +83,15 @@ function deltaWriter(isLegacy: boolean): (event: ReplyEvent) => Json {
   };
 }
 
-interface Call {
-  id: string;
-  name: string;
-  custom: boolean;
+type Call = Pick<replies.CallBegin, 'id' | 'name' | 'custom'>;
+
+function callOf(call: Call, input: string, proofs: Map<string, string>): Json {
+  const proof = proofs.get(call.id);
+  return { ...calledOf({ ...call, input }), ...(proof !== undefined && googleExtra(proof)) };
 }
 
-function callOf({ id, name, custom }: Call, input: string, proofs: Map<string, string>): Json {
-  const proof = proofs.get(id);
-  const called = custom
-    ? { id, type: 'custom', custom: { name, input } }
-    : { id, type: 'function', function: { name, arguments: input } };
-  return { ...called, ...(proof !== undefined && googleExtra(proof)) };
-}
-
-/**
- * Servers and clients use either name for the text of the reasoning. `proofs`: gets Google's proofs
- * by the ids of their calls.
- */
-function thoughtDelta(piece: ThoughtPiece, proofs: Map<string, string>): Json {
+/** Clients use either name. `proofs`: gets Google's proofs by the ids of their calls. */
+function thoughtDelta(piece: replies.ThoughtPiece, proofs: Map<string, string>): Json {
   if (piece.format === googleFormat) {
     if (piece.id === null) return googleExtra(piece.text);
     proofs.set(piece.id, piece.text);
@@ -122,7 +107,7 @@ function plainOf(text: string): Json {
   return text === '' ? {} : { reasoning: text, reasoning_content: text };
 }
 
-const reasons: Readonly<Record<FinishReason, string>> = {
+const reasons: Readonly<Record<replies.FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
   tools: 'tool_calls',
@@ -130,18 +115,18 @@ const reasons: Readonly<Record<FinishReason, string>> = {
 };
 
 /** Fields of the choice beside its delta. */
-function choiceOf(event: ReplyEvent, isLegacy: boolean): Json {
+function choiceOf(event: replies.ReplyEvent, isLegacy: boolean): Json {
   if (event.type === 'end') return endOf(event.reason, event.stop, isLegacy);
   const isText = event.type === 'text' || event.type === 'refusal';
   return isText && event.logprobs !== null ? { logprobs: logprobsOf(event) } : {};
 }
 
-function endOf(reason: FinishReason, stop: string | null, isLegacy: boolean): Json {
+function endOf(reason: replies.FinishReason, stop: string | null, isLegacy: boolean): Json {
   const finish_reason = isLegacy && reason === 'tools' ? 'function_call' : reasons[reason];
   return { finish_reason, ...(stop !== null && { stop_reason: stop }) };
 }
 
-function logprobsOf({ type, logprobs }: TextPiece): Json {
+function logprobsOf({ type, logprobs }: replies.TextPiece): Json {
   return type === 'text'
     ? { content: logprobs, refusal: null }
     : { content: null, refusal: logprobs };
@@ -149,24 +134,24 @@ function logprobsOf({ type, logprobs }: TextPiece): Json {
 
 /** The message that the events add up to. */
 function openMessage(isLegacy: boolean) {
-  const said: Record<TextPiece['type'], { texts: string[]; logprobs: Json[] | null }> = {
+  const said: Record<replies.TextPiece['type'], { texts: string[]; logprobs: Json[] | null }> = {
     text: { texts: [], logprobs: null },
     refusal: { texts: [], logprobs: null },
   };
-  const thoughts: ThoughtPiece[] = [];
+  const thoughts: replies.ThoughtPiece[] = [];
   const proofs = new Map<string, string>();
   let extra: Json = {};
   const calls: (Call & { inputs: string[] })[] = [];
   let end: Json = { finish_reason: null };
 
-  function add(event: ReplyEvent): void {
+  function add(event: replies.ReplyEvent): void {
     if (event.type === 'text' || event.type === 'refusal') {
       const own = said[event.type];
       own.texts.push(event.text);
       for (const each of event.logprobs ?? []) (own.logprobs ??= []).push(each);
     } else if (event.type === 'thought' && event.format === googleFormat)
       extra = { ...extra, ...thoughtDelta(event, proofs) };
-    else if (event.type === 'thought') growThoughts(thoughts, event);
+    else if (event.type === 'thought') replies.growThoughts(thoughts, event);
     else if (event.type === 'call') calls.push({ ...event, inputs: [] });
     else if (event.type === 'input') calls[event.call]?.inputs.push(event.text);
     else if (event.type === 'end') end = endOf(event.reason, event.stop, isLegacy);
@@ -191,10 +176,7 @@ function openMessage(isLegacy: boolean) {
         (isLegacy ? { function_call: called[0]!.function } : { tool_calls: called })),
     };
     const told = said.text.logprobs ?? said.refusal.logprobs;
-    const logprobs = told && {
-      content: said.text.logprobs,
-      refusal: said.refusal.logprobs,
-    };
+    const logprobs = told && { content: said.text.logprobs, refusal: said.refusal.logprobs };
     return { index: 0, message, logprobs, ...end };
   }
 

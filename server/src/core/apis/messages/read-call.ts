@@ -1,57 +1,38 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import {
-  boolean,
-  integer,
-  isFilled,
-  isGiven,
-  number,
-  object,
-  oneOf,
-  text,
-  type KnownFields,
-} from '../../check.ts';
-import {
-  LeftOut,
-  anything,
-  demandFew,
-  each,
-  knownFields,
-  readFlag,
-  readModel,
-  readTokenLimit,
-  readToolChoice,
-  schemaFormat,
-  settingsOf,
-  toolOf,
-} from '../read-call.ts';
+import * as checks from '../../check.ts';
+import * as common from '../read-call.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
 import type { ReadCall } from '../api.ts';
 import { readTurns } from './read-turns.ts';
 
+const { boolean, integer, isFilled, isGiven, number, object, oneOf, text } = checks;
+
 /** Reads a call of Anthropic's Messages. */
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 const modes = { auto: 'auto', any: 'any', none: 'none' } as const;
 const thinkingType = oneOf('enabled', 'disabled', 'adaptive', 'between_tools');
-const format: KnownFields = { fields: { type: text, schema: object } };
+const format: checks.KnownFields = { fields: { type: text, schema: object } };
 
-const shape: KnownFields = {
+const shape: checks.KnownFields = {
   fields: {
-    ...each(anything, 'model', 'max_tokens', 'stream', 'system', 'messages'),
+    ...common.each(common.anything, 'model', 'max_tokens', 'stream', 'system', 'messages'),
     tools: {
       list: {
         fields: {
-          ...each(text, 'type', 'name', 'description'),
+          ...common.each(text, 'type', 'name', 'description'),
           input_schema: object,
           strict: boolean,
           [cacheMark]: cacheMarkShape,
         },
       },
     },
-    tool_choice: { fields: { type: text, name: text, disable_parallel_tool_use: boolean } },
+    tool_choice: {
+      fields: { type: text, name: text, disable_parallel_tool_use: boolean },
+    },
     temperature: number,
     top_p: number,
     top_k: integer,
@@ -71,17 +52,17 @@ export function readMessagesCall(body: Json): ReadCall {
 
 /** As `readMessagesCall`, but `max_tokens` may be missing, as in a call that only counts. */
 export function readPrompt(body: Json): ReadCall {
-  demandFew(body, 'messages');
+  common.demandFew(body, 'messages');
   refuseHosted(body);
-  const model = readModel(body.model);
-  const left = new LeftOut();
-  const call = knownFields(body, shape, '', badField, left);
+  const model = common.readModel(body.model);
+  const left = new common.LeftOut();
+  const call = common.knownFields(body, shape, '', badField, left);
   const tools = itemsOf(call.tools).map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'messages',
     turns: readTurns(body, left),
     tools,
-    choice: readToolChoice(call.tool_choice, tools, modes),
+    choice: common.readToolChoice(call.tool_choice, tools, modes),
     parallel: objectOf(call.tool_choice).disable_parallel_tool_use === true ? false : null,
     format: formatOf(call),
     settings: readSettings(call),
@@ -89,8 +70,8 @@ export function readPrompt(body: Json): ReadCall {
   };
   return {
     model,
-    stream: readFlag(body.stream, 'stream'),
-    max_tokens: readTokenLimit(body.max_tokens, 'max_tokens'),
+    stream: common.readFlag(body.stream, 'stream'),
+    max_tokens: common.readTokenLimit(body.max_tokens, 'max_tokens'),
     conversation,
     metadata: null,
     ignored: [...left.names],
@@ -104,7 +85,7 @@ function readSettings(call: Json): Conversation['settings'] {
   if (type === 'enabled' && budget === undefined)
     throw badField('thinking.budget_tokens', 'an integer');
   const { temperature, top_p, top_k } = call;
-  return settingsOf({
+  return common.settingsOf({
     temperature,
     top_p,
     top_k,
@@ -119,7 +100,8 @@ function refuseHosted({ mcp_servers, container, thread }: Json): void {
   if (isGiven(thread)) throw noThread();
   const is = 'left out, because this service runs no tools for a model';
   if (isGiven(container)) throw badField('container', is);
-  if (isGiven(mcp_servers) && !isEmpty(mcp_servers)) throw badField('mcp_servers', is);
+  const hasNone = Array.isArray(mcp_servers) && mcp_servers.length === 0;
+  if (isGiven(mcp_servers) && !hasNone) throw badField('mcp_servers', is);
 }
 
 /** This `error_code` makes Anthropic's client send the whole conversation instead. */
@@ -129,10 +111,6 @@ function noThread(): ApiError {
     param: 'thread',
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
   });
-}
-
-function isEmpty(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 function readTool(tool: Json, i: number): Tool {
@@ -145,7 +123,10 @@ function readTool(tool: Json, i: number): Tool {
     );
   if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the tool');
   if (!isObject(parameters)) throw badField(`${at}.input_schema`, 'a JSON schema');
-  return { ...toolOf(tool, parameters), ...(isGiven(tool[cacheMark]) && { mark: true as const }) };
+  return {
+    ...common.toolOf(tool, parameters),
+    ...(isGiven(tool[cacheMark]) && { mark: true as const }),
+  };
 }
 
 function formatOf({ output_config, output_format: older }: Json): ReplyFormat | null {
@@ -156,7 +137,7 @@ function formatOf({ output_config, output_format: older }: Json): ReplyFormat | 
   const { type, schema } = given;
   if (type !== 'json_schema') throw badField(`${at}.type`, 'json_schema');
   if (!isObject(schema)) throw badField(`${at}.schema`, 'a JSON schema');
-  return schemaFormat({ strict: isClosed(schema) }, schema);
+  return common.schemaFormat({ strict: isClosed(schema) }, schema);
 }
 
 /** OpenAI follows a schema strictly only if its objects have neither optional nor other fields. */

@@ -4,15 +4,7 @@ import { isTokenCount } from '../../chat/usage.ts';
 import type { OpenReader, Say } from '../api.ts';
 import { endedEarly, failed } from '../read-reply.ts';
 import { replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
-import {
-  countIn,
-  finishOf,
-  foreignUsage,
-  jsonTextOf,
-  reasonOf,
-  replyThoughts,
-  textOf,
-} from '../reading/pieces.ts';
+import * as pieces from '../reading/pieces.ts';
 import { claudeFormat } from '../thoughts.ts';
 
 /** Reads a message of Anthropic's Messages, whole or as events. */
@@ -26,10 +18,10 @@ export const messagesReader: OpenReader = (asked, say) => {
   let isOver = false;
 
   function readStop(message: Json): void {
-    const reason = finishOf(message.stop_reason);
+    const reason = pieces.finishOf(message.stop_reason);
     if (reason === 'broken') throw failed(null, { stop_reason: message.stop_reason });
     finish = reason ?? finish;
-    const told = textOf(message.stop_sequence);
+    const told = pieces.textOf(message.stop_sequence);
     if (asked.stops.includes(told)) stop = told;
   }
 
@@ -46,8 +38,8 @@ export const messagesReader: OpenReader = (asked, say) => {
 
   return {
     read(piece, name) {
-      const index = countIn(piece.index);
-      switch (textOf(piece.type) || name) {
+      const index = pieces.countIn(piece.index);
+      switch (pieces.textOf(piece.type) || name) {
         case 'message_start':
           return usage.begin(objectOf(piece.message).usage);
         case 'content_block_start':
@@ -69,7 +61,7 @@ export const messagesReader: OpenReader = (asked, say) => {
     end() {
       if (finish === null && !isWhole && !isOver) throw endedEarly();
       blocks.endAll();
-      say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop });
+      say({ type: 'end', reason: pieces.reasonOf(finish, calls.hasBegun()), stop });
     },
     cut: calls.cut,
   };
@@ -86,7 +78,7 @@ interface Block {
 /** The blocks of the content. Pieces are read by their fields, whatever the block's type is. */
 function replyBlocks(calls: Calls, say: Say) {
   const blocks = new Map<number | null, Block>();
-  const thoughts = replyThoughts(say);
+  const thoughts = pieces.replyThoughts(say);
   let last: Block | undefined;
   let begun = 0;
 
@@ -96,20 +88,20 @@ function replyBlocks(calls: Calls, say: Say) {
     if (replaced) endBlock(replaced);
     else if (blocks.size >= callsMax) return;
     const call = own.type === 'tool_use' ? calls.open() : null;
-    last = { key: String(begun++), call, input: jsonTextOf(own.input) };
+    last = { key: String(begun++), call, input: pieces.jsonTextOf(own.input) };
     blocks.set(index, last);
-    call?.add({ ...nothing, id: textOf(own.id), name: textOf(own.name) });
+    call?.add({ ...nothing, id: pieces.textOf(own.id), name: pieces.textOf(own.name) });
     addTo(last, own);
   }
 
   function addTo({ key, call }: Block, piece: Json): void {
-    const text = textOf(piece.text);
+    const text = pieces.textOf(piece.text);
     if (text !== '') say({ type: 'text', text, logprobs: null });
-    const signature = textOf(piece.signature) || null;
+    const signature = pieces.textOf(piece.signature) || null;
     const format = claudeFormat;
-    thoughts.piece(key, { form: 'text', text: textOf(piece.thinking), signature, format });
-    thoughts.piece(key, { form: 'hidden', text: textOf(piece.data), format });
-    call?.add({ ...nothing, input: jsonTextOf(piece.partial_json) });
+    thoughts.piece(key, { form: 'text', text: pieces.textOf(piece.thinking), signature, format });
+    thoughts.piece(key, { form: 'hidden', text: pieces.textOf(piece.data), format });
+    call?.add({ ...nothing, input: pieces.jsonTextOf(piece.partial_json) });
   }
 
   return {
@@ -154,22 +146,15 @@ function usageCounter(say: Say) {
     if (!isEmpty || Object.keys(prompt).length === 0) prompt = { ...prompt, ...counts };
   }
 
-  function tell(): void {
-    const usage = foreignUsage({ ...rest, ...prompt });
+  function add(given: unknown, isLast: boolean): void {
+    if (!isObject(given)) return;
+    addPrompt(given);
+    if (isLast) rest = { ...rest, ...given };
+    const usage = pieces.foreignUsage({ ...rest, ...prompt });
     if (usage !== null) say({ type: 'usage', usage });
   }
-
   return {
-    begin(usage: unknown): void {
-      if (!isObject(usage)) return;
-      addPrompt(usage);
-      tell();
-    },
-    end(usage: unknown): void {
-      if (!isObject(usage)) return;
-      addPrompt(usage);
-      rest = { ...rest, ...usage };
-      tell();
-    },
+    begin: (usage: unknown) => add(usage, false),
+    end: (usage: unknown) => add(usage, true),
   };
 }

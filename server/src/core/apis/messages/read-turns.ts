@@ -2,14 +2,7 @@ import { isObject, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { boolean, filled, isFilled, isGiven, object, text, type KnownFields } from '../../check.ts';
 import { badMessages } from '../../bad-request.ts';
-import type {
-  Block,
-  Media,
-  MediaBlock,
-  TextBlock,
-  ThoughtBlock,
-  Turn,
-} from '../../chat/conversation.ts';
+import type * as chat from '../../chat/conversation.ts';
 import { anything, each, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
@@ -17,9 +10,7 @@ import { unpacked, unproven } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 
-const source: KnownFields = {
-  fields: each(text, 'type', 'media_type', 'data', 'url', 'file_id'),
-};
+const source: KnownFields = { fields: each(text, 'type', 'media_type', 'data', 'url', 'file_id') };
 const mark = { type: text, [cacheMark]: cacheMarkShape };
 
 const messageShape: KnownFields = { fields: each(anything, 'role', 'content') };
@@ -54,12 +45,8 @@ const ofRole = {
 } satisfies Record<string, BlockType[]>;
 type Role = keyof typeof ofRole;
 
-/**
- * `left` gets the names of fields that are not read.
- *
- * @throws ApiError `bad_messages`, which names the caller's field
- */
-export function readTurns({ system, messages }: Json, left: LeftOut): Turn[] {
+/** `left` gets the names of fields that are not read. Throws `bad_messages`. */
+export function readTurns({ system, messages }: Json, left: LeftOut): chat.Turn[] {
   if (!Array.isArray(messages) || messages.length === 0)
     throw badMessages('messages', 'must be a list with at least one message');
   return [
@@ -68,7 +55,7 @@ export function readTurns({ system, messages }: Json, left: LeftOut): Turn[] {
   ];
 }
 
-function readMessage(message: unknown, at: string, left: LeftOut): Turn[] {
+function readMessage(message: unknown, at: string, left: LeftOut): chat.Turn[] {
   if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
   const { role, content } = message;
   if (!hasKey(ofRole, role)) throw badMessages(`${at}.role`, 'must be user, assistant or system');
@@ -76,7 +63,7 @@ function readMessage(message: unknown, at: string, left: LeftOut): Turn[] {
   return turnOf(role, content, `${at}.content`, at, left);
 }
 
-function turnOf(by: Role, content: unknown, path: string, at: string, left: LeftOut): Turn[] {
+function turnOf(by: Role, content: unknown, path: string, at: string, left: LeftOut): chat.Turn[] {
   const blocks = readBlocks(content, path, ofRole[by], left).filter(says);
   if (by === 'user' && blocks.length === 0) throw badMessages(path, 'must hold at least one block');
   if (by === 'system' && blocks.length === 0) return [];
@@ -84,18 +71,23 @@ function turnOf(by: Role, content: unknown, path: string, at: string, left: Left
 }
 
 /** An empty text or thought says nothing, and services refuse it. */
-function says(block: Block): boolean {
+function says(block: chat.Block): boolean {
   if (block.type === 'text') return block.text !== '';
   return block.type !== 'thought' || block.text !== '' || block.signature !== null;
 }
 
-function readBlocks(content: unknown, at: string, allowed: BlockType[], left: LeftOut): Block[] {
+function readBlocks(
+  content: unknown,
+  at: string,
+  allowed: BlockType[],
+  left: LeftOut,
+): chat.Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of blocks');
   return content.flatMap((block: unknown, i) => readBlock(block, `${at}[${i}]`, allowed, left));
 }
 
-function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftOut): Block[] {
+function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftOut): chat.Block[] {
   if (!isObject(block)) throw badMessages(at, 'must be an object with a type');
   const type = allowed.find((each) => each === block.type);
   if (type === undefined) {
@@ -113,7 +105,7 @@ function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftO
 }
 
 /** `own`: the checked fields of the block. */
-function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): Block[] {
+function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.Block[] {
   switch (type) {
     case 'text':
       return [{ type, text: String(own.text), at }];
@@ -133,7 +125,7 @@ function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): Block[
     case 'tool_result': {
       const { content } = own;
       const said = isGiven(content) ? readBlocks(content, `${at}.content`, shown, left) : [];
-      const blocks = said.filter(says) as (TextBlock | MediaBlock)[];
+      const blocks = said.filter(says) as (chat.TextBlock | chat.MediaBlock)[];
       const failed = own.is_error === true;
       const marked = blocks.some((block) => block.mark) && { mark: true as const };
       return [{ type: 'result', call: String(own.tool_use_id), blocks, failed, at, ...marked }];
@@ -147,7 +139,7 @@ function thoughtOf(
   said: string,
   signature: unknown,
   at: string,
-): ThoughtBlock {
+): chat.ThoughtBlock {
   if (!isFilled(signature)) return { type: 'thought', form, text: said, ...unproven, at };
   const { proof, ...origin } = unpacked(signature, at);
   return form === 'hidden'
@@ -162,7 +154,7 @@ const sourceFields: Readonly<Record<string, string>> = {
   file: 'file_id',
 };
 
-function sourceOf(own: Json, at: string, types: RegExp, what: string): Media {
+function sourceOf(own: Json, at: string, types: RegExp, what: string): chat.Media {
   const given = own.source as Json;
   const type = String(given.type);
   const field = Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined;
@@ -183,7 +175,7 @@ function demand(given: Json, field: string, at: string): string {
 }
 
 /** A document of text becomes a text that begins with its title and context. */
-function documentOf(own: Json, at: string): Block[] {
+function documentOf(own: Json, at: string): chat.Block[] {
   const { title, context } = own;
   const given = own.source as Json;
   if (given.type === 'text') {
@@ -192,6 +184,6 @@ function documentOf(own: Json, at: string): Block[] {
   }
   const media = sourceOf(own, at, /^application\/pdf$/, 'a PDF: application/pdf');
   const name = isFilled(title) ? title : given.type === 'file' ? null : 'document.pdf';
-  const about: Block[] = isFilled(context) ? [{ type: 'text', text: context, at }] : [];
+  const about: chat.Block[] = isFilled(context) ? [{ type: 'text', text: context, at }] : [];
   return [...about, { type: 'file', media: { ...media, name }, at }];
 }

@@ -2,26 +2,10 @@ import type { Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
 import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
-import type {
-  Block,
-  Conversation,
-  Media,
-  MediaBlock,
-  Tool,
-  Turn,
-} from '../../chat/conversation.ts';
+import type * as chat from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
-import {
-  anyObject,
-  effortBudgets,
-  effortOfBudget,
-  ignore,
-  markOf,
-  openWriting,
-  toolInput,
-  type Writing as SharedWriting,
-} from '../writing.ts';
-import { givenFields } from '../../check.ts';
+import * as common from '../writing.ts';
+import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
 
@@ -37,31 +21,27 @@ export interface MessagesManners extends Manners {
   sampling: boolean;
 }
 
-interface Writing extends SharedWriting<MessagesManners> {
+interface Writing extends common.Writing<MessagesManners> {
   max_tokens: number;
 }
 
-/**
- * Writes a call in Anthropic's Messages.
- *
- * @throws ApiError `bad_messages` for audio, and for a file that is neither text nor a PDF
- */
+/** Writes a call in Messages. Throws `bad_messages` for audio, and files but text and PDF. */
 export function writeMessagesCall(
-  conversation: Conversation,
+  conversation: chat.Conversation,
   { model, max_tokens, stream }: Calling,
   manners: MessagesManners,
 ): WrittenCall {
-  const writing = { ...openWriting(conversation, manners), max_tokens };
+  const writing = { ...common.openWriting(conversation, manners), max_tokens };
   const { stop, user } = conversation.settings;
-  for (const name of Object.keys(conversation.extras)) ignore(writing, name);
+  for (const name of Object.keys(conversation.extras)) common.ignore(writing, name);
   for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
-    if (conversation.settings[name] !== null) ignore(writing, name);
+    if (conversation.settings[name] !== null) common.ignore(writing, name);
   const thinking = thinkingOf(writing);
   const asked = conversation.settings.thinking;
   if (asked && (thinking === undefined || isOn(thinking) === (asked.type === 'disabled')))
-    ignore(writing, 'thinking');
+    common.ignore(writing, 'thinking');
   const stops = stop.filter((each) => each.trim() !== '');
-  if (stops.length < stop.length) ignore(writing, 'stop');
+  if (stops.length < stop.length) common.ignore(writing, 'stop');
   const body = givenFields({
     model,
     max_tokens,
@@ -83,7 +63,7 @@ function samplingOf(thinking: Json | undefined, writing: Writing): Json {
   const given = Object.entries(all).filter(([, value]) => value !== null);
   // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
   if (writing.manners.sampling && !isOn(thinking)) return Object.fromEntries(given);
-  for (const [name] of given) ignore(writing, name);
+  for (const [name] of given) common.ignore(writing, name);
   return {};
 }
 
@@ -92,22 +72,21 @@ function configOf(thinking: Json | undefined, writing: Writing): Json | undefine
   const { format, settings } = conversation;
   const level = isOn(thinking) && manners.thinking !== 'budget' ? levelOf(conversation) : null;
   const isSaid = level !== null || (thinking !== undefined && settings.thinking === null);
-  if (settings.effort !== null && !isSaid) ignore(writing, 'effort');
-  if (format?.type === 'json') ignore(writing, 'format');
-  const schema = format?.type === 'schema' ? { type: 'json_schema', schema: format.schema } : null;
-  if (level === null && schema === null) return undefined;
-  return {
-    ...(level !== null && { effort: level === 'minimal' ? 'low' : level }),
-    ...(schema !== null && { format: schema }),
-  };
+  if (settings.effort !== null && !isSaid) common.ignore(writing, 'effort');
+  if (format?.type === 'json') common.ignore(writing, 'format');
+  const config = givenFields({
+    effort: level === 'minimal' ? 'low' : level,
+    format: format?.type === 'schema' ? { type: 'json_schema', schema: format.schema } : null,
+  });
+  return Object.keys(config).length > 0 ? config : undefined;
 }
 
 /** Null if the effort is missing or unknown. */
-function levelOf(conversation: Conversation): keyof typeof effortBudgets | null {
+function levelOf(conversation: chat.Conversation): keyof typeof common.effortBudgets | null {
   const { effort: said, thinking } = conversation.settings;
   const budget = thinking?.type === 'enabled' ? thinking.budget_tokens : null;
-  const effort = said ?? (budget && effortOfBudget(budget));
-  return hasKey(effortBudgets, effort) ? effort : null;
+  const effort = said ?? (budget && common.effortOfBudget(budget));
+  return hasKey(common.effortBudgets, effort) ? effort : null;
 }
 
 const budgetMin = 1_024;
@@ -126,7 +105,7 @@ function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | unde
   if (!isAsked || ['any', 'tool'].includes(conversation.choice.mode ?? '')) return undefined;
   if (manners.thinking !== 'budget') return { type: 'adaptive', ...display };
   // `max_tokens` covers thinking and reply, so half of it is left for the reply.
-  const usual = Math.min(effortBudgets[level ?? 'high'], Math.floor(max_tokens / 2));
+  const usual = Math.min(common.effortBudgets[level ?? 'high'], Math.floor(max_tokens / 2));
   const budget = thinking?.budget_tokens ?? usual;
   if (budget < budgetMin || budget >= max_tokens || callsWithoutThought(conversation))
     return undefined;
@@ -138,7 +117,7 @@ function isOn(thinking: Json | undefined): boolean {
 }
 
 /** Whether the last turn calls tools without a thought, which Anthropic refuses beside a budget. */
-function callsWithoutThought({ turns }: Conversation): boolean {
+function callsWithoutThought({ turns }: chat.Conversation): boolean {
   const said = turns.filter(({ blocks }) => blocks.some(({ type }) => type !== 'result'));
   const last = said.findLast(({ by }) => by === 'assistant' || by === 'user');
   if (last?.by !== 'assistant' || !last.blocks.some(({ type }) => type === 'call')) return false;
@@ -158,30 +137,27 @@ function toolsOf(writing: Writing): Json {
   return { tools: offered.map((tool) => toolOf(tool, writing)), tool_choice: choiceOf(writing) };
 }
 
-function toolOf({ name, description, parameters, strict, custom, mark }: Tool, writing: Writing) {
-  const named = { name: writing.names.sent(name) };
-  if (custom === null)
-    return {
-      ...named,
-      ...(description !== null && { description }),
-      input_schema: parameters ?? anyObject,
-      ...(strict === true && { strict }),
-      ...markOf(mark, writing),
-    };
-  const { grammar } = custom;
-  const about = grammar && `The input has this ${grammar.syntax} grammar:\n\n${grammar.definition}`;
-  const said = [description, about].filter((each) => each !== null).join('\n\n');
+function toolOf(
+  { name, description, parameters, strict, custom, mark }: chat.Tool,
+  writing: Writing,
+) {
+  const { syntax, definition } = custom?.grammar ?? {};
+  const about = definition && `The input has this ${syntax} grammar:\n\n${definition}`;
+  const said = [description, about].filter(isFilled).join('\n\n');
   return {
-    ...named,
+    name: writing.names.sent(name),
     ...(said !== '' && { description: said }),
-    input_schema: {
-      type: 'object',
-      properties: { input: { type: 'string' } },
-      required: ['input'],
-    },
-    ...markOf(mark, writing),
+    input_schema: custom === null ? (parameters ?? common.anyObject) : textInput,
+    ...(strict === true && { strict }),
+    ...common.markOf(mark, writing),
   };
 }
+
+const textInput = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+};
 
 function choiceOf({ conversation, names }: Writing): Json | undefined {
   const { choice, parallel } = conversation;
@@ -211,12 +187,16 @@ function turnsOf(writing: Writing): Json {
       for (const block of blocks) system.push(block);
     else if (blocks.length > 0) addMessage(messages, turn.by, blocks);
   }
-  for (const message of messages)
-    message.content = [...results(message, true), ...results(message, false)];
+  // Anthropic wants the results of tools first.
+  const isOther = ({ type }: Json) => Number(type !== 'tool_result');
+  for (const { content } of messages) content.sort((a, b) => isOther(a) - isOther(b));
   // Anthropic wants at least one message.
   if (messages.length === 0 && system.length === 0) throw saysNothing(writing.conversation);
   if (messages.length === 0) return { messages: [{ role: 'user', content: system }] };
-  withoutLastBlank(messages);
+  // Anthropic refuses a text that is to be continued if it ends with white space.
+  const last = messages.at(-1)!;
+  const block = last.content.at(-1)!;
+  if (last.role === 'assistant' && block.type === 'text') block.text = String(block.text).trimEnd();
   const isMarked = system.some((block) => cacheMark in block);
   const said = system.map(({ text }) => text).join('\n\n');
   return { system: isMarked ? system : said || undefined, messages };
@@ -228,28 +208,15 @@ function addMessage(messages: Message[], role: Message['role'], content: Json[])
   else for (const block of content) last.content.push(block);
 }
 
-/** Anthropic refuses a text that is to be continued if it ends with white space. */
-function withoutLastBlank(messages: Message[]): void {
-  const last = messages.at(-1);
-  const block = last?.content.at(-1);
-  if (last?.role === 'assistant' && block?.type === 'text')
-    block.text = String(block.text).trimEnd();
-}
-
-/** The tool results of a message, or its other blocks. Anthropic wants the results first. */
-function results({ content }: Message, isWanted: boolean): Json[] {
-  return content.filter(({ type }) => (type === 'tool_result') === isWanted);
-}
-
-function blocksOf({ by, blocks, name, audio_id }: Turn, writing: Writing): Json[] {
-  if (name !== null) ignore(writing, 'name');
-  if (audio_id !== undefined) ignore(writing, 'audio');
+function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: Writing): Json[] {
+  if (name !== null) common.ignore(writing, 'name');
+  if (audio_id !== undefined) common.ignore(writing, 'audio');
   return blocks.flatMap((block) =>
-    blockOf(block, by, writing).map((each) => ({ ...each, ...markOf(block.mark, writing) })),
+    blockOf(block, by, writing).map((each) => ({ ...each, ...common.markOf(block.mark, writing) })),
   );
 }
 
-function blockOf(block: Block, by: Turn['by'], writing: Writing): Json[] {
+function blockOf(block: chat.Block, by: chat.Turn['by'], writing: Writing): Json[] {
   switch (block.type) {
     case 'text':
     case 'refusal':
@@ -259,22 +226,16 @@ function blockOf(block: Block, by: Turn['by'], writing: Writing): Json[] {
       return thoughtOf(block, writing);
     case 'call': {
       const { id, name, input: text, custom } = block;
-      const input = custom ? { input: text } : toolInput(text);
+      const input = custom ? { input: text } : common.toolInput(text);
       return [{ type: 'tool_use', id: toolId(id), name: writing.names.sent(name), input }];
     }
     case 'result': {
       const { call, blocks, failed } = block;
       const content = blocks.flatMap((each) => blockOf(each, by, writing));
       const isPlain = content.length === 1 && content[0]!.type === 'text';
-      const said = isPlain ? content[0]!.text : content;
-      return [
-        {
-          type: 'tool_result',
-          tool_use_id: toolId(call),
-          ...(content.length > 0 && { content: said }),
-          ...(failed && { is_error: true }),
-        },
-      ];
+      const said = content.length > 0 && { content: isPlain ? content[0]!.text : content };
+      const isError = failed && { is_error: true };
+      return [{ type: 'tool_result', tool_use_id: toolId(call), ...said, ...isError }];
     }
     default:
       demandUsers(by, block);
@@ -283,11 +244,8 @@ function blockOf(block: Block, by: Turn['by'], writing: Writing): Json[] {
 }
 
 function thoughtOf(thought: Thought, writing: Writing): Json[] {
-  if (!isClaudes(thought)) {
-    ignore(writing, 'thought');
-    return [];
-  }
   const { form, text, signature } = thought;
+  if (!isClaudes(thought)) return common.leave(writing, 'thought');
   if (form === 'hidden') return [{ type: 'redacted_thinking', data: text }];
   return [{ type: 'thinking', thinking: text, signature }];
 }
@@ -297,21 +255,17 @@ function toolId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_');
 }
 
-function mediaOf({ type, media, at, detail }: MediaBlock, writing: Writing): Json[] {
+function mediaOf({ type, media, at, detail }: chat.MediaBlock, writing: Writing): Json[] {
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
-  if (detail !== undefined && detail !== 'auto') ignore(writing, 'detail');
+  if (detail !== undefined && detail !== 'auto') common.ignore(writing, 'detail');
   const { from, value, name } = media;
-  if (type === 'image') {
-    const media_type = media.type ?? 'image/png';
-    const bytes = { type: 'base64', media_type, data: value };
-    return [{ type, source: from === 'base64' ? bytes : { type: 'url', url: value } }];
-  }
-  return [
-    { type: 'document', source: fileSource(media, at), ...(name !== null && { title: name }) },
-  ];
+  const title = name !== null && { title: name };
+  if (type === 'file') return [{ type: 'document', source: fileSource(media, at), ...title }];
+  const bytes = { type: 'base64', media_type: media.type ?? 'image/png', data: value };
+  return [{ type, source: from === 'base64' ? bytes : { type: 'url', url: value } }];
 }
 
-function fileSource({ from, type, value }: Media, at: string): Json {
+function fileSource({ from, type, value }: chat.Media, at: string): Json {
   if (from === 'url') return { type: 'url', url: value };
   if (from === 'text') return { type: 'text', media_type: 'text/plain', data: value };
   // Bare base64 counts as a PDF, as at other services.

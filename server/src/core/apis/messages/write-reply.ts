@@ -1,22 +1,17 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/chat-bill.ts';
-import {
-  isOfThought,
-  type CallBegin,
-  type FinishReason,
-  type ReplyEvent,
-  type ThoughtPiece,
-} from '../../chat/reply.ts';
+import { isOfThought } from '../../chat/reply.ts';
+import type { CallBegin, FinishReason, ReplyEvent, ThoughtPiece } from '../../chat/reply.ts';
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../writing.ts';
 import { errors, type ErrorCode } from '../../errors.ts';
 import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
-import { inOrder, type Entry, type Ordered } from '../ordered.ts';
+import { inOrder, type Entry } from '../ordered.ts';
 import { packed } from '../thoughts.ts';
 
 /** Writes a reply in Anthropic's Messages. */
 export function messagesWriter({ request_id, model, stream }: Answering): ReplyWriter {
-  const blocks = openBlocks();
+  const blocks = inOrder(blockOf);
   const content = openContent();
   let hasRefused = false;
   let stopped = ended(null);
@@ -132,10 +127,7 @@ function usageOf(usage: Json): Json {
   return {
     input_tokens: counts.prompt_tokens - cached_tokens - cache_write_tokens,
     cache_creation_input_tokens: cache_write_tokens,
-    cache_creation: {
-      ephemeral_5m_input_tokens: cache_write_tokens,
-      ephemeral_1h_input_tokens: 0,
-    },
+    cache_creation: { ephemeral_5m_input_tokens: cache_write_tokens, ephemeral_1h_input_tokens: 0 },
     cache_read_input_tokens: cached_tokens,
     output_tokens: counts.completion_tokens,
     output_tokens_details: reasoning_tokens === null ? null : { thinking_tokens: reasoning_tokens },
@@ -145,11 +137,6 @@ function usageOf(usage: Json): Json {
     speed: null,
     ...(cost_usd_micro !== undefined && { cost_usd_micro }),
   };
-}
-
-/** Writes the content blocks of one message as Anthropic's events. */
-export function openBlocks(): Ordered<Json> {
-  return inOrder(blockOf);
 }
 
 function blockOf(event: ReplyEvent, index: number): Entry<Json> | null {

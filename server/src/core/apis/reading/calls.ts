@@ -16,10 +16,7 @@ export interface SentCall {
   proof?: string;
 }
 
-/**
- * A tool call whose pieces arrive. It begins with its input, because some servers send its name in
- * pieces; input before the name waits.
- */
+/** A tool call whose pieces arrive. Some servers send its name in pieces; input waits for it. */
 export interface OpenCall {
   /** As the upstream sent it; empty if it sent none. */
   readonly id: string;

@@ -80,10 +80,7 @@ export function finishOf(given: unknown): FinishReason | 'broken' | null {
   return known === undefined ? 'stop' : known[0];
 }
 
-/**
- * The reason of an end, from the last one that was told. Some servers tell none, or `stop` after
- * tool calls, or tool calls without any.
- */
+/** The reason of an end. Servers tell none, or `stop` after tool calls, or calls without any. */
 export function reasonOf(told: FinishReason | null, hasCalled: boolean): FinishReason {
   if (told === 'length' || told === 'filter') return told;
   return hasCalled ? 'tools' : 'stop';

@@ -1,17 +1,9 @@
 import type { Json } from '../../../lib/json.ts';
-import {
-  growThoughts,
-  type CallBegin,
-  type ReplyEvent,
-  type TextPiece,
-  type ThoughtPiece,
-} from '../../chat/reply.ts';
+import { growThoughts, type CallBegin, type ReplyEvent } from '../../chat/reply.ts';
+import type { TextPiece, ThoughtPiece } from '../../chat/reply.ts';
 import { packedThoughts } from '../thoughts.ts';
 
-/**
- * Output items of OpenAI's Responses and the events of their parts. An item grows by deltas; its
- * events carry the item's id and index.
- */
+/** Output items of OpenAI's Responses, which grow by deltas, and the events of their parts. */
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -50,30 +42,19 @@ interface PartKind {
   more: Json;
 }
 
-const contentPart = { list: 'content', part: 'response.content_part', more: {} } as const;
+/** `name`: of its text in events. */
+function partOfContent(type: string, field: string, name: string, more: Json = {}): PartKind {
+  return { list: 'content', type, field, text: name, part: 'response.content_part', more };
+}
 
 const partKinds = {
-  text: {
-    ...contentPart,
-    type: 'output_text',
-    field: 'text',
-    text: 'response.output_text',
-    more: { annotations: [] },
-  },
-  refusal: { ...contentPart, type: 'refusal', field: 'refusal', text: 'response.refusal' },
-  reasoning: {
-    ...contentPart,
-    type: 'reasoning_text',
-    field: 'text',
-    text: 'response.reasoning_text',
-  },
+  text: partOfContent('output_text', 'text', 'response.output_text', { annotations: [] }),
+  refusal: partOfContent('refusal', 'refusal', 'response.refusal'),
+  reasoning: partOfContent('reasoning_text', 'text', 'response.reasoning_text'),
   summary: {
+    ...partOfContent('summary_text', 'text', 'response.reasoning_summary_text'),
     list: 'summary',
     part: 'response.reasoning_summary_part',
-    type: 'summary_text',
-    field: 'text',
-    text: 'response.reasoning_summary_text',
-    more: {},
   },
 } satisfies Record<string, PartKind>;
 

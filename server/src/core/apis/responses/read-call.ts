@@ -1,36 +1,14 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
-import {
-  boolean,
-  givenFields,
-  integer,
-  isFilled,
-  isGiven,
-  number,
-  object,
-  oneOf,
-  text,
-  type Check,
-  type KnownFields,
-} from '../../check.ts';
+import * as checks from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
-import {
-  LeftOut,
-  anything,
-  demandFew,
-  each,
-  knownFields,
-  readFlag,
-  readModel,
-  readTokenLimit,
-  readToolChoice,
-  schemaFormat,
-  settingsOf,
-} from '../read-call.ts';
+import * as common from '../read-call.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readInput } from './read-input.ts';
 import { readTools } from './tools.ts';
+
+const { boolean, givenFields, integer, isFilled, isGiven, number, object, oneOf, text } = checks;
 
 /** Reads a call of OpenAI's Responses. */
 
@@ -45,15 +23,23 @@ const stored = ['previous_response_id', 'conversation', 'prompt'];
 
 const modes = { none: 'none', auto: 'auto', required: 'any' } as const;
 
-const shortText: Check = {
+const shortText: checks.Check = {
   is: 'a string of at most 512 characters',
   test: (value) => typeof value === 'string' && value.length <= 512,
 };
 
-const shape: KnownFields = {
+const shape: checks.KnownFields = {
   fields: {
-    ...each(anything, ...stored, 'model', 'input', 'tools', 'tool_choice', 'max_output_tokens'),
-    ...each(anything, 'background', 'store', 'stream', 'stream_options'),
+    ...common.each(
+      common.anything,
+      ...stored,
+      'model',
+      'input',
+      'tools',
+      'tool_choice',
+      'max_output_tokens',
+    ),
+    ...common.each(common.anything, 'background', 'store', 'stream', 'stream_options'),
     temperature: number,
     top_p: number,
     top_logprobs: integer,
@@ -87,18 +73,18 @@ const shape: KnownFields = {
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readResponsesCall(body: Json): ReadCall {
-  demandFew(body, 'input');
+  common.demandFew(body, 'input');
   refuseStored(body);
-  const model = readModel(body.model);
-  const left = new LeftOut();
-  const call = knownFields(body, shape, '', badField, left);
+  const model = common.readModel(body.model);
+  const left = new common.LeftOut();
+  const call = common.knownFields(body, shape, '', badField, left);
   const { prompt_cache_key, safety_identifier } = call;
   const tools = readTools(body.tools, left);
   const conversation: Conversation = {
     api: 'responses',
     turns: readInput(body, left),
     tools,
-    choice: readToolChoice(body.tool_choice, tools, modes),
+    choice: common.readToolChoice(body.tool_choice, tools, modes),
     parallel: (call.parallel_tool_calls as boolean | undefined) ?? null,
     format: formatOf(objectOf(objectOf(call.text).format)),
     settings: readSettings(call),
@@ -106,8 +92,9 @@ export function readResponsesCall(body: Json): ReadCall {
   };
   return {
     model,
-    stream: readFlag(body.stream, 'stream'),
-    max_tokens: readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
+    stream: common.readFlag(body.stream, 'stream'),
+    max_tokens:
+      common.readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
     ignored: [...vainIn(body), ...left.names],
@@ -122,7 +109,7 @@ function vainIn({ store, truncation }: Json): string[] {
 function readSettings(call: Json): Conversation['settings'] {
   const { temperature, top_p, top_logprobs, user, include } = call;
   const { effort, summary } = objectOf(call.reasoning);
-  return settingsOf({
+  return common.settingsOf({
     temperature,
     top_p,
     effort,
@@ -154,7 +141,7 @@ function formatOf({ type, name, description, schema, strict }: Json): ReplyForma
   if (type !== 'json_schema') return null;
   if (!isFilled(name)) throw badField('text.format.name', 'the name of the schema');
   if (!isObject(schema)) throw badField('text.format.schema', 'a JSON schema');
-  return schemaFormat({ name, description, strict }, schema);
+  return common.schemaFormat({ name, description, strict }, schema);
 }
 
 /** Chat completions give log probabilities only if they are switched on. */

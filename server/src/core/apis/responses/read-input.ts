@@ -1,15 +1,7 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
-import {
-  anything,
-  each,
-  flatName,
-  givenInput,
-  knownFields,
-  mustBe,
-  type LeftOut,
-} from '../read-call.ts';
+import * as common from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
 import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
@@ -25,7 +17,7 @@ interface Reading {
   /** The place of the next result in `turns`; null: the assistant has said nothing yet. */
   results: number | null;
   thoughts: number;
-  left: LeftOut;
+  left: common.LeftOut;
 }
 
 type ReadItem = (item: Json, at: string, reading: Reading) => void;
@@ -37,7 +29,10 @@ interface ItemKind {
 
 /** The kind with these fields, beside those that only a stored item needs. */
 function kindOf(read: ReadItem, ...fields: string[]): ItemKind {
-  return { read, shape: { fields: each(anything, 'type', 'id', 'status', ...fields) } };
+  return {
+    read,
+    shape: { fields: common.each(common.anything, 'type', 'id', 'status', ...fields) },
+  };
 }
 
 const output = kindOf(addOutput, 'call_id', 'output');
@@ -62,7 +57,7 @@ const uncalled = kindOf(addUncalled, 'name', 'namespace', 'output');
  *
  * @throws ApiError `bad_messages`, which names the item or its field
  */
-export function readInput({ input, instructions }: Json, left: LeftOut): Turn[] {
+export function readInput({ input, instructions }: Json, left: common.LeftOut): Turn[] {
   const reading: Reading = { turns: [], results: null, thoughts: 0, left };
   if (isFilled(instructions))
     addBlocks(
@@ -101,7 +96,7 @@ function addItem(item: unknown, at: string, reading: Reading): void {
   if (kind === undefined)
     throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
   const { read, shape } = kind === output && !isGiven(item.call_id) ? uncalled : kind;
-  read(knownFields(item, shape, at, mustBe, reading.left), at, reading);
+  read(common.knownFields(item, shape, at, common.mustBe, reading.left), at, reading);
 }
 
 const joining: ReadonlySet<string> = new Set(['system', 'developer', 'assistant']);
@@ -184,10 +179,10 @@ function textsIn(list: unknown, at: string): string[] {
 function addCallOf(field: 'arguments' | 'input'): ReadItem {
   const custom = field === 'input';
   return (item, at, reading) => {
-    const name = flatName(item.namespace, checked(item, 'name', at, filled));
+    const name = common.flatName(item.namespace, checked(item, 'name', at, filled));
     const given = checked(item, field, at);
     const id = checked(item, 'call_id', at, filled);
-    const input = custom ? given : givenInput(given);
+    const input = custom ? given : common.givenInput(given);
     addBlocks(reading, 'assistant', [{ type: 'call', id, name, input, custom, at }], at);
   };
 }
@@ -217,7 +212,7 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 
 const ofParts =
   'type text refusal annotations logprobs image_url detail file_id file_data file_url filename';
-const partShape: KnownFields = { fields: each(anything, ...ofParts.split(' ')) };
+const partShape: KnownFields = { fields: common.each(common.anything, ...ofParts.split(' ')) };
 
 function partsIn<B extends Block>(
   content: unknown,
@@ -229,7 +224,7 @@ function partsIn<B extends Block>(
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   return content.map((each: unknown, k) => {
     const place = `${at}[${k}]`;
-    return read(knownFields(objectOf(each), partShape, place, mustBe, left), place);
+    return read(common.knownFields(objectOf(each), partShape, place, common.mustBe, left), place);
   });
 }
 
@@ -263,6 +258,6 @@ function fileOf(file: Json, at: string): MediaBlock {
 }
 
 function checked(item: Json, field: string, at: string, { is, test }: Check = text): string {
-  if (!test(item[field])) throw mustBe(`${at}.${field}`, is);
+  if (!test(item[field])) throw common.mustBe(`${at}.${field}`, is);
   return String(item[field]);
 }

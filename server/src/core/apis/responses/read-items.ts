@@ -4,16 +4,7 @@ import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
 import type { Say } from '../api.ts';
 import type { Calls } from '../reading/calls.ts';
-import {
-  inputTextOf,
-  jsonTextOf,
-  restOf,
-  textOf,
-  textReader,
-  type TextForm,
-  type TextReader,
-  type Thoughts,
-} from '../reading/pieces.ts';
+import * as pieces from '../reading/pieces.ts';
 import { responsesFormat } from '../thoughts.ts';
 
 export type ItemType = 'message' | 'reasoning' | 'call';
@@ -40,13 +31,13 @@ export interface OpenItem {
 
 export interface SentText {
   text: string;
-  form: TextForm;
+  form: pieces.TextForm;
   logprobs: unknown;
 }
 
 interface Readers {
   calls: Calls;
-  thoughts: Thoughts;
+  thoughts: pieces.Thoughts;
   say: Say;
 }
 
@@ -121,7 +112,12 @@ export function replyItems(readers: Readers) {
 
 function placeOf(own: Json, at: number | null): ItemPlace | null {
   if (!hasKey(itemTypes, own.type)) return null;
-  return { type: itemTypes[own.type]!, at, id: textOf(own.id), call_id: textOf(own.call_id) };
+  return {
+    type: itemTypes[own.type]!,
+    at,
+    id: pieces.textOf(own.id),
+    call_id: pieces.textOf(own.call_id),
+  };
 }
 
 const itemTypes: Readonly<Record<string, ItemType>> = {
@@ -149,10 +145,10 @@ function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
   const call = calls.open();
   const nothing = { id: '', name: '', isCustom: false, input: '' };
   function identify(own: Json) {
-    place.id ||= textOf(own.id);
-    place.call_id ||= textOf(own.call_id);
+    place.id ||= pieces.textOf(own.id);
+    place.call_id ||= pieces.textOf(own.call_id);
     const isCustom = own.type === 'custom_tool_call';
-    return { id: place.call_id || place.id, name: textOf(own.name), isCustom, input: '' };
+    return { id: place.call_id || place.id, name: pieces.textOf(own.name), isCustom, input: '' };
   }
   return {
     place,
@@ -164,7 +160,7 @@ function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
     addWhole(own) {
       call?.addWhole({
         ...identify(own),
-        input: jsonTextOf(own.arguments) || inputTextOf(own.input),
+        input: pieces.jsonTextOf(own.arguments) || pieces.inputTextOf(own.input),
       });
     },
   };
@@ -172,7 +168,9 @@ function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
 
 function messageItem(place: ItemPlace, { say }: Readers): OpenItem {
   let phase: string | undefined;
-  const parts = openParts((kind) => textReader(kind === 'refusal' ? kind : 'text', say, phase));
+  const parts = openParts((kind) =>
+    pieces.textReader(kind === 'refusal' ? kind : 'text', say, phase),
+  );
   const begin = (own: Json) => {
     if (isFilled(own.phase)) phase ??= own.phase;
   };
@@ -199,26 +197,26 @@ function thoughtItem(place: ItemPlace, key: string, { thoughts }: Readers): Open
   });
   return {
     place,
-    begin: (own) => void (place.id ||= textOf(own.id)),
+    begin: (own) => void (place.id ||= pieces.textOf(own.id)),
     addText: parts.add,
     addWhole(own) {
-      place.id ||= textOf(own.id);
+      place.id ||= pieces.textOf(own.id);
       parts.addWhole(itemsOf(own.summary), () => 'summary');
       parts.addWhole(itemsOf(own.content), () => 'content');
-      const data = textOf(own.encrypted_content);
+      const data = pieces.textOf(own.encrypted_content);
       if (!isSealed) thoughts.piece(key, { form: 'hidden', text: data, ...facts() });
       isSealed ||= data !== '';
     },
   };
 }
 
-type PartReader = Pick<TextReader, 'add'>;
+type PartReader = Pick<pieces.TextReader, 'add'>;
 
 function thoughtReader(say: (text: string) => void): PartReader {
   let said = '';
   return {
     add(text, form) {
-      const piece = form === 'piece' ? text : restOf(said, text);
+      const piece = form === 'piece' ? text : pieces.restOf(said, text);
       said += piece;
       say(piece);
     },
@@ -250,7 +248,7 @@ function openParts(open: (kind: string, index: number) => PartReader) {
         if (isLoose && index > 0) return;
         const own = objectOf(part);
         const kind = kindOf(own);
-        const text = kind === 'refusal' ? textOf(own.refusal) : textOf(part);
+        const text = kind === 'refusal' ? pieces.textOf(own.refusal) : pieces.textOf(part);
         partOf(kind, index).add(text, 'whole', own.logprobs);
       }
     },

@@ -4,34 +4,30 @@ import type { FinishReason } from '../../chat/reply.ts';
 import type { OpenReader } from '../api.ts';
 import { endedEarly, errorIn, failed } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
-import {
-  countIn,
-  finishOf,
-  foreignUsage,
-  inputTextOf,
-  jsonTextOf,
-  reasonOf,
-  replyThoughts,
-  textOf,
-} from '../reading/pieces.ts';
+import * as pieces from '../reading/pieces.ts';
 import { replyItems, type ItemType } from './read-items.ts';
 
 /** Reads a response of OpenAI's Responses, whole or as events. */
 export const responsesReader: OpenReader = (asked, say) => {
   const calls = replyCalls(asked, say);
-  const items = replyItems({ calls, thoughts: replyThoughts(say), say });
+  const items = replyItems({ calls, thoughts: pieces.replyThoughts(say), say });
   let finish: FinishReason | null = null;
   let isOver = false;
 
   function readText(
-    { type, kind, field, read = textOf }: TextEvent,
+    { type, kind, field, read = pieces.textOf }: TextEvent,
     isWhole: boolean,
     event: Json,
   ): void {
     const value = isWhole ? (event[field] ?? objectOf(event.part)[field]) : event.delta;
     const text = read(value);
-    const place = { type, at: countIn(event.output_index), id: textOf(event.item_id), call_id: '' };
-    const index = countIn(kind === 'summary' ? event.summary_index : event.content_index);
+    const place = {
+      type,
+      at: pieces.countIn(event.output_index),
+      id: pieces.textOf(event.item_id),
+      call_id: '',
+    };
+    const index = pieces.countIn(kind === 'summary' ? event.summary_index : event.content_index);
     const form = isWhole ? 'whole' : 'piece';
     if (text !== '') items.addText(place, kind, index, { text, form, logprobs: event.logprobs });
   }
@@ -39,16 +35,16 @@ export const responsesReader: OpenReader = (asked, say) => {
   /** `word`: the status that the event's type tells. */
   function readEnd(response: Json, word: string): void {
     items.addAll(itemsOf(response.output).map(objectOf));
-    const text = textOf(response.output_text);
+    const text = pieces.textOf(response.output_text);
     if (text !== '' && !items.hasAny('message'))
       items.addWhole({ type: 'message', content: text }, null);
-    const usage = foreignUsage(objectOf(response.usage));
+    const usage = pieces.foreignUsage(objectOf(response.usage));
     if (usage) say({ type: 'usage', usage });
-    const told = textOf(response.status) || word;
+    const told = pieces.textOf(response.status) || word;
     const status = hasKey(statuses, told) ? statuses[told] : 'completed';
     const error = errorIn({ error: response.error });
     if (error || status === 'failed') throw failed(error, { status: told });
-    const cut = finishOf(objectOf(response.incomplete_details).reason);
+    const cut = pieces.finishOf(objectOf(response.incomplete_details).reason);
     if (cut === 'length' || cut === 'filter') finish = cut;
     // A reply that was cut must not look whole.
     else if (status === 'incomplete') finish = 'length';
@@ -57,11 +53,11 @@ export const responsesReader: OpenReader = (asked, say) => {
 
   return {
     read(piece, name) {
-      const type = textOf(piece.type) || (name ?? '');
+      const type = pieces.textOf(piece.type) || (name ?? '');
       const [, what = '', how = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
       const text = hasKey(textEvents, what) ? textEvents[what] : null;
       if (text && (how === 'delta' || how === 'done')) return readText(text, how === 'done', piece);
-      const at = countIn(piece.output_index);
+      const at = pieces.countIn(piece.output_index);
       if (type === 'response.output_item.added') return items.begin(objectOf(piece.item), at);
       if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
       const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];
@@ -72,7 +68,7 @@ export const responsesReader: OpenReader = (asked, say) => {
     end() {
       if (!isOver) throw endedEarly();
       calls.end();
-      say({ type: 'end', reason: reasonOf(finish, calls.hasBegun()), stop: null });
+      say({ type: 'end', reason: pieces.reasonOf(finish, calls.hasBegun()), stop: null });
     },
     cut: calls.cut,
   };
@@ -103,6 +99,11 @@ const textEvents: Readonly<Record<string, TextEvent>> = {
   reasoning_text: { type: 'reasoning', kind: 'content', field: 'text' },
   reasoning_summary_text: { type: 'reasoning', kind: 'summary', field: 'text' },
   reasoning_summary_part: { type: 'reasoning', kind: 'summary', field: 'text' },
-  function_call_arguments: { type: 'call', kind: 'input', field: 'arguments', read: jsonTextOf },
-  custom_tool_call_input: { type: 'call', kind: 'input', field: 'input', read: inputTextOf },
+  function_call_arguments: {
+    type: 'call',
+    kind: 'input',
+    field: 'arguments',
+    read: pieces.jsonTextOf,
+  },
+  custom_tool_call_input: { type: 'call', kind: 'input', field: 'input', read: pieces.inputTextOf },
 };

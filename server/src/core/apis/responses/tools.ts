@@ -18,19 +18,13 @@ const customShape: KnownFields = {
     type: text,
     name: text,
     description: text,
-    format: {
-      fields: { type: oneOf('text', 'grammar'), syntax: text, definition: text },
-    },
+    format: { fields: { type: oneOf('text', 'grammar'), syntax: text, definition: text } },
   },
 };
 
 const namespaceShape: KnownFields = { fields: each(anything, 'type', 'name', 'tools') };
 
-/**
- * `left` gets the names of fields that are not read.
- *
- * @throws ApiError `bad_request`
- */
+/** `left` gets the names of fields that are not read. Throws `bad_request`. */
 export function readTools(tools: unknown, left: LeftOut): Tool[] {
   const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
     const at = `tools[${i}]`;

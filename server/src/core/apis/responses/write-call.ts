@@ -4,16 +4,7 @@ import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
 import type { Block, Conversation, MediaBlock, Tool, Turn } from '../../chat/conversation.ts';
 import { givenFields, isFilled } from '../../check.ts';
 import type { Calling, Manners, WrittenCall } from '../api.ts';
-import {
-  addressOf,
-  anyObject,
-  choiceOf,
-  ignore,
-  isUnsaid,
-  openWriting,
-  sentEffort,
-  type Writing as SharedWriting,
-} from '../writing.ts';
+import * as common from '../writing.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 
 /** How servers of OpenAI's Responses differ. */
@@ -22,36 +13,30 @@ export interface ResponsesManners extends Manners {
   passes: ReadonlySet<string>;
 }
 
-interface Writing extends SharedWriting<ResponsesManners> {
+interface Writing extends common.Writing<ResponsesManners> {
   /** Ids of custom calls. A result names only the id of its call, not its kind. */
   custom: Set<string>;
 }
 
-/**
- * Writes a call of OpenAI's Responses that stores nothing.
- *
- * @throws ApiError `bad_messages` for audio
- */
+/** Writes a call that stores nothing. Throws `bad_messages` for audio. */
 export function writeResponsesCall(
   conversation: Conversation,
   { model, max_tokens, stream }: Calling,
   manners: ResponsesManners,
 ): WrittenCall {
-  const writing: Writing = { ...openWriting(conversation, manners), custom: new Set() };
+  const writing: Writing = { ...common.openWriting(conversation, manners), custom: new Set() };
   const { names, ignored } = writing;
   const { temperature, top_p, top_logprobs, user, logprobs, summary, proofs } =
     conversation.settings;
-  const effort = sentEffort(conversation, ignored);
+  const effort = common.sentEffort(conversation, ignored);
   const input = conversation.turns.flatMap((turn) => itemsOf(turn, writing));
   if (input.length === 0) throw saysNothing(conversation);
   const isThinking = isFilled(effort) && effort !== 'none';
-  const include = [
-    // Models that do not reason refuse this value.
-    ...(isThinking || proofs || input.some(({ type }) => type === 'reasoning')
-      ? ['reasoning.encrypted_content']
-      : []),
-    ...(logprobs === true ? ['message.output_text.logprobs'] : []),
-  ];
+  const include: string[] = [];
+  // Models that do not reason refuse this value.
+  if (isThinking || proofs || input.some(({ type }) => type === 'reasoning'))
+    include.push('reasoning.encrypted_content');
+  if (logprobs === true) include.push('message.output_text.logprobs');
   const body = givenFields({
     model,
     temperature,
@@ -77,30 +62,27 @@ function extrasOf(writing: Writing): Json {
   const { conversation, manners } = writing;
   const { extras, settings } = conversation;
   const isSent = (name: string) => known.has(name) && manners.passes.has(name);
-  for (const name of Object.keys(extras)) if (!isSent(name)) ignore(writing, name);
-  if (settings.stop.length > 0) ignore(writing, 'stop');
-  if (settings.top_k !== null) ignore(writing, 'top_k');
-  if (isUnsaid(conversation)) ignore(writing, 'thinking');
+  for (const name of Object.keys(extras)) if (!isSent(name)) common.ignore(writing, name);
+  if (settings.stop.length > 0) common.ignore(writing, 'stop');
+  if (settings.top_k !== null) common.ignore(writing, 'top_k');
+  if (common.isUnsaid(conversation)) common.ignore(writing, 'thinking');
   return Object.fromEntries(Object.entries(extras).filter(([name]) => isSent(name)));
 }
 
 function textOf({ format, settings: { verbosity } }: Conversation): Json | null {
-  const said =
-    format?.type === 'schema'
-      ? givenFields({ ...format, type: 'json_schema' })
-      : format && { type: 'json_object' };
-  const text = givenFields({ verbosity, format: said });
+  const isSchema = format?.type === 'schema';
+  const said = format && { ...format, type: isSchema ? 'json_schema' : 'json_object' };
+  const text = givenFields({ verbosity, format: said && givenFields(said) });
   return Object.keys(text).length > 0 ? text : null;
 }
 
 function toolsOf(writing: Writing): Json {
   const { tools, parallel } = writing.conversation;
-  const parallel_tool_calls = parallel;
-  if (tools.length === 0) return { parallel_tool_calls };
+  if (tools.length === 0) return { parallel_tool_calls: parallel };
   return {
-    parallel_tool_calls,
+    parallel_tool_calls: parallel,
     tools: tools.map((tool) => toolOf(tool, writing)),
-    tool_choice: choiceOf(
+    tool_choice: common.choiceOf(
       writing,
       (type, name) => ({ type, name }),
       (fields) => ({ type: 'allowed_tools', ...fields }),
@@ -112,20 +94,20 @@ function toolOf(
   { name: own, description, parameters, strict, custom, mark }: Tool,
   writing: Writing,
 ) {
-  if (mark) ignore(writing, 'cache_control');
+  if (mark) common.ignore(writing, 'cache_control');
   const name = writing.names.sent(own);
   if (custom !== null) {
     const format = custom.grammar && { type: 'grammar', ...custom.grammar };
     return givenFields({ type: 'custom', name, description, format });
   }
-  const given = { parameters: parameters ?? anyObject, strict: strict ?? false };
+  const given = { parameters: parameters ?? common.anyObject, strict: strict ?? false };
   return givenFields({ type: 'function', name, description, ...given });
 }
 
 /** The blocks become items in the order in which they were said. */
 function itemsOf(turn: Turn, writing: Writing): Json[] {
-  if (turn.name !== null) ignore(writing, 'name');
-  if (turn.audio_id !== undefined) ignore(writing, 'audio');
+  if (turn.name !== null) common.ignore(writing, 'name');
+  if (turn.audio_id !== undefined) common.ignore(writing, 'audio');
   const items: Json[] = [];
   let content: Json[] = [];
   let phase: string | undefined;
@@ -135,7 +117,7 @@ function itemsOf(turn: Turn, writing: Writing): Json[] {
     content = [];
   };
   for (const block of turn.blocks) {
-    if (block.mark) ignore(writing, 'cache_control');
+    if (block.mark) common.ignore(writing, 'cache_control');
     const part = partOf(block, turn.by);
     const own = 'phase' in block ? block.phase : undefined;
     if (part === null || own !== phase) flush();
@@ -169,14 +151,13 @@ function itemOf(block: Block, writing: Writing): Json[] {
     case 'result': {
       const { call: call_id, blocks, failed } = block;
       const type = writing.custom.has(call_id) ? 'custom_tool_call_output' : 'function_call_output';
-      const isPlain = blocks.length < 2 && blocks.every((each) => each.type === 'text');
       const parts = blocks.map((each) =>
         each.type === 'text' ? { type: 'input_text', text: each.text } : mediaOf(each),
       );
-      const said = blocks.map((each) => (each.type === 'text' ? each.text : '')).join('');
-      const mark = failed ? 'Error: ' : '';
-      if (isPlain) return [{ type, call_id, output: mark + said }];
-      const label = failed ? [{ type: 'input_text', text: mark.trim() }] : [];
+      const [first] = blocks;
+      if (blocks.length < 2 && (first === undefined || first.type === 'text'))
+        return [{ type, call_id, output: (failed ? 'Error: ' : '') + (first?.text ?? '') }];
+      const label = failed ? [{ type: 'input_text', text: 'Error:' }] : [];
       return [{ type, call_id, output: [...label, ...parts] }];
     }
     case 'thought':
@@ -188,10 +169,7 @@ function itemOf(block: Block, writing: Writing): Json[] {
 
 /** Responses can read reasoning only in its hidden form, because nothing was stored. */
 function thoughtOf({ form, text, id, format }: Thought, writing: Writing): Json[] {
-  if (format !== responsesFormat) {
-    ignore(writing, 'thought');
-    return [];
-  }
+  if (format !== responsesFormat) return common.leave(writing, 'thought');
   if (form === 'summary') return [{ type: 'summary', id, text }];
   if (form !== 'hidden') return [];
   return [{ type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text }];
@@ -200,18 +178,17 @@ function thoughtOf({ form, text, id, format }: Thought, writing: Writing): Json[
 /** Summaries become a part of the reasoning with the same id. */
 function withSummaries(items: Json[]): Json[] {
   const summaries = items.filter(({ type }) => type === 'summary');
-  return items
-    .filter(({ type }) => type !== 'summary')
-    .map((item) => {
-      if (item.type !== 'reasoning') return item;
-      const own = summaries.filter(({ id }) => id === (item.id ?? null));
-      return { ...item, summary: own.map(({ text }) => ({ type: 'summary_text', text })) };
-    });
+  const others = items.filter(({ type }) => type !== 'summary');
+  return others.map((item) => {
+    if (item.type !== 'reasoning') return item;
+    const own = summaries.filter(({ id }) => id === (item.id ?? null));
+    return { ...item, summary: own.map(({ text }) => ({ type: 'summary_text', text })) };
+  });
 }
 
 function mediaOf({ type, media, at, detail = 'auto' }: MediaBlock): Json {
   const { from, value, name } = media;
-  const url = addressOf(media);
+  const url = common.addressOf(media);
   if (type === 'image') return { type: 'input_image', image_url: url, detail };
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
   if (from === 'url') return { type: 'input_file', file_url: value };
