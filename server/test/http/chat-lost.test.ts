@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
+import { completion, createFake, type SaidReply } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
@@ -32,13 +32,9 @@ ${row('route', '[{ upstream: fake, model: a, on_lost: wait }, { upstream: other,
 ${row('quick', both, '\n    first_byte_seconds: 1')}
 `;
 
-let fake: Fake;
 let account: TestAccount;
 const other = createFake({ name: 'other' });
-const { service } = withService({ catalog, upstreams: [other] });
-before(async () => {
-  ({ fake } = service);
-});
+const { service, fake } = withService({ catalog, upstreams: [other] });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [] });
   account = await service.account();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -36,14 +36,10 @@ models:
     input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
     example: { prompt: a dog }
 `;
-let fake: Fake;
 let other: Fake;
-const { service, account } = withService(async () => {
+const { service, account, fake } = withService(async () => {
   other = createFake({ name: 'other' });
   return { catalog, upstreams: [other], env: { FAREBOX_LOG_LEVEL: 'debug' } };
-});
-before(async () => {
-  ({ fake } = service);
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [] });

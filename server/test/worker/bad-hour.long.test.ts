@@ -4,37 +4,21 @@ import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { TestAccount } from '../kit/service.ts';
+import { catalogOf, chatRow, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { rowOf } from './floor.ts';
 
 /** An upstream that answers 500 for many minutes. Time passes by moving rows of the database. */
 
-const rows = (id: string, upstreams: string) => `
-  - id: ${id}/chat
-    kind: text
-    task: chat
-    name: A chat
-    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
-    max: 4096
-    max_unit: tokens
-    context_tokens: 100000
-    max_output_tokens: 8192
-    upstreams: ${upstreams}
-  - id: ${id}/image
-    kind: image
-    task: text-to-image
-    name: An image
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    upstreams: ${upstreams}
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
-const catalog = `owned_by: test
-models:
-${rows('both', '[{ upstream: fake, model: a }, { upstream: other, model: b }]')}
-${rows('only', '[{ upstream: fake, model: a }]')}
-`;
+const rows = (id: string, ...upstreams: object[]) => [
+  chatRow(`${id}/chat`, { upstreams }),
+  imageRow(`${id}/image`, { upstreams }),
+];
+const own = { upstream: 'fake', model: 'a' };
+const catalog = catalogOf(
+  ...rows('both', own, { upstream: 'other', model: 'b' }),
+  ...rows('only', own),
+);
 
 const minutes = isLong ? 10 : 5;
 let accounts: TestAccount[];

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { accept, type Fake } from '../kit/fake.ts';
+import { accept } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
+import { catalogOf, chatRow, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
@@ -10,40 +11,13 @@ import { rounds, rowOf, submitted } from './floor.ts';
 
 /** Failures of one account count against the upstream only as long as no account is served. */
 
-const row = (id: string) => `
-  - id: own/${id}
-    kind: image
-    task: text-to-image
-    name: An image
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    upstreams: [{ upstream: fake, model: ${id} }]
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
-const chat = `
-  - id: own/chat
-    kind: text
-    task: chat
-    name: A chat
-    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
-    max: 4096
-    max_unit: tokens
-    context_tokens: 100000
-    max_output_tokens: 8192
-    upstreams: [{ upstream: fake, model: chat }]
-    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
-    example: { messages: [{ role: user, content: hello }] }
-`;
-const catalog = `owned_by: test\nmodels:${row('one')}${row('two')}${row('three')}${chat}`;
+const at = (model: string) => ({ upstreams: [{ upstream: 'fake', model }] });
+const images = ['one', 'two', 'three'].map((id) => imageRow(`own/${id}`, at(id)));
+const catalog = catalogOf(...images, chatRow('own/chat', at('chat')));
 
-let fake: Fake;
 let attacker: TestAccount;
 let victim: TestAccount;
-const { service } = withService({ catalog });
-before(async () => {
-  ({ fake } = service);
-});
+const { service, fake } = withService({ catalog });
 beforeEach(async () => {
   fake.class = 'C';
   fake.behave = {

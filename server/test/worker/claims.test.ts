@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { accept, createFake, images, type Fake } from '../kit/fake.ts';
+import { accept, createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { withService } from '../kit/with-service.ts';
@@ -12,11 +12,9 @@ import { submitted } from './floor.ts';
 /** The order of claims and the number of running jobs, seen from the upstream. */
 
 const slots = 4;
-let fake: Fake;
 let second: App;
-const { service } = withService({ fake: createFake({ concurrency: slots }) });
+const { service, fake } = withService({ fake: createFake({ concurrency: slots }) });
 before(async () => {
-  ({ fake } = service);
   second = (await service.another()).app;
 });
 beforeEach(() => {

@@ -2,27 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFake } from '../kit/fake.ts';
 import { fakeCatalog } from '../kit/service.ts';
+import { further, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { gate, rowOf, submitted } from './floor.ts';
 
 /** A hanging upstream gets only a part of a worker, and other work goes on. */
 
-const row = `
-  - id: other/image
-    upstream: other
-    kind: image
-    task: text-to-image
-    name: Another image
-    description: Of another upstream.
-    price: { unit: image, usd: "0.01" }
-    upstream_model: image
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
+const row = imageRow('other/image', { upstream: 'other', upstream_model: 'image' });
 const other = createFake({ name: 'other' });
 const { service, account } = withService({
-  catalog: fakeCatalog + row,
+  catalog: fakeCatalog + further(row),
   upstreams: [other],
   env: { FAREBOX_WORKER_CONCURRENCY: '16', FAREBOX_OPEN_JOBS: '1000' },
 });

@@ -1,47 +1,34 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { StartJob, StartOutcome, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { begin, claim } from '../kit/by-hand.ts';
-import { accept, createFake, images, type Fake } from '../kit/fake.ts';
+import { accept, createFake, images } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
+import { catalogOf, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, passDeadline, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** Jobs whose start ended with a fault of the upstream, at a model with another route. */
 
-const row = (id: string, upstreams: string, more = '') => `
-  - id: lost/${id}
-    kind: image
-    task: text-to-image
-    name: An image
-    price: { unit: image, usd: "0.01" }
-    max: 4${more}
-    upstreams: ${upstreams}
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
-const both =
-  '[{ upstream: fake, model: m, cost_usd: "0.004" }, { upstream: other, model: n, cost_usd: "0.006" }]';
-const catalog = `owned_by: test
-models:
-${row('both', both)}
-${row('only', '[{ upstream: fake, model: m }]')}
-${row('waits', both, '\n    on_lost: wait')}
-${row('next', both, '\n    on_lost: next')}
-${row('quick', both, '\n    first_byte_seconds: 1')}
-`;
+const both = [
+  { upstream: 'fake', model: 'm', cost_usd: '0.004' },
+  { upstream: 'other', model: 'n', cost_usd: '0.006' },
+];
+const catalog = catalogOf(
+  imageRow('lost/both', { upstreams: both }),
+  imageRow('lost/only', { upstreams: [{ upstream: 'fake', model: 'm' }] }),
+  imageRow('lost/waits', { upstreams: both, on_lost: 'wait' }),
+  imageRow('lost/next', { upstreams: both, on_lost: 'next' }),
+  imageRow('lost/quick', { upstreams: both, first_byte_seconds: 1 }),
+);
 
-let fake: Fake;
 let account: TestAccount;
 const other = createFake({ name: 'other' });
-const { service } = withService({
+const { service, fake } = withService({
   catalog,
   upstreams: [other],
   env: { FAREBOX_BASE_URL: 'https://callers.example.com/v1' },
-});
-before(async () => {
-  ({ fake } = service);
 });
 const atOnce = new Set(['text-to-image']);
 beforeEach(async () => {

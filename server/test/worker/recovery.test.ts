@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { JobState, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { claim, begin } from '../kit/by-hand.ts';
-import { accept, createFake, images, type Fake } from '../kit/fake.ts';
+import { accept, createFake, images } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog } from '../kit/service.ts';
+import { further, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import {
@@ -20,41 +21,17 @@ import {
   wake,
 } from './floor.ts';
 
-const otherRow = `
-  - id: other/image
-    upstream: other
-    kind: image
-    task: text-to-image
-    name: Another image
-    description: Of another upstream.
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    max_unit: images
-    upstream_model: image
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-  - id: either/image
-    upstreams: [{ upstream: fake, model: image }, { upstream: other, model: image }]
-    kind: image
-    task: text-to-image
-    name: An image of either
-    description: Of whichever upstream has room.
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    max_unit: images
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
+const others = { upstream: 'other', model: 'image' };
+const otherRows = further(
+  imageRow('other/image', { upstreams: [others] }),
+  imageRow('either/image', { upstreams: [{ upstream: 'fake', model: 'image' }, others] }),
+);
 
-let fake: Fake;
 const other = createFake({ name: 'other' });
-const { service, account } = withService({
-  catalog: fakeCatalog + otherRow,
+const { service, account, fake } = withService({
+  catalog: fakeCatalog + otherRows,
   upstreams: [other],
   account: { open_jobs: 1_000 },
-});
-before(async () => {
-  ({ fake } = service);
 });
 /** Ends everything that a test leaves open, before the next one. */
 beforeEach(async () => {

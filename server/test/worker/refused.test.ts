@@ -4,6 +4,7 @@ import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { PollRefused, type StartOutcome } from '../../src/upstreams/upstream.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
+import { catalogOf, chatRow, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
 import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
@@ -12,48 +13,17 @@ import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
 
 /** An upstream for each test, because log lines are not repeated, and polls of an upstream wait. */
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] as const;
-const rowsOf = (name: string) => `
-  - id: ${name}/image
-    upstream: ${name}
-    upstream_model: picture-1
-    kind: image
-    task: text-to-image
-    name: An image
-    description: Of ${name}.
-    price: { unit: image, usd: "0.01" }
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-  - id: ${name}/sketch
-    upstream: ${name}
-    upstream_model: sketch-1
-    kind: image
-    task: text-to-image
-    name: A sketch
-    description: Of ${name}.
-    price: { unit: image, usd: "0.01" }
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-  - id: ${name}/chat
-    upstream: ${name}
-    upstream_model: talk-1
-    kind: text
-    task: chat
-    name: A chat
-    description: Of ${name}.
-    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
-    max: 4096
-    max_unit: tokens
-    context_tokens: 100000
-    max_output_tokens: 8192
-    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
-    example: { messages: [{ role: user, content: hello }] }
-`;
+const rowsOf = (upstream: string) => [
+  imageRow(`${upstream}/image`, { upstream, upstream_model: 'picture-1' }),
+  imageRow(`${upstream}/sketch`, { upstream, upstream_model: 'sketch-1' }),
+  chatRow(`${upstream}/chat`, { upstream, upstream_model: 'talk-1' }),
+];
 const fakes = names.map((name) => createFake({ name }));
 let account: TestAccount;
 let fake: Fake;
 let logged = 0;
 let next = 0;
-const catalog = `owned_by: test\nmodels:\n${names.map(rowsOf).join('')}`;
+const catalog = catalogOf(...names.flatMap(rowsOf));
 const { service } = withService({ catalog, upstreams: fakes });
 beforeEach(async () => {
   fake = fakes[next++]!;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
-import { accept, createFake, type Fake } from '../kit/fake.ts';
+import { accept, createFake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
+import { catalogOf, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
@@ -11,27 +12,18 @@ import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** The upstream that a request goes to if the model's first one does not accept it. */
 
-const row = (id: string, upstreams: string) => `
-  - id: ${id}
-    kind: image
-    task: text-to-image
-    name: An image
-    description: Of whoever takes it.
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    max_unit: images
-    upstreams: ${upstreams}
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
-const catalog = `
-owned_by: test
-models:
-${row('two/image', '[{ upstream: fake, model: m, cost_usd: "0.004" }, { upstream: other, model: n, cost_usd: "0.006" }]')}
-${row('two/sketch', '[{ upstream: fake, model: s }]')}
-${row('same/image', '[{ upstream: fake, model: gone, cost_usd: "0.001" }, { upstream: fake, model: there, cost_usd: "0.003" }]')}
-${row('all/second', '[{ upstream: fake, model: m, weight: 0 }, { upstream: other, model: n, weight: 1 }]')}
-`;
+const at = (upstream: string, model: string, more: object = {}) => ({ upstream, model, ...more });
+const row = (id: string, ...upstreams: object[]) => imageRow(id, { upstreams });
+const catalog = catalogOf(
+  row('two/image', at('fake', 'm', { cost_usd: '0.004' }), at('other', 'n', { cost_usd: '0.006' })),
+  row('two/sketch', at('fake', 's')),
+  row(
+    'same/image',
+    at('fake', 'gone', { cost_usd: '0.001' }),
+    at('fake', 'there', { cost_usd: '0.003' }),
+  ),
+  row('all/second', at('fake', 'm', { weight: 0 }), at('other', 'n', { weight: 1 })),
+);
 
 const refused = (more: Partial<StartOutcome & { outcome: 'not_accepted' }> = {}): StartOutcome => ({
   outcome: 'not_accepted',
@@ -39,15 +31,11 @@ const refused = (more: Partial<StartOutcome & { outcome: 'not_accepted' }> = {})
   ...more,
 });
 
-let fake: Fake;
 const other = createFake({ name: 'other' });
-const { service, account } = withService({
+const { service, account, fake } = withService({
   catalog,
   upstreams: [other],
   account: { open_jobs: 1_000 },
-});
-before(async () => {
-  ({ fake } = service);
 });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });

@@ -1,39 +1,25 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
+import { catalogOf, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** A refused start frees its slot and keeps its turn. */
 
-const row = (id: string, upstreams: string) => `
-  - id: ${id}
-    kind: image
-    task: text-to-image
-    name: An image
-    price: { unit: image, usd: "0.01" }
-    max: 4
-    upstreams: ${upstreams}
-    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
-    example: { prompt: a dog }
-`;
-const catalog = `
-owned_by: test
-models:
-${row('one/image', '[{ upstream: fake, model: m }]')}
-${row('two/image', '[{ upstream: fake, model: m }, { upstream: other, model: n }]')}
-${row('other/image', '[{ upstream: other, model: n }]')}
-`;
+const own = { upstream: 'fake', model: 'm' };
+const others = { upstream: 'other', model: 'n' };
+const catalog = catalogOf(
+  imageRow('one/image', { upstreams: [own] }),
+  imageRow('two/image', { upstreams: [own, others] }),
+  imageRow('other/image', { upstreams: [others] }),
+);
 
-let fake: Fake;
 let account: TestAccount;
 const other = createFake({ name: 'other' });
-const { service } = withService({ catalog, upstreams: [other] });
-before(async () => {
-  ({ fake } = service);
-});
+const { service, fake } = withService({ catalog, upstreams: [other] });
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });
   await rounds(service, 4);
