@@ -9,15 +9,20 @@ import type { Failed } from './words/russian.ts';
 export const languages = { en: 'English', ru: 'Русский' } as const;
 export type Language = keyof typeof languages;
 export const languageCodes = keysOf(languages);
-type Texts = { [name: string]: string | Texts };
-/** The same texts in Russian, which has three plural forms, and one for fractions. */
-type Russian<T> = {
-  [
-    K in keyof T as K extends `${infer Name}_${'one' | 'other'}`
-      ? `${Name}_${'one' | 'few' | 'many'}`
-      : K
-  ]: T[K] extends string ? string : Russian<T[K]>;
-} & { [K in keyof T as K extends `${string}_other` ? K : never]?: string };
+/** A text in English and in Russian; either may be a list of its plural forms. */
+type Said = readonly [
+  english: string | readonly [one: string, other: string],
+  russian: string | readonly [one: string, few: string, many: string, other?: string],
+];
+export interface Words {
+  [name: string]: Said | Words;
+}
+interface Texts {
+  [name: string]: string | Texts;
+}
+
+/** The endings of the names of plural forms; Russian has one more, for fractions. */
+const plurals = { en: ['one', 'other'], ru: ['one', 'few', 'many', 'other'] };
 
 const kept = 'farebox-language';
 
@@ -29,11 +34,25 @@ void i18next.use(initReactI18next).init({
   initAsync: false,
 });
 
-/** Adds the texts of a part under its name. A missing text would be shown in English. */
-export function addWords<T extends Texts>(part: string, texts: { en: T; ru: Russian<T> }): void {
-  for (const [language, words] of Object.entries(texts)) {
-    i18next.addResourceBundle(language, part, words, true, true);
-  }
+/** Adds the texts of a part under its name. */
+export function addWords(part: string, words: Words): void {
+  for (const language of languageCodes)
+    i18next.addResourceBundle(language, part, textsOf(words, language), true, true);
+}
+
+function textsOf(words: Words, language: Language): Texts {
+  const place = languageCodes.indexOf(language);
+  const texts = Object.entries(words).flatMap(([name, said]): [string, string | Texts][] => {
+    if (!isPair(said)) return [[name, textsOf(said, language)]];
+    const text = said[place]!;
+    if (typeof text === 'string') return [[name, text]];
+    return [...text].map((each = '', i) => [`${name}_${plurals[language][i]}`, each]);
+  });
+  return Object.fromEntries(texts);
+}
+
+function isPair(said: Said | Words): said is Said {
+  return Array.isArray(said);
 }
 
 addWords('common', everywhere);

@@ -1,152 +1,232 @@
 import { addWords } from '../words.ts';
 
 addWords('operator_attention', {
-  en: {
-    title: 'Needs attention',
-    since: 'oldest:',
-    nothing: 'All clear: books, upstreams, queue, catalog and disk are fine.',
-    of: {
-      restored_copy:
-        'This database is a restored copy: nothing is started or sent until you run farebox resume-after-restore',
-      books_broken_one: 'The books do not balance: {{count}} check failed',
-      books_broken_other: 'The books do not balance: {{count}} checks failed',
-      books_old: 'The books have not been checked for a long time',
-      disk_low: 'The disk is nearly full: new requests are refused until there is space',
-      storage_away: 'The storage is not responding: images and videos wait until it is back',
-      clock_skew: 'The clock of the database differs from the clock of the service',
-      credential_refused_one: 'An upstream rejects your key',
-      credential_refused_other: '{{count}} upstreams reject your key',
-      credit_used_up_one: 'Your account at an upstream is out of credit',
-      credit_used_up_other: 'Your accounts at {{count}} upstreams are out of credit',
-      upstream_paused_one: 'An upstream is paused',
-      upstream_paused_other: '{{count}} upstreams are paused',
-      model_paused_one: 'A model is paused at an upstream',
-      model_paused_other: '{{count}} models are paused at upstreams',
-      jobs_stranded_one: '{{count}} job is running at an upstream that is no longer set up',
-      jobs_stranded_other: '{{count}} jobs are running at upstreams that are no longer set up',
-      queue_old_one: 'Requests wait long in a queue: it will soon refuse new ones',
-      queue_old_other: 'Requests wait long in {{count}} queues: they will soon refuse new ones',
-      xpub_differs_one: 'An xpub differs from the stored one: no address is shown',
-      xpub_differs_other: '{{count}} xpubs differ from the stored ones: no address is shown',
-      chain_stopped_one: 'The reading of a chain has stopped: its deposits are not credited',
-      chain_stopped_other:
-        'The reading of {{count}} chains has stopped: their deposits are not credited',
-      chain_refused_one: 'A chain has a wrong setting: its addresses are not shown',
-      chain_refused_other: '{{count}} chains have wrong settings: their addresses are not shown',
-      chain_behind_one: 'A chain is read late: its deposits wait',
-      chain_behind_other: '{{count}} chains are read late: their deposits wait',
-      chain_rescan_late_one: 'A chain is not read a second time: a missed deposit is not found',
-      chain_rescan_late_other:
-        '{{count}} chains are not read a second time: missed deposits are not found',
-      chain_single_endpoint_one: 'A chain has only one endpoint: nobody else confirms its deposits',
-      chain_single_endpoint_other:
-        '{{count}} chains have only one endpoint: nobody else confirms their deposits',
-      deposits_held_one: '{{count}} deposit is held',
-      deposits_held_other: '{{count}} deposits are held',
-      unknown_outcomes_one: '{{count}} unknown outcome',
-      unknown_outcomes_other: '{{count}} unknown outcomes',
-      events_unsent_one: '{{count}} event was not accepted by your webhook',
-      events_unsent_other: '{{count}} events were not accepted by your webhook',
-      catalog_problems_one: '{{count}} problem in the catalog files',
-      catalog_problems_other: '{{count}} problems in the catalog files',
-      rows_left_out_one: '{{count}} model is left out of the catalog',
-      rows_left_out_other: '{{count}} models are left out of the catalog',
-      models_stopped_one: '{{count}} model is stopped by an operator',
-      models_stopped_other: '{{count}} models are stopped by an operator',
-      costs_exceed_charges_one:
-        '{{count}} model cost more than it earned in the last day. Raise its price or stop selling it',
-      costs_exceed_charges_other:
-        '{{count}} models cost more than they earned in the last day. Raise their prices or stop selling them',
-      sold_below_cost_one: '{{count}} model is priced below its cost',
-      sold_below_cost_other: '{{count}} models are priced below their cost',
-    },
-  },
-  ru: {
-    title: 'Требует внимания',
-    since: 'самый старый:',
-    nothing: 'Ничего срочного: книги, апстримы, очередь, каталог и диск в порядке.',
-    of: {
-      restored_copy:
-        'Эта база восстановлена из копии: ничего не запускается и не отправляется, пока вы не выполните farebox resume-after-restore',
-      books_broken_one: 'Книги не сходятся: нарушен {{count}} закон',
-      books_broken_few: 'Книги не сходятся: нарушено {{count}} закона',
-      books_broken_many: 'Книги не сходятся: нарушено {{count}} законов',
-      books_old: 'Книги давно не проверялись',
-      disk_low: 'Диск почти заполнен: новое не принимается, пока нет места',
-      storage_away: 'Хранилище не отвечает: картинки и видео ждут его возвращения',
-      clock_skew: 'Часы базы данных и часы сервиса расходятся',
-      credential_refused_one: '{{count}} апстрим не принимает ваш ключ',
-      credential_refused_few: '{{count}} апстрима не принимают ваш ключ',
-      credential_refused_many: '{{count}} апстримов не принимают ваш ключ',
-      credit_used_up_one: 'На {{count}} апстриме у вас кончились деньги',
-      credit_used_up_few: 'На {{count}} апстримах у вас кончились деньги',
-      credit_used_up_many: 'На {{count}} апстримах у вас кончились деньги',
-      upstream_paused_one: '{{count}} апстрим на паузе',
-      upstream_paused_few: '{{count}} апстрима на паузе',
-      upstream_paused_many: '{{count}} апстримов на паузе',
-      model_paused_one: '{{count}} модель апстрима на паузе',
-      model_paused_few: '{{count}} модели апстримов на паузе',
-      model_paused_many: '{{count}} моделей апстримов на паузе',
-      jobs_stranded_one:
+  title: ['Needs attention', 'Требует внимания'],
+  since: ['oldest:', 'самый старый:'],
+  nothing: [
+    'All clear: books, upstreams, queue, catalog and disk are fine.',
+    'Ничего срочного: книги, апстримы, очередь, каталог и диск в порядке.',
+  ],
+  of: {
+    restored_copy: [
+      'This database is a restored copy: nothing is started or sent until you run farebox resume-after-restore',
+      'Эта база восстановлена из копии: ничего не запускается и не отправляется, пока вы не выполните farebox resume-after-restore',
+    ],
+    books_broken: [
+      [
+        'The books do not balance: {{count}} check failed',
+        'The books do not balance: {{count}} checks failed',
+      ],
+      [
+        'Книги не сходятся: нарушен {{count}} закон',
+        'Книги не сходятся: нарушено {{count}} закона',
+        'Книги не сходятся: нарушено {{count}} законов',
+      ],
+    ],
+    books_old: ['The books have not been checked for a long time', 'Книги давно не проверялись'],
+    disk_low: [
+      'The disk is nearly full: new requests are refused until there is space',
+      'Диск почти заполнен: новое не принимается, пока нет места',
+    ],
+    storage_away: [
+      'The storage is not responding: images and videos wait until it is back',
+      'Хранилище не отвечает: картинки и видео ждут его возвращения',
+    ],
+    clock_skew: [
+      'The clock of the database differs from the clock of the service',
+      'Часы базы данных и часы сервиса расходятся',
+    ],
+    credential_refused: [
+      ['An upstream rejects your key', '{{count}} upstreams reject your key'],
+      [
+        '{{count}} апстрим не принимает ваш ключ',
+        '{{count}} апстрима не принимают ваш ключ',
+        '{{count}} апстримов не принимают ваш ключ',
+      ],
+    ],
+    credit_used_up: [
+      [
+        'Your account at an upstream is out of credit',
+        'Your accounts at {{count}} upstreams are out of credit',
+      ],
+      [
+        'На {{count}} апстриме у вас кончились деньги',
+        'На {{count}} апстримах у вас кончились деньги',
+        'На {{count}} апстримах у вас кончились деньги',
+      ],
+    ],
+    upstream_paused: [
+      ['An upstream is paused', '{{count}} upstreams are paused'],
+      ['{{count}} апстрим на паузе', '{{count}} апстрима на паузе', '{{count}} апстримов на паузе'],
+    ],
+    model_paused: [
+      ['A model is paused at an upstream', '{{count}} models are paused at upstreams'],
+      [
+        '{{count}} модель апстрима на паузе',
+        '{{count}} модели апстримов на паузе',
+        '{{count}} моделей апстримов на паузе',
+      ],
+    ],
+    jobs_stranded: [
+      [
+        '{{count}} job is running at an upstream that is no longer set up',
+        '{{count}} jobs are running at upstreams that are no longer set up',
+      ],
+      [
         '{{count}} задание выполняется на апстриме, который здесь больше не настроен',
-      jobs_stranded_few:
         '{{count}} задания выполняются на апстримах, которые здесь больше не настроены',
-      jobs_stranded_many:
         '{{count}} заданий выполняются на апстримах, которые здесь больше не настроены',
-      queue_old_one: '{{count}} очередь стоит долго и скоро перестанет принимать запросы',
-      queue_old_few: '{{count}} очереди стоят долго и скоро перестанут принимать запросы',
-      queue_old_many: '{{count}} очередей стоят долго и скоро перестанут принимать запросы',
-      xpub_differs_one: '{{count}} xpub не совпадает с сохранённым: адреса не показываются',
-      xpub_differs_few: '{{count}} xpub не совпадают с сохранёнными: адреса не показываются',
-      xpub_differs_many: '{{count}} xpub не совпадают с сохранёнными: адреса не показываются',
-      chain_stopped_one: 'Чтение {{count}} блокчейна остановлено: поступления не зачисляются',
-      chain_stopped_few: 'Чтение {{count}} блокчейнов остановлено: поступления не зачисляются',
-      chain_stopped_many: 'Чтение {{count}} блокчейнов остановлено: поступления не зачисляются',
-      chain_refused_one: 'У {{count}} блокчейна неверная настройка: адреса не показываются',
-      chain_refused_few: 'У {{count}} блокчейнов неверные настройки: адреса не показываются',
-      chain_refused_many: 'У {{count}} блокчейнов неверные настройки: адреса не показываются',
-      chain_behind_one: '{{count}} блокчейн читается с опозданием: поступления ждут',
-      chain_behind_few: '{{count}} блокчейна читаются с опозданием: поступления ждут',
-      chain_behind_many: '{{count}} блокчейнов читаются с опозданием: поступления ждут',
-      chain_rescan_late_one:
+      ],
+    ],
+    queue_old: [
+      [
+        'Requests wait long in a queue: it will soon refuse new ones',
+        'Requests wait long in {{count}} queues: they will soon refuse new ones',
+      ],
+      [
+        '{{count}} очередь стоит долго и скоро перестанет принимать запросы',
+        '{{count}} очереди стоят долго и скоро перестанут принимать запросы',
+        '{{count}} очередей стоят долго и скоро перестанут принимать запросы',
+      ],
+    ],
+    xpub_differs: [
+      [
+        'An xpub differs from the stored one: no address is shown',
+        '{{count}} xpubs differ from the stored ones: no address is shown',
+      ],
+      [
+        '{{count}} xpub не совпадает с сохранённым: адреса не показываются',
+        '{{count}} xpub не совпадают с сохранёнными: адреса не показываются',
+        '{{count}} xpub не совпадают с сохранёнными: адреса не показываются',
+      ],
+    ],
+    chain_stopped: [
+      [
+        'The reading of a chain has stopped: its deposits are not credited',
+        'The reading of {{count}} chains has stopped: their deposits are not credited',
+      ],
+      [
+        'Чтение {{count}} блокчейна остановлено: поступления не зачисляются',
+        'Чтение {{count}} блокчейнов остановлено: поступления не зачисляются',
+        'Чтение {{count}} блокчейнов остановлено: поступления не зачисляются',
+      ],
+    ],
+    chain_refused: [
+      [
+        'A chain has a wrong setting: its addresses are not shown',
+        '{{count}} chains have wrong settings: their addresses are not shown',
+      ],
+      [
+        'У {{count}} блокчейна неверная настройка: адреса не показываются',
+        'У {{count}} блокчейнов неверные настройки: адреса не показываются',
+        'У {{count}} блокчейнов неверные настройки: адреса не показываются',
+      ],
+    ],
+    chain_behind: [
+      [
+        'A chain is read late: its deposits wait',
+        '{{count}} chains are read late: their deposits wait',
+      ],
+      [
+        '{{count}} блокчейн читается с опозданием: поступления ждут',
+        '{{count}} блокчейна читаются с опозданием: поступления ждут',
+        '{{count}} блокчейнов читаются с опозданием: поступления ждут',
+      ],
+    ],
+    chain_rescan_late: [
+      [
+        'A chain is not read a second time: a missed deposit is not found',
+        '{{count}} chains are not read a second time: missed deposits are not found',
+      ],
+      [
         '{{count}} блокчейн не читается второй раз: пропущенное поступление не найдётся',
-      chain_rescan_late_few:
         '{{count}} блокчейна не читаются второй раз: пропущенные поступления не найдутся',
-      chain_rescan_late_many:
         '{{count}} блокчейнов не читаются второй раз: пропущенные поступления не найдутся',
-      chain_single_endpoint_one:
+      ],
+    ],
+    chain_single_endpoint: [
+      [
+        'A chain has only one endpoint: nobody else confirms its deposits',
+        '{{count}} chains have only one endpoint: nobody else confirms their deposits',
+      ],
+      [
         'У {{count}} блокчейна только один узел: поступления больше никто не подтверждает',
-      chain_single_endpoint_few:
         'У {{count}} блокчейнов только один узел: поступления больше никто не подтверждает',
-      chain_single_endpoint_many:
         'У {{count}} блокчейнов только один узел: поступления больше никто не подтверждает',
-      deposits_held_one: '{{count}} поступление ждёт решения',
-      deposits_held_few: '{{count}} поступления ждут решения',
-      deposits_held_many: '{{count}} поступлений ждут решения',
-      unknown_outcomes_one: '{{count}} неизвестный исход',
-      unknown_outcomes_few: '{{count}} неизвестных исхода',
-      unknown_outcomes_many: '{{count}} неизвестных исходов',
-      events_unsent_one: '{{count}} событие не принял ваш вебхук',
-      events_unsent_few: '{{count}} события не принял ваш вебхук',
-      events_unsent_many: '{{count}} событий не принял ваш вебхук',
-      catalog_problems_one: '{{count}} ошибка в файлах каталога',
-      catalog_problems_few: '{{count}} ошибки в файлах каталога',
-      catalog_problems_many: '{{count}} ошибок в файлах каталога',
-      rows_left_out_one: '{{count}} модель не попала в каталог',
-      rows_left_out_few: '{{count}} модели не попали в каталог',
-      rows_left_out_many: '{{count}} моделей не попали в каталог',
-      models_stopped_one: '{{count}} модель снята с продажи оператором',
-      models_stopped_few: '{{count}} модели сняты с продажи оператором',
-      models_stopped_many: '{{count}} моделей снято с продажи оператором',
-      costs_exceed_charges_one:
+      ],
+    ],
+    deposits_held: [
+      ['{{count}} deposit is held', '{{count}} deposits are held'],
+      [
+        '{{count}} поступление ждёт решения',
+        '{{count}} поступления ждут решения',
+        '{{count}} поступлений ждут решения',
+      ],
+    ],
+    unknown_outcomes: [
+      ['{{count}} unknown outcome', '{{count}} unknown outcomes'],
+      [
+        '{{count}} неизвестный исход',
+        '{{count}} неизвестных исхода',
+        '{{count}} неизвестных исходов',
+      ],
+    ],
+    events_unsent: [
+      [
+        '{{count}} event was not accepted by your webhook',
+        '{{count}} events were not accepted by your webhook',
+      ],
+      [
+        '{{count}} событие не принял ваш вебхук',
+        '{{count}} события не принял ваш вебхук',
+        '{{count}} событий не принял ваш вебхук',
+      ],
+    ],
+    catalog_problems: [
+      ['{{count}} problem in the catalog files', '{{count}} problems in the catalog files'],
+      [
+        '{{count}} ошибка в файлах каталога',
+        '{{count}} ошибки в файлах каталога',
+        '{{count}} ошибок в файлах каталога',
+      ],
+    ],
+    rows_left_out: [
+      [
+        '{{count}} model is left out of the catalog',
+        '{{count}} models are left out of the catalog',
+      ],
+      [
+        '{{count}} модель не попала в каталог',
+        '{{count}} модели не попали в каталог',
+        '{{count}} моделей не попали в каталог',
+      ],
+    ],
+    models_stopped: [
+      ['{{count}} model is stopped by an operator', '{{count}} models are stopped by an operator'],
+      [
+        '{{count}} модель снята с продажи оператором',
+        '{{count}} модели сняты с продажи оператором',
+        '{{count}} моделей снято с продажи оператором',
+      ],
+    ],
+    costs_exceed_charges: [
+      [
+        '{{count}} model cost more than it earned in the last day. Raise its price or stop selling it',
+        '{{count}} models cost more than they earned in the last day. Raise their prices or stop selling them',
+      ],
+      [
         '{{count}} модель за последний день обошлась дороже, чем принесла. Поднимите цену или снимите её с продажи',
-      costs_exceed_charges_few:
         '{{count}} модели за последний день обошлись дороже, чем принесли. Поднимите цены или снимите их с продажи',
-      costs_exceed_charges_many:
         '{{count}} моделей за последний день обошлись дороже, чем принесли. Поднимите цены или снимите их с продажи',
-      sold_below_cost_one: '{{count}} модель продаётся дешевле своей себестоимости',
-      sold_below_cost_few: '{{count}} модели продаются дешевле своей себестоимости',
-      sold_below_cost_many: '{{count}} моделей продаются дешевле своей себестоимости',
-    },
+      ],
+    ],
+    sold_below_cost: [
+      ['{{count}} model is priced below its cost', '{{count}} models are priced below their cost'],
+      [
+        '{{count}} модель продаётся дешевле своей себестоимости',
+        '{{count}} модели продаются дешевле своей себестоимости',
+        '{{count}} моделей продаются дешевле своей себестоимости',
+      ],
+    ],
   },
 });
