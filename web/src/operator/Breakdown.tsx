@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { RowLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
-import { type Column, DataList } from '../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { sumColumns } from './figures.tsx';
 import './overview-words.ts';
 
@@ -48,10 +48,7 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
   const [all, setAll] = useState(false);
   const most = rows.reduce((max, row) => Math.max(max, Number(row.charged_usd_micro)), 0);
   const columns: Column<Row>[] = [
-    {
-      label: t(`name.${part}`),
-      cell: (row) => <Name part={part} row={row} most={most} />,
-    },
+    column.plain(t(`name.${part}`), (row) => <Name part={part} row={row} most={most} />),
     ...sumColumns<Row>(t),
   ];
   return (

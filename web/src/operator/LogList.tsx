@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
-import { type Column, whenColumn } from '../components/list/DataList.tsx';
+import { type Column, column } from '../components/list/DataList.tsx';
 import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
 import type { LogEntry } from '../api-types.ts';
@@ -27,21 +27,15 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
   const { t } = useTranslation('operator_log');
   const found = useLog(props.query);
   const columns: Column<LogEntry>[] = [
-    {
-      label: t('did'),
-      cell: (row) => <RowName>{actionName(t, row.action)}</RowName>,
-    },
-    { label: t('to'), cell: (row) => to(row, props.ofAccount) },
-    { label: t('common:facts'), cell: (row) => row.details && <Details row={row} /> },
-    {
-      label: t('by'),
-      cell: (row) => (
-        <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
-          {row.by_email}
-        </Text>
-      ),
-    },
-    whenColumn(t('time'), (row) => row.created_at),
+    column.plain(t('did'), (row) => <RowName>{actionName(t, row.action)}</RowName>),
+    column.plain(t('to'), (row) => to(row, props.ofAccount)),
+    column.plain(t('common:facts'), (row) => row.details && <Details row={row} />),
+    column.plain(t('by'), (row) => (
+      <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
+        {row.by_email}
+      </Text>
+    )),
+    column.when(t('time'), (row) => row.created_at),
   ];
   return (
     <PagedList

@@ -2,7 +2,7 @@ import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack } from '@man
 import { IconChartBar } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Column, countColumn, DataList } from '../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { Heading } from '../components/styles.ts';
 import { Usd, useLocale, usePercent } from '../components/text.tsx';
 import type { AuditResult, Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
@@ -163,9 +163,9 @@ function ByDay({ days }: { days: RevenueDay[] | undefined }) {
 function DayTable({ days }: { days: RevenueDay[] }) {
   const { t } = useTranslation('operator_overview');
   const columns: Column<RevenueDay>[] = [
-    { label: t('day'), cell: (row) => <span className="number">{row.name}</span> },
+    column.plain(t('day'), (row) => <span className="number">{row.name}</span>),
     ...sumColumns<RevenueDay>(t),
-    countColumn(t('new_accounts'), (row) => row.new_accounts),
+    column.count(t('new_accounts'), (row) => row.new_accounts),
   ];
   const rows = [...days].reverse();
   return (

@@ -10,7 +10,6 @@ export interface Column<Row> {
   /** Null for the column of actions. */
   label: string | null;
   cell: (row: Row) => ReactNode;
-  /** Right-aligned, so that digits line up. */
   number?: boolean;
 }
 
@@ -127,21 +126,21 @@ function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]
   );
 }
 
-/** Columns with one figure per row, right-aligned. */
+/** Makes the columns of a list; all but the plain ones are right-aligned, so that digits line up. */
+export const column = {
+  plain: <Row,>(label: string, cell: Column<Row>['cell']): Column<Row> => ({ label, cell }),
+  figure,
+  usd: <Row,>(label: string, micro: (row: Row) => string) =>
+    figure<Row>(label, (row) => <Usd micro={micro(row)} column />),
+  count: <Row,>(label: string, count: (row: Row) => number) =>
+    figure<Row>(label, (row) => <span className="number">{count(row)}</span>),
+  /** `brief` shows the date only. */
+  when: <Row,>(label: string, at: (row: Row) => string, brief = false) =>
+    figure<Row>(label, (row) => <When at={at(row)} brief={brief} />),
+  /** The buttons of each row. */
+  actions: <Row,>(cell: Column<Row>['cell']) => figure<Row>(null, cell),
+};
 
-export function usdColumn<Row>(label: string, micro: (row: Row) => string): Column<Row> {
-  return { label, number: true, cell: (row) => <Usd micro={micro(row)} column /> };
-}
-
-export function countColumn<Row>(label: string, count: (row: Row) => number): Column<Row> {
-  return { label, number: true, cell: (row) => <span className="number">{count(row)}</span> };
-}
-
-/** `brief` shows the date only. */
-export function whenColumn<Row>(
-  label: string,
-  at: (row: Row) => string,
-  brief = false,
-): Column<Row> {
-  return { label, number: true, cell: (row) => <When at={at(row)} brief={brief} /> };
+function figure<Row>(label: string | null, cell: Column<Row>['cell']): Column<Row> {
+  return { label, cell, number: true };
 }

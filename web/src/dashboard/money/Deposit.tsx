@@ -22,7 +22,7 @@ import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
-import { DataList, whenColumn, type Column } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Dimmed, Dot, Heading, Note, RowButton } from '../../components/styles.ts';
 import { Usd } from '../../components/text.tsx';
@@ -214,21 +214,15 @@ function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAdd
   const { rows, addresses } = props;
   const titles = new Map(addresses.map(({ chain, title }) => [chain, title]));
   const columns: Column<DepositRow>[] = [
-    {
-      label: t('amount'),
-      cell: ({ amount_usd_micro }) => <Usd micro={amount_usd_micro} />,
-    },
-    { label: t('state'), cell: (row) => <State of={row} /> },
-    {
-      label: t('network'),
-      cell: ({ chain, token }) => `${titles.get(chain) ?? chain}, ${token}`,
-    },
-    { label: t('transaction'), cell: (row) => <Transaction of={row} /> },
-    whenColumn(t('when'), ({ credited_at, seen_at }) => credited_at ?? seen_at),
-    {
-      label: t('receipt:receipt'),
-      cell: ({ transfer_id }) => transfer_id !== null && <ReceiptLink id={transfer_id} />,
-    },
+    column.plain(t('amount'), ({ amount_usd_micro }) => <Usd micro={amount_usd_micro} />),
+    column.plain(t('state'), (row) => <State of={row} />),
+    column.plain(t('network'), ({ chain, token }) => `${titles.get(chain) ?? chain}, ${token}`),
+    column.plain(t('transaction'), (row) => <Transaction of={row} />),
+    column.when(t('when'), ({ credited_at, seen_at }) => credited_at ?? seen_at),
+    column.plain(
+      t('receipt:receipt'),
+      ({ transfer_id }) => transfer_id !== null && <ReceiptLink id={transfer_id} />,
+    ),
   ];
   return (
     <section>

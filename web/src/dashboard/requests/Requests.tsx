@@ -11,7 +11,7 @@ import { useTranslation } from 'react-i18next';
 import { PlainButton, Dot } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { useLocale, When } from '../../components/text.tsx';
-import { type Column, DataList } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { RequestName, RequestPrice, RequestState, RequestTook } from '../../requests/columns.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -122,30 +122,20 @@ function Entries({ entries }: { entries: RequestEntry[] | undefined }) {
   const { t } = useTranslation('requests');
   const navigate = useNavigate();
   const columns: Column<RequestEntry>[] = [
-    {
-      label: t('column.model'),
-      cell: (entry) => (
-        <RequestName request_id={entry.request_id} thumb={<Small entry={entry} />}>
-          <ModelLink entry={entry} />
-        </RequestName>
-      ),
-    },
-    { label: t('column.status'), cell: (entry) => <RequestState request={entry} /> },
-    {
-      label: t('column.time'),
-      cell: ({ created_at }) => (
-        <Text size="sm" span>
-          <When at={created_at} />
-        </Text>
-      ),
-    },
-    { label: t('column.key'), cell: ({ key_id }) => <KeyName id={key_id} /> },
-    {
-      label: t('column.duration'),
-      number: true,
-      cell: (entry) => <RequestTook request={entry} />,
-    },
-    { label: t('column.price'), number: true, cell: (entry) => <RequestPrice request={entry} /> },
+    column.plain(t('column.model'), (entry) => (
+      <RequestName request_id={entry.request_id} thumb={<Small entry={entry} />}>
+        <ModelLink entry={entry} />
+      </RequestName>
+    )),
+    column.plain(t('column.status'), (entry) => <RequestState request={entry} />),
+    column.plain(t('column.time'), ({ created_at }) => (
+      <Text size="sm" span>
+        <When at={created_at} />
+      </Text>
+    )),
+    column.plain(t('column.key'), ({ key_id }) => <KeyName id={key_id} />),
+    column.figure(t('column.duration'), (entry) => <RequestTook request={entry} />),
+    column.figure(t('column.price'), (entry) => <RequestPrice request={entry} />),
   ];
   return (
     <DataList

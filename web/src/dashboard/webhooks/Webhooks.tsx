@@ -30,7 +30,7 @@ import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/Clipped.tsx';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
-import type { Column } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { Failure, messageOf, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
@@ -258,59 +258,44 @@ function useColumns(): Column<Delivery>[] {
   const { t } = useTranslation('webhooks');
   const builds = useMay('build');
   return [
-    { label: t('when'), cell: (row) => <When at={row.created_at} /> },
-    {
-      label: t('cause'),
-      cell: ({ cause, request_id }) => (
-        <>
-          {t(`causes.${cause}`)}
-          {request_id && (
-            <Anchor
-              component={Link}
-              to={`/dashboard/requests/${request_id}`}
-              display="block"
-              size="xs"
-              ff="monospace"
-              title={request_id}
-            >
-              {request_id.slice(0, 8)}…{request_id.slice(-4)}
-            </Anchor>
-          )}
-        </>
-      ),
-    },
-    {
-      label: t('common:address'),
-      cell: ({ url }) => (
-        <Box maw={280}>
-          <Clipped text={url} />
-        </Box>
-      ),
-    },
-    {
-      label: t('result'),
-      cell: (row) => (
-        <Box maw={220}>
-          <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'}>
-            {row.status ?? t('no_answer')}
-          </Badge>
-          {/* If the receiver answered, its HTTP status is shown as the reason. */}
-          {row.status === null && row.error && <Clipped text={errorOf(row)} dimmed />}
-        </Box>
-      ),
-    },
-    {
-      label: t('took'),
-      number: true,
-      cell: ({ duration_ms }) => <span className="number">{duration_ms} ms</span>,
-    },
+    column.plain(t('when'), (row) => <When at={row.created_at} />),
+    column.plain(t('cause'), ({ cause, request_id }) => (
+      <>
+        {t(`causes.${cause}`)}
+        {request_id && (
+          <Anchor
+            component={Link}
+            to={`/dashboard/requests/${request_id}`}
+            display="block"
+            size="xs"
+            ff="monospace"
+            title={request_id}
+          >
+            {request_id.slice(0, 8)}…{request_id.slice(-4)}
+          </Anchor>
+        )}
+      </>
+    )),
+    column.plain(t('common:address'), ({ url }) => (
+      <Box maw={280}>
+        <Clipped text={url} />
+      </Box>
+    )),
+    column.plain(t('result'), (row) => (
+      <Box maw={220}>
+        <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'}>
+          {row.status ?? t('no_answer')}
+        </Badge>
+        {/* If the receiver answered, its HTTP status is shown as the reason. */}
+        {row.status === null && row.error && <Clipped text={errorOf(row)} dimmed />}
+      </Box>
+    )),
+    column.figure(t('took'), ({ duration_ms }) => <span className="number">{duration_ms} ms</span>),
     ...(builds
       ? [
-          {
-            label: null,
-            number: true,
-            cell: ({ request_id }: Delivery) => request_id && <Resend request_id={request_id} />,
-          },
+          column.actions(
+            ({ request_id }: Delivery) => request_id && <Resend request_id={request_id} />,
+          ),
         ]
       : []),
   ];

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { entriesOf } from '../../records.ts';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
-import { type Column, usdColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -23,53 +23,37 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
   const found = useOperatorPages('GET /accounts/:account_id/keys', { params: { account_id } });
   const [chosen, setChosen] = useState<AccountKey | null>(null);
   const columns: Column<AccountKey>[] = [
-    {
-      label: t('key'),
-      cell: (row) => (
-        <Group gap={8}>
-          <RowName maw={260} style={{ overflowWrap: 'break-word' }}>
-            {row.name}
-          </RowName>
-          <Dimmed ff="monospace" fw={400}>
-            {row.prefix}…{row.last4}
-          </Dimmed>
-          {row.scope === 'keys' && <Dot color="grape">{t('manages_keys')}</Dot>}
-          {row.created_by_name !== null && (
-            <Dimmed className="wrap">{t('made_by', { name: row.created_by_name })}</Dimmed>
-          )}
-          {row.revoked_at !== null && <Dot color="red">{t('revoked')}</Dot>}
-        </Group>
+    column.plain(t('key'), (row) => (
+      <Group gap={8}>
+        <RowName maw={260} style={{ overflowWrap: 'break-word' }}>
+          {row.name}
+        </RowName>
+        <Dimmed ff="monospace" fw={400}>
+          {row.prefix}…{row.last4}
+        </Dimmed>
+        {row.scope === 'keys' && <Dot color="grape">{t('manages_keys')}</Dot>}
+        {row.created_by_name !== null && (
+          <Dimmed className="wrap">{t('made_by', { name: row.created_by_name })}</Dimmed>
+        )}
+        {row.revoked_at !== null && <Dot color="red">{t('revoked')}</Dot>}
+      </Group>
+    )),
+    column.usd(t('used'), (row) => row.month_usd_micro),
+    column.figure(t('limit'), (row) =>
+      row.monthly_limit_usd_micro === null ? (
+        t('no_limit')
+      ) : (
+        <Usd micro={row.monthly_limit_usd_micro} column />
       ),
-    },
-    usdColumn(t('used'), (row) => row.month_usd_micro),
-    {
-      label: t('limit'),
-      number: true,
-      cell: (row) =>
-        row.monthly_limit_usd_micro === null ? (
-          t('no_limit')
-        ) : (
-          <Usd micro={row.monthly_limit_usd_micro} column />
-        ),
-    },
-    {
-      label: t('rpm'),
-      number: true,
-      cell: (row) => <span className="number">{row.rpm ?? t('usual')}</span>,
-    },
-    {
-      label: t('jobs'),
-      number: true,
-      cell: (row) => (
-        <span className="number">
-          {row.open_requests} / {row.open_jobs ?? t('usual')}
-        </span>
-      ),
-    },
-    {
-      label: null,
-      number: true,
-      cell: (row) =>
+    ),
+    column.figure(t('rpm'), (row) => <span className="number">{row.rpm ?? t('usual')}</span>),
+    column.figure(t('jobs'), (row) => (
+      <span className="number">
+        {row.open_requests} / {row.open_jobs ?? t('usual')}
+      </span>
+    )),
+    column.actions(
+      (row) =>
         row.revoked_at === null && (
           <RowButton
             onClick={() => setChosen(row)}
@@ -78,7 +62,7 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
             {t('change_limits')}
           </RowButton>
         ),
-    },
+    ),
   ];
   return (
     <section>

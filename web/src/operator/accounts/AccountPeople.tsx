@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
-import { type Column, DataList } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
 import './account-words.ts';
@@ -18,47 +18,33 @@ export function AccountPeople(props: { account_id: string; account: OperatorAcco
   const [person, setPerson] = useState<AccountPerson | null>(null);
   const [moving, setMoving] = useState<AccountPerson | null>(null);
   const columns: Column<AccountPerson>[] = [
-    {
-      label: t('person'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RowName>{row.name}</RowName>
-          <Dimmed fw={400} className="wrap">
-            {row.email}
-          </Dimmed>
-        </Stack>
-      ),
-    },
-    {
-      label: t('role'),
-      cell: (row) => (
-        <Group gap={6}>
-          {t(`common:role.${row.role}`)}
-          {row.two_factor_enabled && <Tag>{t('two_factor')}</Tag>}
-        </Group>
-      ),
-    },
-    {
-      label: t('seen'),
-      cell: (row) => (row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />),
-    },
-    {
-      label: null,
-      number: true,
-      cell: (row) => (
-        <Group gap={6} justify="flex-end">
-          <RowButton
-            onClick={() => setMoving(row)}
-            aria-label={`${t('email_change')}: ${row.email}`}
-          >
-            {t('email_change')}
-          </RowButton>
-          <RowButton onClick={() => setPerson(row)} aria-label={`${t('reset')}: ${row.email}`}>
-            {t('reset')}
-          </RowButton>
-        </Group>
-      ),
-    },
+    column.plain(t('person'), (row) => (
+      <Stack gap={0}>
+        <RowName>{row.name}</RowName>
+        <Dimmed fw={400} className="wrap">
+          {row.email}
+        </Dimmed>
+      </Stack>
+    )),
+    column.plain(t('role'), (row) => (
+      <Group gap={6}>
+        {t(`common:role.${row.role}`)}
+        {row.two_factor_enabled && <Tag>{t('two_factor')}</Tag>}
+      </Group>
+    )),
+    column.plain(t('seen'), (row) =>
+      row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />,
+    ),
+    column.actions((row) => (
+      <Group gap={6} justify="flex-end">
+        <RowButton onClick={() => setMoving(row)} aria-label={`${t('email_change')}: ${row.email}`}>
+          {t('email_change')}
+        </RowButton>
+        <RowButton onClick={() => setPerson(row)} aria-label={`${t('reset')}: ${row.email}`}>
+          {t('reset')}
+        </RowButton>
+      </Group>
+    )),
   ];
   return (
     <section>

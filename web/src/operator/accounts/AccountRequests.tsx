@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { RequestLink } from '../links.tsx';
-import { type Column, whenColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import type { AnyRequest } from '../../api-types.ts';
 import { RequestName, RequestPrice, RequestState } from '../../requests/columns.tsx';
 import { Usd } from '../../components/text.tsx';
@@ -18,24 +18,17 @@ export function AccountRequests({ account_id }: { account_id: string }) {
   const [{ status }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = useOperatorPages('GET /requests', { query: { account_id, status } });
   const columns: Column<AnyRequest>[] = [
-    {
-      label: t('common:model'),
-      cell: ({ request_id, model_id }) => (
-        <RequestName request_id={request_id}>
-          <RequestLink id={request_id}>{model_id}</RequestLink>
-        </RequestName>
-      ),
-    },
-    { label: t('status'), cell: (row) => <RequestState request={row} /> },
-    { label: t('common:upstream'), cell: (row) => row.upstream },
-    {
-      label: t('common:charged'),
-      number: true,
-      cell: (row) => <RequestPrice request={row} />,
-    },
-    { label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
-    { label: t('common:margin'), number: true, cell: (row) => known(row.margin_usd_micro, row) },
-    whenColumn(t('time'), (row) => row.created_at),
+    column.plain(t('common:model'), ({ request_id, model_id }) => (
+      <RequestName request_id={request_id}>
+        <RequestLink id={request_id}>{model_id}</RequestLink>
+      </RequestName>
+    )),
+    column.plain(t('status'), (row) => <RequestState request={row} />),
+    column.plain(t('common:upstream'), (row) => row.upstream),
+    column.figure(t('common:charged'), (row) => <RequestPrice request={row} />),
+    column.figure(t('cost'), (row) => known(row.cost_usd_micro, row)),
+    column.figure(t('common:margin'), (row) => known(row.margin_usd_micro, row)),
+    column.when(t('time'), (row) => row.created_at),
   ];
   const known = (micro: string | null, { status }: AnyRequest) => {
     if (micro !== null) return <Usd micro={micro} column />;

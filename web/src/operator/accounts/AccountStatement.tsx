@@ -3,7 +3,7 @@ import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { PlainLink, RequestLink } from '../links.tsx';
-import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
@@ -18,59 +18,47 @@ export function AccountStatement({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
   const found = useOperatorPages('GET /accounts/:account_id/statement', { params: { account_id } });
   const columns: Column<AccountMovement>[] = [
-    {
-      label: t('movement'),
-      cell: (row) => (
-        <>
-          <RowName>{t(`moved.${row.kind}`)}</RowName>
-          {row.source !== null && <Dimmed>{t(`common:source.${row.source}`)}</Dimmed>}
-          {row.transaction !== null && <Dimmed>{row.transaction.network}</Dimmed>}
-        </>
-      ),
-    },
-    {
-      label: t('what_for'),
-      cell: (row) => (
-        <Stack gap={4}>
-          {row.model_id !== null && (
-            <Anchor component={Link} to={`/operator/catalog/row/${row.model_id}`} fz="sm">
-              {row.model_id}
-            </Anchor>
-          )}
-          {row.request_id !== null && (
-            <RequestLink id={row.request_id}>{row.request_id}</RequestLink>
-          )}
-          {row.transaction !== null && <Transaction of={row.transaction} />}
-          {row.reference !== null && row.transaction === null && (
-            <Text fz="sm" className="wrap">
-              {row.reference}
-            </Text>
-          )}
-          {row.has_receipt && (
-            <PlainLink to={`/operator/accounts/${account_id}/receipts/${row.transfer_id}`}>
-              {t('receipt:receipt')}
-            </PlainLink>
-          )}
-          {row.kind === 'charge' && (
-            <Text fz="sm" c="dimmed">
-              {t('charged_of', { amount: `$${formatUsd(row.amount_usd_micro)}` })}
-            </Text>
-          )}
-          {row.reason !== null && (
-            <Text fz="sm" c="dimmed" className="wrap">
-              {row.reason}
-            </Text>
-          )}
-        </Stack>
-      ),
-    },
-    {
-      label: t('change'),
-      number: true,
-      cell: (row) => <Usd micro={row.change_usd_micro} signed column />,
-    },
-    usdColumn(t('after'), (row) => row.available_after_usd_micro),
-    whenColumn(t('time'), (row) => row.created_at),
+    column.plain(t('movement'), (row) => (
+      <>
+        <RowName>{t(`moved.${row.kind}`)}</RowName>
+        {row.source !== null && <Dimmed>{t(`common:source.${row.source}`)}</Dimmed>}
+        {row.transaction !== null && <Dimmed>{row.transaction.network}</Dimmed>}
+      </>
+    )),
+    column.plain(t('what_for'), (row) => (
+      <Stack gap={4}>
+        {row.model_id !== null && (
+          <Anchor component={Link} to={`/operator/catalog/row/${row.model_id}`} fz="sm">
+            {row.model_id}
+          </Anchor>
+        )}
+        {row.request_id !== null && <RequestLink id={row.request_id}>{row.request_id}</RequestLink>}
+        {row.transaction !== null && <Transaction of={row.transaction} />}
+        {row.reference !== null && row.transaction === null && (
+          <Text fz="sm" className="wrap">
+            {row.reference}
+          </Text>
+        )}
+        {row.has_receipt && (
+          <PlainLink to={`/operator/accounts/${account_id}/receipts/${row.transfer_id}`}>
+            {t('receipt:receipt')}
+          </PlainLink>
+        )}
+        {row.kind === 'charge' && (
+          <Text fz="sm" c="dimmed">
+            {t('charged_of', { amount: `$${formatUsd(row.amount_usd_micro)}` })}
+          </Text>
+        )}
+        {row.reason !== null && (
+          <Text fz="sm" c="dimmed" className="wrap">
+            {row.reason}
+          </Text>
+        )}
+      </Stack>
+    )),
+    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed column />),
+    column.usd(t('after'), (row) => row.available_after_usd_micro),
+    column.when(t('time'), (row) => row.created_at),
   ];
   return (
     <PagedList

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
-import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { FoundAccount } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -78,39 +78,36 @@ function isBegunSecret(text: string): boolean {
 function AccountList({ of, isFiltered }: { of: Paged<FoundAccount>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_accounts');
   const columns: Column<FoundAccount>[] = [
-    {
-      label: t('account'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RowLink to={`/operator/accounts/${row.account_id}`}>{row.email}</RowLink>
-          {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}
-          {row.matched
-            .filter(({ by }) => by !== 'account')
-            .map(({ by, said }) => (
-              <Note key={`${by} ${said}`} fw={400}>
-                {by === 'request' ? (
-                  <Anchor
-                    component={Link}
-                    to={`/operator/requests/${said}`}
-                    inherit
-                    display="inline-block"
-                    lh="24px"
-                  >
-                    {t('by.request')}
-                  </Anchor>
-                ) : (
-                  t(`by.${by}`) + (said === null ? '' : `: ${said}`)
-                )}
-              </Note>
-            ))}
-        </Stack>
-      ),
-    },
-    { label: t('status'), cell: (row) => <AccountBadges account={row} /> },
-    usdColumn(t('common:available'), (row) => row.available_usd_micro),
-    usdColumn(t('common:reserved'), (row) => row.reserved_usd_micro),
-    usdColumn(t('month'), (row) => row.month_usd_micro),
-    whenColumn(t('made'), (row) => row.created_at, true),
+    column.plain(t('account'), (row) => (
+      <Stack gap={0}>
+        <RowLink to={`/operator/accounts/${row.account_id}`}>{row.email}</RowLink>
+        {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}
+        {row.matched
+          .filter(({ by }) => by !== 'account')
+          .map(({ by, said }) => (
+            <Note key={`${by} ${said}`} fw={400}>
+              {by === 'request' ? (
+                <Anchor
+                  component={Link}
+                  to={`/operator/requests/${said}`}
+                  inherit
+                  display="inline-block"
+                  lh="24px"
+                >
+                  {t('by.request')}
+                </Anchor>
+              ) : (
+                t(`by.${by}`) + (said === null ? '' : `: ${said}`)
+              )}
+            </Note>
+          ))}
+      </Stack>
+    )),
+    column.plain(t('status'), (row) => <AccountBadges account={row} />),
+    column.usd(t('common:available'), (row) => row.available_usd_micro),
+    column.usd(t('common:reserved'), (row) => row.reserved_usd_micro),
+    column.usd(t('month'), (row) => row.month_usd_micro),
+    column.when(t('made'), (row) => row.created_at, true),
   ];
   return (
     <PagedList

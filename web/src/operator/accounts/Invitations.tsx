@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
-import type { Column } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { When } from '../../components/text.tsx';
@@ -22,17 +22,13 @@ export function Invitations() {
   const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
   const found = useOperatorQuery('GET /invitations', {});
   const columns: Column<SignUpInvitation>[] = [
-    { label: t('email'), cell: (row) => row.email },
-    { label: t('until'), cell: (row) => <When at={row.expires_at} /> },
-    {
-      label: null,
-      number: true,
-      cell: (row) => (
-        <RowButton onClick={() => setChosen(row)} aria-label={`${t('withdraw')}: ${row.email}`}>
-          {t('withdraw')}
-        </RowButton>
-      ),
-    },
+    column.plain(t('email'), (row) => row.email),
+    column.plain(t('until'), (row) => <When at={row.expires_at} />),
+    column.actions((row) => (
+      <RowButton onClick={() => setChosen(row)} aria-label={`${t('withdraw')}: ${row.email}`}>
+        {t('withdraw')}
+      </RowButton>
+    )),
   ];
   const { data, error } = found;
   return (

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { ChainSums } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { DataList, usdColumn, type Column } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Dimmed, Dot, Heading, Note, RowName } from '../../components/styles.ts';
 import { Usd } from '../../components/text.tsx';
@@ -40,22 +40,19 @@ function Sums() {
   const { t } = useTranslation('operator_chains');
   const { data, error, refetch } = useOperatorQuery('GET /chain-sums', {});
   const columns: Column<ChainSums>[] = [
-    {
-      label: t('chain'),
-      cell: ({ title, tokens }) => (
-        <Stack gap={0}>
-          <RowName>{title}</RowName>
-          {tokens.map(({ token, deposits, amount_usd_micro }) => (
-            <Note key={token} fw={400} className="wrap">
-              {token}: <Usd micro={amount_usd_micro} />, {t('deposits', { count: deposits })}
-            </Note>
-          ))}
-        </Stack>
-      ),
-    },
-    usdColumn(t('on_chain'), (row) => row.amount_usd_micro),
-    usdColumn(t('in_ledger'), (row) => row.ledger_usd_micro),
-    { label: t('compared'), cell: (row) => <Compared sums={row} /> },
+    column.plain(t('chain'), ({ title, tokens }) => (
+      <Stack gap={0}>
+        <RowName>{title}</RowName>
+        {tokens.map(({ token, deposits, amount_usd_micro }) => (
+          <Note key={token} fw={400} className="wrap">
+            {token}: <Usd micro={amount_usd_micro} />, {t('deposits', { count: deposits })}
+          </Note>
+        ))}
+      </Stack>
+    )),
+    column.usd(t('on_chain'), (row) => row.amount_usd_micro),
+    column.usd(t('in_ledger'), (row) => row.ledger_usd_micro),
+    column.plain(t('compared'), (row) => <Compared sums={row} />),
   ];
   return (
     <Card withBorder padding="lg">

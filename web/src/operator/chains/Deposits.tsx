@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OperatorDeposit } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { whenColumn, type Column } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
@@ -108,38 +108,28 @@ function DepositRows() {
   const isFiltered = Boolean(why ?? chain ?? account ?? tx);
   const empty = isFiltered ? 'nothing' : state;
   const columns: Column<OperatorDeposit>[] = [
-    {
-      label: t('amount'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RowName>
-            <Usd micro={row.amount_usd_micro} />
-          </RowName>
-          <Note fw={400} className="wrap">
-            {row.token} · {row.title}
-          </Note>
-        </Stack>
+    column.plain(t('amount'), (row) => (
+      <Stack gap={0}>
+        <RowName>
+          <Usd micro={row.amount_usd_micro} />
+        </RowName>
+        <Note fw={400} className="wrap">
+          {row.token} · {row.title}
+        </Note>
+      </Stack>
+    )),
+    column.plain(t('state'), (row) => <StateOf deposit={row} />),
+    column.plain(t('account'), ({ account_id, account_email }) =>
+      account_id === null ? (
+        <Text fz="sm">{t('no_account')}</Text>
+      ) : (
+        <AccountLink id={account_id}>{account_email}</AccountLink>
       ),
-    },
-    { label: t('state'), cell: (row) => <StateOf deposit={row} /> },
-    {
-      label: t('account'),
-      cell: ({ account_id, account_email }) =>
-        account_id === null ? (
-          <Text fz="sm">{t('no_account')}</Text>
-        ) : (
-          <AccountLink id={account_id}>{account_email}</AccountLink>
-        ),
-    },
-    {
-      label: t('common:transaction'),
-      cell: (row) => <Transaction of={row} />,
-    },
-    whenColumn(t('found'), (row) => row.created_at),
-    {
-      label: null,
-      number: true,
-      cell: (row) =>
+    ),
+    column.plain(t('common:transaction'), (row) => <Transaction of={row} />),
+    column.when(t('found'), (row) => row.created_at),
+    column.actions(
+      (row) =>
         row.state !== 'credited' && (
           <Group gap={6} justify="flex-end" wrap="nowrap">
             <RowButton onClick={() => setChosen(['credit', row])}>{t('credit')}</RowButton>
@@ -148,7 +138,7 @@ function DepositRows() {
             )}
           </Group>
         ),
-    },
+    ),
   ];
   const Dialog = chosen?.[0] === 'credit' ? CreditDialog : IgnoreDialog;
   return (

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { OperatorKey } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
-import { type Column, whenColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { Dot, RowButton, RowName } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
@@ -37,48 +37,39 @@ function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
   const { t } = useTranslation('operator_keys');
   const found = useOperatorPages('GET /operator-keys', {});
   const columns: Column<OperatorKey>[] = [
-    {
-      label: t('name'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RowName>{row.name}</RowName>
-          <Text fz="sm" c="dimmed" ff="monospace" fw={400}>
-            {row.hint}
+    column.plain(t('name'), (row) => (
+      <Stack gap={0}>
+        <RowName>{row.name}</RowName>
+        <Text fz="sm" c="dimmed" ff="monospace" fw={400}>
+          {row.hint}
+        </Text>
+      </Stack>
+    )),
+    column.plain(t('scopes'), (row) => (
+      <Text fz="sm">{row.scopes.map((each) => t(`scope.${each}`)).join(', ')}</Text>
+    )),
+    column.plain(t('state'), (row) => <State row={row} />),
+    column.plain(t('by'), (row) => (
+      <Stack gap={0}>
+        <Text fz="sm" className="wrap">
+          {row.created_by}
+        </Text>
+        {row.maker_left && (
+          <Text fz="xs" c="dimmed">
+            {t('maker_left')}
           </Text>
-        </Stack>
-      ),
-    },
-    {
-      label: t('scopes'),
-      cell: (row) => <Text fz="sm">{row.scopes.map((each) => t(`scope.${each}`)).join(', ')}</Text>,
-    },
-    { label: t('state'), cell: (row) => <State row={row} /> },
-    {
-      label: t('by'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <Text fz="sm" className="wrap">
-            {row.created_by}
-          </Text>
-          {row.maker_left && (
-            <Text fz="xs" c="dimmed">
-              {t('maker_left')}
-            </Text>
-          )}
-        </Stack>
-      ),
-    },
-    whenColumn(t('made'), (row) => row.created_at, true),
-    {
-      label: null,
-      number: true,
-      cell: (row) =>
+        )}
+      </Stack>
+    )),
+    column.when(t('made'), (row) => row.created_at, true),
+    column.actions(
+      (row) =>
         row.revoked_at === null && (
           <RowButton onClick={() => props.onRevoke(row)} aria-label={`${t('revoke')}: ${row.name}`}>
             {t('revoke')}
           </RowButton>
         ),
-    },
+    ),
   ];
   return (
     <PagedList

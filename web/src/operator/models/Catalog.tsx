@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
-import type { Column } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
 import './catalog-words.ts';
@@ -132,28 +132,18 @@ function Rows({ of, all }: { of: Paged<CatalogRow>; all: number }) {
   const [shown, setShown] = useState(pageSize);
   const more = rows && rows.length > shown ? () => setShown(shown + pageSize) : null;
   const columns: Column<CatalogRow>[] = [
-    { label: t('common:model'), cell: (row) => <Named row={row} /> },
-    { label: t('state'), cell: (row) => <State row={row} /> },
-    {
-      label: t('price'),
-      number: true,
-      cell: (row) => (row.unit === null ? null : <PriceLines row={row} />),
-    },
-    {
-      label: t('cost'),
-      number: true,
-      cell: (row) => (row.unit === null ? null : <MarginLines margins={row.margins} what="cost" />),
-    },
-    {
-      label: t('margin'),
-      number: true,
-      cell: (row) =>
-        row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
-    },
-    {
-      label: t('upstreams'),
-      cell: (row) => (row.upstreams.length === 0 ? null : <Upstreams row={row} />),
-    },
+    column.plain(t('common:model'), (row) => <Named row={row} />),
+    column.plain(t('state'), (row) => <State row={row} />),
+    column.figure(t('price'), (row) => (row.unit === null ? null : <PriceLines row={row} />)),
+    column.figure(t('cost'), (row) =>
+      row.unit === null ? null : <MarginLines margins={row.margins} what="cost" />,
+    ),
+    column.figure(t('margin'), (row) =>
+      row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
+    ),
+    column.plain(t('upstreams'), (row) =>
+      row.upstreams.length === 0 ? null : <Upstreams row={row} />,
+    ),
   ];
   return (
     <>

@@ -24,14 +24,13 @@ import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
-import { type Column, DataList } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Percent, Took, Usd } from '../../components/text.tsx';
-import { Failure } from '../../components/Failure.tsx';
+import { Failure, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { Stat } from '../../components/Stat.tsx';
 import { useAction } from '../action.ts';
-import { showFailure } from '../../components/Failure.tsx';
 import './catalog-words.ts';
 import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
 import { useOperatorQuery } from '../../queries.ts';
@@ -211,63 +210,42 @@ function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
 function Routes({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRoute>[] = [
-    {
-      label: t('upstream'),
-      cell: (route) => (
-        <Stack gap={0}>
-          <RowName>
-            {row.upstreams.length > 1 && `${row.upstreams.indexOf(route) + 1}. `}
-            {route.upstream}
-          </RowName>
-          {route.weight !== null && <Note fw={400}>{t('weight', { n: route.weight })}</Note>}
-        </Stack>
-      ),
-    },
-    {
-      label: t('theirs'),
-      cell: (route) => (
-        <Text fz="sm" ff="monospace" className="wrap">
-          {route.model}
-        </Text>
-      ),
-    },
-    {
-      label: t('state'),
-      cell: (route) => (
-        <Stack gap={2} align="flex-start">
-          <Dot color={route.set_up ? 'fare' : 'gray'}>
-            {t(route.set_up ? 'set_up' : 'not_set_up')}
-          </Dot>
-          {route.reason !== null && (
-            <Note>{needed(route.reason, (variables) => t('needs', { variables }))}</Note>
-          )}
-        </Stack>
-      ),
-    },
-    {
-      label: t('price'),
-      number: true,
-      cell: (route) => (
-        <Stack gap={0} align="flex-end">
-          {route.margins.map((margin) => (
-            <span key={margin.of} className="number">
-              {margin.of !== 'unit' && <Note span>{`${t(margin.of)} `}</Note>}
-              <Usd micro={margin.price_usd_micro} />
-            </span>
-          ))}
-        </Stack>
-      ),
-    },
-    {
-      label: t('cost'),
-      number: true,
-      cell: (route) => <MarginLines margins={route.margins} what="cost" />,
-    },
-    {
-      label: t('margin'),
-      number: true,
-      cell: (route) => <MarginLines margins={route.margins} what="margin" />,
-    },
+    column.plain(t('upstream'), (route) => (
+      <Stack gap={0}>
+        <RowName>
+          {row.upstreams.length > 1 && `${row.upstreams.indexOf(route) + 1}. `}
+          {route.upstream}
+        </RowName>
+        {route.weight !== null && <Note fw={400}>{t('weight', { n: route.weight })}</Note>}
+      </Stack>
+    )),
+    column.plain(t('theirs'), (route) => (
+      <Text fz="sm" ff="monospace" className="wrap">
+        {route.model}
+      </Text>
+    )),
+    column.plain(t('state'), (route) => (
+      <Stack gap={2} align="flex-start">
+        <Dot color={route.set_up ? 'fare' : 'gray'}>
+          {t(route.set_up ? 'set_up' : 'not_set_up')}
+        </Dot>
+        {route.reason !== null && (
+          <Note>{needed(route.reason, (variables) => t('needs', { variables }))}</Note>
+        )}
+      </Stack>
+    )),
+    column.figure(t('price'), (route) => (
+      <Stack gap={0} align="flex-end">
+        {route.margins.map((margin) => (
+          <span key={margin.of} className="number">
+            {margin.of !== 'unit' && <Note span>{`${t(margin.of)} `}</Note>}
+            <Usd micro={margin.price_usd_micro} />
+          </span>
+        ))}
+      </Stack>
+    )),
+    column.figure(t('cost'), (route) => <MarginLines margins={route.margins} what="cost" />),
+    column.figure(t('margin'), (route) => <MarginLines margins={route.margins} what="margin" />),
   ];
   return (
     <Card withBorder padding="lg">
@@ -285,22 +263,12 @@ function Routes({ row }: { row: CatalogRowDetail }) {
 function Rates({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRowDetail['rates'][number]>[] = [
-    { label: t('rate'), cell: (rate) => rate.resolution ?? t('any') },
-    {
-      label: `${t('price')}, ${t(`per.${row.unit}`)}`,
-      number: true,
-      cell: (rate) => <Usd micro={rate.price_usd_micro} column />,
-    },
-    {
-      label: t('cost'),
-      number: true,
-      cell: (rate) => <MarginLines margins={[rate]} what="cost" />,
-    },
-    {
-      label: t('margin'),
-      number: true,
-      cell: (rate) => <MarginLines margins={[rate]} what="margin" />,
-    },
+    column.plain(t('rate'), (rate) => rate.resolution ?? t('any')),
+    column.figure(`${t('price')}, ${t(`per.${row.unit}`)}`, (rate) => (
+      <Usd micro={rate.price_usd_micro} column />
+    )),
+    column.figure(t('cost'), (rate) => <MarginLines margins={[rate]} what="cost" />),
+    column.figure(t('margin'), (rate) => <MarginLines margins={[rate]} what="margin" />),
   ];
   return (
     <Card withBorder padding="lg">

@@ -13,7 +13,7 @@ import {
 import { IconPlugConnected } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName, Heading } from '../../components/styles.ts';
-import { type Column, DataList } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -101,35 +101,25 @@ function isInTrouble(each: Upstream): boolean {
 function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
   const { t } = useTranslation('operator_upstreams');
   const columns: Column<Upstream>[] = [
-    {
-      label: t('name'),
-      cell: (row) => (
-        <Group gap={8}>
-          <RowName>{row.name}</RowName>
-          <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500}>
-            {row.adapter ?? t('built_in')}
-          </Badge>
-        </Group>
-      ),
-    },
-    {
-      label: t('missing_head'),
-      cell: (row) => {
-        const name = row.reason === null ? '' : needed(row.reason, (variables) => variables);
-        return /^[A-Z0-9_=on, ]+$/.test(name) ? (
-          <Code>{name}</Code>
-        ) : (
-          <Text fz="sm" className="wrap">
-            {name}
-          </Text>
-        );
-      },
-    },
-    {
-      label: t('common:nav.catalog'),
-      number: true,
-      cell: (row) => t('rows', { count: row.rows }),
-    },
+    column.plain(t('name'), (row) => (
+      <Group gap={8}>
+        <RowName>{row.name}</RowName>
+        <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500}>
+          {row.adapter ?? t('built_in')}
+        </Badge>
+      </Group>
+    )),
+    column.plain(t('missing_head'), (row) => {
+      const name = row.reason === null ? '' : needed(row.reason, (variables) => variables);
+      return /^[A-Z0-9_=on, ]+$/.test(name) ? (
+        <Code>{name}</Code>
+      ) : (
+        <Text fz="sm" className="wrap">
+          {name}
+        </Text>
+      );
+    }),
+    column.figure(t('common:nav.catalog'), (row) => t('rows', { count: row.rows })),
   ];
   return (
     <Card withBorder padding="lg">

@@ -3,7 +3,7 @@ import { IconStack2 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { AccountLink, RequestLink } from '../links.tsx';
-import { type Column, usdColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
 import type { OpenRequest } from '../../api-types.ts';
 import { Duration, StatusBadge, usePercent, When } from '../../components/text.tsx';
@@ -70,44 +70,23 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
   const { t } = useTranslation('operator_queue');
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
-    {
-      label: t('request'),
-      cell: ({ request_id, model_id }) => (
-        <RequestName request_id={request_id} copies>
-          <RequestLink id={request_id}>{model_id}</RequestLink>
-        </RequestName>
-      ),
-    },
-    {
-      label: t('account'),
-      cell: (row) => <AccountLink id={row.account_id}>{row.email}</AccountLink>,
-    },
-    {
-      label: t('common:upstream'),
-      cell: (row) => <Text fz="sm">{row.upstream}</Text>,
-    },
-    {
-      label: t('status'),
-      cell: (row) => <StatusBadge status={row.status} />,
-    },
-    {
-      label: t('waits_for'),
-      cell: (row) => <WaitsFor row={row} />,
-    },
-    {
-      label: t('age'),
-      number: true,
-      cell: (row) => <Duration from={row.created_at} to={null} />,
-    },
-    usdColumn(t('reserved'), (row) => row.quoted_usd_micro),
-    {
-      label: null,
-      number: true,
-      cell: (row) =>
+    column.plain(t('request'), ({ request_id, model_id }) => (
+      <RequestName request_id={request_id} copies>
+        <RequestLink id={request_id}>{model_id}</RequestLink>
+      </RequestName>
+    )),
+    column.plain(t('account'), (row) => <AccountLink id={row.account_id}>{row.email}</AccountLink>),
+    column.plain(t('common:upstream'), (row) => <Text fz="sm">{row.upstream}</Text>),
+    column.plain(t('status'), (row) => <StatusBadge status={row.status} />),
+    column.plain(t('waits_for'), (row) => <WaitsFor row={row} />),
+    column.figure(t('age'), (row) => <Duration from={row.created_at} to={null} />),
+    column.usd(t('reserved'), (row) => row.quoted_usd_micro),
+    column.actions(
+      (row) =>
         row.status === 'IN_QUEUE' && (
           <RowButton onClick={() => setChosen(row)}>{t('cancel')}</RowButton>
         ),
-    },
+    ),
   ];
   return (
     <>

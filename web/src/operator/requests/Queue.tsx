@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
-import { type Column, countColumn, DataList } from '../../components/list/DataList.tsx';
+import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
 import { Took, When } from '../../components/text.tsx';
@@ -74,40 +74,21 @@ function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
       waiting + in_use + running > 0 || paused_until !== null,
   );
   const columns: Column<QueueUpstream>[] = [
-    {
-      label: t('common:upstream'),
-      cell: ({ upstream }) => (
-        <RowLink to={`/operator/queue?upstream=${upstream}`}>{upstream}</RowLink>
-      ),
-    },
-    {
-      label: t('waiting'),
-      number: true,
-      cell: ({ waiting, waiting_more }) => (
-        <span className="number">{waiting_more ? t('or_more', { n: waiting }) : waiting}</span>
-      ),
-    },
-    { label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
-    {
-      label: t('slots'),
-      number: true,
-      cell: ({ in_use, concurrency }) => (
-        <span className="number">
-          {concurrency === null ? in_use : t('of', { used: in_use, all: concurrency })}
-        </span>
-      ),
-    },
-    countColumn(t('running'), (row) => row.running),
-    {
-      label: t('longest'),
-      number: true,
-      cell: (row) => age(row.longest_seconds),
-    },
-    {
-      label: t('rests'),
-      number: true,
-      cell: ({ paused_until }) => paused_until && <When at={paused_until} />,
-    },
+    column.plain(t('common:upstream'), ({ upstream }) => (
+      <RowLink to={`/operator/queue?upstream=${upstream}`}>{upstream}</RowLink>
+    )),
+    column.figure(t('waiting'), ({ waiting, waiting_more }) => (
+      <span className="number">{waiting_more ? t('or_more', { n: waiting }) : waiting}</span>
+    )),
+    column.figure(t('oldest'), (row) => age(row.oldest_seconds)),
+    column.figure(t('slots'), ({ in_use, concurrency }) => (
+      <span className="number">
+        {concurrency === null ? in_use : t('of', { used: in_use, all: concurrency })}
+      </span>
+    )),
+    column.count(t('running'), (row) => row.running),
+    column.figure(t('longest'), (row) => age(row.longest_seconds)),
+    column.figure(t('rests'), ({ paused_until }) => paused_until && <When at={paused_until} />),
   ];
   return (
     <Section title={t('upstreams')}>
@@ -160,11 +141,7 @@ function modelColumn<Row extends { model_id: string }>(label: string): Column<Ro
 
 function depthColumns<Row extends Depth>(t: (name: string) => string): Column<Row>[] {
   return [
-    countColumn(t('waiting'), (row) => row.waiting),
-    {
-      label: t('oldest'),
-      number: true,
-      cell: (row) => age(row.oldest_seconds),
-    },
+    column.count(t('waiting'), (row) => row.waiting),
+    column.figure(t('oldest'), (row) => age(row.oldest_seconds)),
   ];
 }

@@ -4,7 +4,7 @@ import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Column, usdColumn, whenColumn } from '../../components/list/DataList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 import { RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -40,40 +40,32 @@ export function Vouchers() {
 function VoucherList(props: { of: Paged<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
   const columns: Column<Voucher>[] = [
-    {
-      label: t('code'),
-      cell: (row) => (
-        <Stack gap={0}>
-          <RowName ff="monospace">…{row.last4}</RowName>
-          {row.note !== null && (
-            <Text fz="sm" c="dimmed" fw={400} className="wrap">
-              {row.note}
-            </Text>
-          )}
-        </Stack>
-      ),
-    },
-    usdColumn(t('worth'), (row) => row.amount_usd_micro),
-    { label: t('state'), cell: (row) => <State row={row} /> },
-    {
-      label: t('by'),
-      cell: (row) => (
-        <Text fz="sm" className="wrap">
-          {row.created_by ?? t('command_line')}
-        </Text>
-      ),
-    },
-    whenColumn(t('made'), (row) => row.created_at, true),
-    {
-      label: null,
-      number: true,
-      cell: (row) =>
+    column.plain(t('code'), (row) => (
+      <Stack gap={0}>
+        <RowName ff="monospace">…{row.last4}</RowName>
+        {row.note !== null && (
+          <Text fz="sm" c="dimmed" fw={400} className="wrap">
+            {row.note}
+          </Text>
+        )}
+      </Stack>
+    )),
+    column.usd(t('worth'), (row) => row.amount_usd_micro),
+    column.plain(t('state'), (row) => <State row={row} />),
+    column.plain(t('by'), (row) => (
+      <Text fz="sm" className="wrap">
+        {row.created_by ?? t('command_line')}
+      </Text>
+    )),
+    column.when(t('made'), (row) => row.created_at, true),
+    column.actions(
+      (row) =>
         row.status === 'open' && (
           <RowButton onClick={() => props.onVoid(row)} aria-label={`${t('void')}: …${row.last4}`}>
             {t('void')}
           </RowButton>
         ),
-    },
+    ),
   ];
   return (
     <PagedList
