@@ -23,7 +23,6 @@ export function Failure(props: {
   return (
     <Alert
       color="red"
-      variant="light"
       icon={<IconAlertTriangle />}
       title={since > 0 ? t('not_updated', { time }) : t('went_wrong')}
       role="alert"

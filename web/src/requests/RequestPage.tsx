@@ -99,13 +99,7 @@ export function Why(props: { request: AnyDetail; beside?: ReactNode; children: R
   const { error } = props.request;
   if (error === null) return null;
   return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<IconAlertTriangle />}
-      title={t('error_title')}
-      role="alert"
-    >
+    <Alert color="red" icon={<IconAlertTriangle />} title={t('error_title')} role="alert">
       <Text size="sm" fw={550}>
         {said(error)}
       </Text>

@@ -135,13 +135,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
 function Suspended() {
   const { t } = useTranslation('common');
   return (
-    <Alert
-      color="red"
-      variant="light"
-      icon={<IconAlertTriangle />}
-      title={t('suspended.title')}
-      mb="lg"
-    >
+    <Alert color="red" icon={<IconAlertTriangle />} title={t('suspended.title')} mb="lg">
       {t('suspended.text')}
     </Alert>
   );

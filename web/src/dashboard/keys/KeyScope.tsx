@@ -23,7 +23,7 @@ export function KeyScope({ scope, onChange }: { scope: Scope; onChange: (scope: 
 export function ManagerWarning() {
   const { t } = useTranslation('keys');
   return (
-    <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
+    <Alert color="yellow" icon={<IconAlertTriangle />}>
       {t('manager_text')}{' '}
       <Anchor size="sm" href="/docs/api/keys" target="_blank">
         {t('manager_more')}

@@ -53,7 +53,7 @@ function Asked({ rotated, onClose, onMade }: Parameters<typeof RotateKey>[0] & {
       />
       <Dimmed>{t(overlap === '0' ? 'overlap_none_text' : 'overlap_text')}</Dimmed>
       {rotated.previous_until !== null && (
-        <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
+        <Alert color="yellow" icon={<IconAlertTriangle />}>
           {t('overlap_running')} <When at={rotated.previous_until} />
         </Alert>
       )}

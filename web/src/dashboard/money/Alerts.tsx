@@ -164,7 +164,7 @@ function State({ settings: { low_balance_usd_micro, notified_at } }: { settings:
     return <Dimmed>{low_balance_usd_micro === null ? t('state_off') : t('state_above')}</Dimmed>;
   }
   return (
-    <Alert color="orange" variant="light" p="sm">
+    <Alert color="orange" p="sm">
       <Text size="sm">
         {t('state_notified')} <When at={notified_at} />
       </Text>

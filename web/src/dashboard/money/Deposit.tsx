@@ -113,7 +113,7 @@ function Address({ of }: { of: DepositAddress }) {
         </div>
       </Stack>
       <Stack gap="sm">
-        <Alert color="yellow" variant="light" icon={<IconAlertTriangle />}>
+        <Alert color="yellow" icon={<IconAlertTriangle />}>
           {t('warning', { token: token.symbol, network })}
         </Alert>
         <Facts

@@ -87,7 +87,7 @@ function Redeem() {
         </form>
       )}
       {data && (
-        <Alert color="fare" variant="light" icon={<IconCheck />} mt="md" role="status">
+        <Alert color="fare" icon={<IconCheck />} mt="md" role="status">
           <Text size="sm">
             {t(data.replayed ? 'redeemed_before' : 'redeemed', {
               amount: `$${formatUsd(data.amount_usd_micro)}`,

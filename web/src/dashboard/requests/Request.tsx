@@ -149,11 +149,7 @@ function UnderWay({ request }: { request: RequestDetail }) {
 function Cleared({ at }: { at: string }) {
   const { t } = useTranslation('request');
   const moment = useMoment();
-  return (
-    <Alert color="gray" variant="light">
-      {t('cleared', { when: moment(at) })}
-    </Alert>
-  );
+  return <Alert color="gray">{t('cleared', { when: moment(at) })}</Alert>;
 }
 
 function useMoment(): (at: string) => string {

@@ -48,7 +48,7 @@ function EmailForm({ hasPassword }: { hasPassword: boolean }) {
       gap="sm"
     >
       {sent !== null && (
-        <Alert color="fare" variant="light" role="status">
+        <Alert color="fare" role="status">
           {t('email_sent', { email: sent })}
         </Alert>
       )}

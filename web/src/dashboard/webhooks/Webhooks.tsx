@@ -182,7 +182,7 @@ function TestSend() {
         </Group>
       </form>
       {(data || send.error) && (
-        <Alert mt="md" color={data?.delivered ? 'fare' : 'red'} variant="light" role="status">
+        <Alert mt="md" color={data?.delivered ? 'fare' : 'red'} role="status">
           {data
             ? t(data.delivered ? 'test_ok' : 'test_bad', {
                 status: data.status,

@@ -94,7 +94,6 @@ function Problems({ problems }: { problems: CatalogProblem[] }) {
   return (
     <Alert
       color="red"
-      variant="light"
       icon={<IconAlertTriangle />}
       title={t('problems_title', { count: problems.length })}
       mb="lg"

@@ -60,7 +60,7 @@ function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void 
   );
   if (row.stopped === null) return <Group>{button}</Group>;
   return (
-    <Alert color="yellow" variant="light" title={t('stopped')} icon={<IconPlayerPause size={18} />}>
+    <Alert color="yellow" title={t('stopped')} icon={<IconPlayerPause size={18} />}>
       <Stack gap="sm" align="flex-start">
         {t('stopped_text')}
         <StoppedBy {...row.stopped} />
@@ -151,17 +151,17 @@ function Facts({ row }: { row: CatalogRowDetail }) {
         )}
       </Dimmed>
       {reason !== null && (
-        <Alert color="gray" variant="light" title={t('hidden')}>
+        <Alert color="gray" title={t('hidden')}>
           <Text size="sm">{needed(reason, (variables) => t('needs', { variables }))}</Text>
         </Alert>
       )}
       {cost_may_exceed !== null && (
-        <Alert color="orange" variant="light" title={t('may_exceed')}>
+        <Alert color="orange" title={t('may_exceed')}>
           <Text size="sm">{cost_may_exceed}</Text>
         </Alert>
       )}
       {problem !== null && (
-        <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={t('stale')}>
+        <Alert color="red" icon={<IconAlertTriangle />} title={t('stale')}>
           <Text size="sm">{t('stale_text')}</Text>
           <Text size="sm" className="wrap">
             {problem.line === null ? problem.file : `${problem.file}:${problem.line}`}:{' '}

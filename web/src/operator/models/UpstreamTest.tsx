@@ -51,7 +51,7 @@ function Result({ look }: { look: UpstreamCheck }) {
   facts.push([t('common:nav.catalog'), `${t('rows', { count: rows })}${known}`]);
   return (
     <Stack gap="sm">
-      <Alert color={ok ? 'fare' : 'red'} variant="light" role="status">
+      <Alert color={ok ? 'fare' : 'red'} role="status">
         <Text fw={600} size="sm">
           {t(ok ? 'test_ok' : 'test_bad')}
         </Text>

@@ -55,13 +55,7 @@ export function MessageView(props: {
         {isWriting && <span className={classes.caret} aria-hidden />}
       </Box>
       {failure !== undefined && (
-        <Alert
-          color="red"
-          variant="light"
-          icon={<IconAlertTriangle />}
-          title={t('common:went_wrong')}
-          role="alert"
-        >
+        <Alert color="red" icon={<IconAlertTriangle />} title={t('common:went_wrong')} role="alert">
           <Text size="sm">{failure}</Text>
         </Alert>
       )}

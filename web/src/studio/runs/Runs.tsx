@@ -115,7 +115,6 @@ function Refused(props: { press: Press; again: () => void; drop: () => void }) {
   return (
     <Alert
       color={isLost ? 'orange' : 'red'}
-      variant="light"
       icon={<IconAlertTriangle />}
       title={isLost ? t('lost_title') : t('refused_title')}
       role="alert"
