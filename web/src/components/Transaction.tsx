@@ -33,7 +33,7 @@ export function Transaction(props: {
         </Anchor>
       )}
       <span className="no-print">
-        <Copy text={tx_hash} what={t('transaction')} />
+        <Copy text={tx_hash} what={t('common:transaction')} />
       </span>
     </Group>
   );

@@ -31,7 +31,7 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
         </Card>
         <Group justify="center" gap="lg">
           <Anchor href="/docs" size="sm">
-            {t('docs')}
+            {t('common:nav.docs')}
           </Anchor>
           <Anchor href="/models" size="sm">
             {t('models')}

@@ -116,7 +116,6 @@ addWords('entry', {
     'Could not sign you in. If this address already has an account, use its password or reset it.',
     'Войти не удалось. Если у вас уже есть аккаунт с этим адресом, введите его пароль или сбросьте его.',
   ],
-  docs: ['Docs', 'Документация'],
   models: ['Models and prices', 'Модели и цены'],
   tagline: [
     'One key, one balance, every model. The price is fixed before the job starts.',

@@ -78,7 +78,10 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
       >
         {totals && <Usd micro={totals.margin_usd_micro} />}
       </Stat>
-      <Stat label={t('requests')} note={totals && t('failed', { n: count(totals.failed) })}>
+      <Stat
+        label={t('common:nav.requests')}
+        note={totals && t('failed', { n: count(totals.failed) })}
+      >
         {totals && <span className="number">{count(totals.completed + totals.failed)}</span>}
       </Stat>
       <Stat

@@ -9,7 +9,6 @@ addWords('operator_overview', {
   revenue: ['Revenue', 'Выручка'],
   cost: ['Upstream cost', 'Себестоимость'],
   share: ['{{percent}} of revenue', '{{percent}} выручки'],
-  requests: ['Requests', 'Запросы'],
   failed: ['{{n}} failed', 'из них с ошибкой: {{n}}'],
   uncosted: ['Excludes {{n}} with unknown cost', 'Без себестоимости {{n}}: она неизвестна'],
   by_day: ['By day', 'По дням'],

@@ -249,7 +249,6 @@ addWords('studio', {
   nothing_charged: ['Nothing was charged', 'Ничего не списано'],
   a_run: ['Run', 'Запуск'],
   reserved: ['reserved', 'в резерве'],
-  was_charged: ['Charged', 'Списано'],
   expired: [
     'The results were deleted after 24 hours.',
     'Результаты больше не хранятся: это 24 часа.',
@@ -264,7 +263,6 @@ addWords('studio', {
     ],
   ],
   queue_next: ['Next in line', 'Следующий в очереди'],
-  running: ['Running', 'Выполняется'],
   running_share: ['Running, {{percent}}', 'Выполняется, {{percent}}'],
   progress: ['Progress', 'Ход выполнения'],
   download_file: ['Download {{name}}', 'Скачать {{name}}'],

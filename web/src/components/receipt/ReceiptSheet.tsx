@@ -22,7 +22,7 @@ export function ReceiptSheet({ receipt }: { receipt: Receipt }) {
   if (transaction)
     rows.push(
       [t('network'), transaction.network],
-      [t('transaction'), <Transaction key="hash" of={transaction} whole />],
+      [t('common:transaction'), <Transaction key="hash" of={transaction} whole />],
     );
   if (reference) rows.push([t('reference'), reference]);
   rows.push(

@@ -16,7 +16,6 @@ addWords('receipt', {
     chain: ['On-chain transfer', 'Перевод в сети'],
   },
   network: ['Network', 'Сеть'],
-  transaction: ['Transaction', 'Транзакция'],
   reference: ['Reference', 'Назначение'],
   deposit: ['Deposit ID', 'Номер пополнения'],
   explorer: ['Open in the explorer', 'Открыть в обозревателе'],

@@ -217,7 +217,7 @@ function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAdd
     column.plain(t('amount'), ({ amount_usd_micro }) => <Usd micro={amount_usd_micro} />),
     column.plain(t('state'), (row) => <State of={row} />),
     column.plain(t('network'), ({ chain, token }) => `${titles.get(chain) ?? chain}, ${token}`),
-    column.plain(t('transaction'), (row) => <Transaction of={row} />),
+    column.plain(t('common:transaction'), (row) => <Transaction of={row} />),
     column.when(t('when'), ({ credited_at, seen_at }) => credited_at ?? seen_at),
     column.plain(
       t('receipt:receipt'),
@@ -226,12 +226,12 @@ function Deposits(props: { rows: DepositRow[] | undefined; addresses: DepositAdd
   ];
   return (
     <section>
-      <Heading mb="md">{t('list')}</Heading>
+      <Heading mb="md">{t('common:nav.deposits')}</Heading>
       {rows?.length === 0 ? (
         <Empty icon={<IconCoins />} title={t('none')} text={t('none_text')} />
       ) : (
         <DataList
-          label={t('list')}
+          label={t('common:nav.deposits')}
           columns={columns}
           rows={rows}
           keyOf={(row) => row.deposit_id ?? `${row.tx_hash} ${row.log_position} ${row.state}`}

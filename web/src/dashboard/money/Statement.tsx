@@ -232,7 +232,7 @@ function Rows({ rows }: { rows: Movement[] }) {
             <Table.Th>{t('when')}</Table.Th>
             <Table.Th>{t('what')}</Table.Th>
             <Table.Th ta="right">{t('change')}</Table.Th>
-            <Table.Th ta="right">{t('after')}</Table.Th>
+            <Table.Th ta="right">{t('common:available')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -280,7 +280,7 @@ function Cards({ rows }: { rows: Movement[] }) {
               <When at={row.created_at} />
             </Note>
             <Note>
-              {t('after')}: <Usd micro={row.available_after_usd_micro} />
+              {t('common:available')}: <Usd micro={row.available_after_usd_micro} />
             </Note>
           </Group>
         </Card>

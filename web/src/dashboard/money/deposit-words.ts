@@ -42,7 +42,6 @@ addWords('deposit', {
     'The trial has a blockchain of its own. Nothing here is worth money.',
     'У пробной версии свой блокчейн. Денег здесь нет.',
   ],
-  list: ['Deposits', 'Поступления'],
   none: ['No deposit yet', 'Поступлений пока нет'],
   none_text: [
     'A deposit appears here a few seconds after it was sent.',

@@ -10,7 +10,6 @@ addWords('money', {
   when: ['When', 'Когда'],
   what: ['What', 'Что'],
   change: ['Amount', 'Сумма'],
-  after: ['Available', 'Доступно'],
   sums: {
     title: ['Total', 'Всё вместе'],
     movements: ['Movements', 'Движений'],

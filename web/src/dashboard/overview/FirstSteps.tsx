@@ -82,7 +82,7 @@ function Step(props: {
       <Stack gap={6}>
         <Text fw={600} c={done ? 'dimmed' : undefined}>
           {title}
-          <VisuallyHidden>: {done ? t('done') : t('to_do')}</VisuallyHidden>
+          <VisuallyHidden>: {done ? t('common:done') : t('to_do')}</VisuallyHidden>
         </Text>
         {!done && (
           <>

@@ -40,7 +40,7 @@ export function Overview() {
   const { data, error } = overview;
   return (
     <>
-      <PageTitle title={t('title')}>
+      <PageTitle title={t('common:nav.overview')}>
         {pays && (
           <Button
             component={Link}
@@ -153,7 +153,7 @@ function RefusedLately({ refused }: { refused: RefusedCalls[] }) {
   const { t } = useTranslation('refused');
   return (
     <Panel
-      title={t('title')}
+      title={t('common:nav.overview')}
       more={
         <Anchor component={Link} to="/dashboard/keys" size="sm">
           {t('overview:keys_more')}

@@ -1,7 +1,6 @@
 import { addWords } from '../../words.ts';
 
 addWords('overview', {
-  title: ['Overview', 'Обзор'],
   top_up: ['Top up', 'Пополнить'],
   available_text: ['available to spend', 'можно потратить'],
   debt_text: [
@@ -79,6 +78,5 @@ addWords('overview', {
   ],
   step_studio: ['Open the studio', 'Открыть студию'],
   step_docs: ['Read the docs', 'Читать документацию'],
-  done: ['Done', 'Готово'],
   to_do: ['To do', 'Не сделано'],
 });

@@ -29,7 +29,7 @@ export function AccountName() {
   };
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
-      <Heading mb="md">{t('account')}</Heading>
+      <Heading mb="md">{t('common:account')}</Heading>
       <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
           <TextInput

@@ -69,7 +69,6 @@ addWords('team', {
     'Вернуть эту роль сможет только другой владелец {{account}}.',
   ],
   demote_action: ['Change my role', 'Сменить мою роль'],
-  account: ['Account', 'Аккаунт'],
   account_name: ['Account name', 'Название аккаунта'],
   account_name_text: [
     'Shown in the account menu and in invitations.',

@@ -78,7 +78,7 @@ function isBegunSecret(text: string): boolean {
 function AccountList({ of, isFiltered }: { of: Paged<FoundAccount>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_accounts');
   const columns: Column<FoundAccount>[] = [
-    column.plain(t('account'), (row) => (
+    column.plain(t('common:account'), (row) => (
       <Stack gap={0}>
         <RowLink to={`/operator/accounts/${row.account_id}`}>{row.email}</RowLink>
         {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}

@@ -21,7 +21,6 @@ addWords('operator_accounts', {
   active: ['Active', 'Активные'],
   suspended: ['Suspended', 'Приостановлены'],
   operators: ['Operators', 'Операторы'],
-  account: ['Account', 'Аккаунт'],
   status: ['Status', 'Статус'],
   month: ['This month', 'За месяц'],
   made: ['Created', 'Создан'],

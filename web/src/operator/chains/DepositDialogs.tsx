@@ -132,8 +132,8 @@ function DepositFacts({ deposit }: { deposit: OperatorDeposit }) {
             <Usd micro={deposit.amount_usd_micro} /> · {token} · {title}
           </span>,
         ],
-        [t('account'), account_email ?? t('no_account')],
-        [t('to_address'), <Address key="to" of={to_address} url={address_url} />],
+        [t('common:account'), account_email ?? t('no_account')],
+        [t('common:address'), <Address key="to" of={to_address} url={address_url} />],
         [t('from_address'), <Address key="from" of={deposit.from_address} url={null} />],
         [t('common:transaction'), <Transaction key="hash" of={deposit} />],
         [t('block'), <When key="block" at={deposit.block_at} />],

@@ -119,7 +119,7 @@ function DepositRows() {
       </Stack>
     )),
     column.plain(t('state'), (row) => <StateOf deposit={row} />),
-    column.plain(t('account'), ({ account_id, account_email }) =>
+    column.plain(t('common:account'), ({ account_id, account_email }) =>
       account_id === null ? (
         <Text fz="sm">{t('no_account')}</Text>
       ) : (

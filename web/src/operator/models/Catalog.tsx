@@ -48,7 +48,7 @@ export function Catalog() {
           width={150}
         />
         <FilterSelect
-          label={t('upstream')}
+          label={t('common:upstream')}
           all={t('all_upstreams')}
           data={[...new Set([...names, ...(upstream ? [upstream] : [])])].toSorted()}
           searchable

@@ -210,7 +210,7 @@ function RecentDays({ recent }: { recent: CatalogRowDetail['recent'] }) {
 function Routes({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
   const columns: Column<CatalogRoute>[] = [
-    column.plain(t('upstream'), (route) => (
+    column.plain(t('common:upstream'), (route) => (
       <Stack gap={0}>
         <RowName>
           {row.upstreams.length > 1 && `${row.upstreams.indexOf(route) + 1}. `}

@@ -286,8 +286,8 @@ function Keys({ keys }: { keys: UpstreamKey[] }) {
   const { t } = useTranslation('operator_upstreams');
   return (
     <CardFoot gap={6}>
-      <Dimmed>{t('keys')}</Dimmed>
-      <Stack gap={6} role="list" aria-label={t('keys')}>
+      <Dimmed>{t('common:nav.keys')}</Dimmed>
+      <Stack gap={6} role="list" aria-label={t('common:nav.keys')}>
         {keys.map((each) => (
           <Text key={each.key} size="sm" role="listitem" className="wrap">
             <Code>{each.key}</Code> {t('key_jobs', { count: each.in_use })}

@@ -101,7 +101,7 @@ function isInTrouble(each: Upstream): boolean {
 function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
   const { t } = useTranslation('operator_upstreams');
   const columns: Column<Upstream>[] = [
-    column.plain(t('name'), (row) => (
+    column.plain(t('common:upstream'), (row) => (
       <Group gap={8}>
         <RowName>{row.name}</RowName>
         <Badge variant="light" color="gray" c="var(--mantine-color-text)" fw={500}>

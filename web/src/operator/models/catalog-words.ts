@@ -101,7 +101,6 @@ addWords('operator_catalog', {
   ],
   when: ['if {{field}} is {{value}}', 'если {{field}} равно {{value}}'],
   routes: ['Upstreams, in the order they are tried', 'Апстримы в порядке обращения'],
-  upstream: ['Upstream', 'Апстрим'],
   theirs: ['Model ID at the upstream', 'Модель у него'],
   set_up: ['Set up', 'Настроен'],
   not_set_up: ['Not set up', 'Не настроен'],

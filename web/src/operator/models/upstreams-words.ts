@@ -14,7 +14,6 @@ addWords('operator_upstreams', {
     'Задайте переменные и запустите Farebox заново; строки с этими апстримами станут доступны сами.',
   ],
   missing_head: ['Missing', 'Чего не хватает'],
-  name: ['Upstream', 'Апстрим'],
   paused: ['Paused', 'На паузе'],
   working: ['Working', 'Работает'],
   partly: [
@@ -86,7 +85,6 @@ addWords('operator_upstreams', {
       '{{count}} сбоя подряд',
     ],
   ],
-  keys: ['Keys', 'Ключи'],
   key: ['Key {{name}}', 'Ключ {{name}}'],
   key_jobs: [
     ['{{count}} job', '{{count}} jobs'],

@@ -75,12 +75,14 @@ function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: bool
         <RequestLink id={request_id}>{model_id}</RequestLink>
       </RequestName>
     )),
-    column.plain(t('account'), (row) => <AccountLink id={row.account_id}>{row.email}</AccountLink>),
+    column.plain(t('common:account'), (row) => (
+      <AccountLink id={row.account_id}>{row.email}</AccountLink>
+    )),
     column.plain(t('common:upstream'), (row) => <Text fz="sm">{row.upstream}</Text>),
     column.plain(t('status'), (row) => <StatusBadge status={row.status} />),
     column.plain(t('waits_for'), (row) => <WaitsFor row={row} />),
     column.figure(t('age'), (row) => <Duration from={row.created_at} to={null} />),
-    column.usd(t('reserved'), (row) => row.quoted_usd_micro),
+    column.usd(t('common:reserved'), (row) => row.quoted_usd_micro),
     column.actions(
       (row) =>
         row.status === 'IN_QUEUE' && (

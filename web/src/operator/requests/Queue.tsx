@@ -34,7 +34,7 @@ export function Queue() {
                 <Section title={t('accounts')}>
                   <DataList
                     label={t('accounts')}
-                    columns={[accountColumn(t('account')), ...depthColumns(t)]}
+                    columns={[accountColumn(t('common:account')), ...depthColumns(t)]}
                     rows={data.accounts}
                     keyOf={(row) => row.account_id}
                   />

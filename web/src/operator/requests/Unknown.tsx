@@ -192,7 +192,7 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
   const why = outcome.error_code === 'timeout' ? 'why_timeout' : 'why_lost';
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
-      <Fact label={t('account')}>
+      <Fact label={t('common:account')}>
         <AccountLink id={outcome.account_id}>{outcome.email}</AccountLink>
       </Fact>
       <Fact label={t('common:upstream')}>

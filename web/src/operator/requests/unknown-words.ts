@@ -15,7 +15,6 @@ addWords('operator_unknown', {
     'Обратный вызов или опрос ещё могут найти эти задания. Если нет, запросы завершатся, когда истечёт срок, и резерв вернётся клиенту.',
   ],
   ended: ['Ended without an answer', 'Завершены без ответа'],
-  account: ['Account', 'Аккаунт'],
   class: ['class {{name}}', 'класс {{name}}'],
   why: ['Why it is here', 'Почему он здесь'],
   why_lost: ['its answer was lost', 'ответ потерян'],

@@ -40,7 +40,7 @@ export function Vouchers() {
 function VoucherList(props: { of: Paged<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
   const columns: Column<Voucher>[] = [
-    column.plain(t('code'), (row) => (
+    column.plain(t('common:code'), (row) => (
       <Stack gap={0}>
         <RowName ff="monospace">…{row.last4}</RowName>
         {row.note !== null && (

@@ -28,7 +28,6 @@ addWords('operator_vouchers', {
   codes: ['Codes', 'Коды'],
   download: ['Download as CSV', 'Скачать CSV'],
   done: ["I've saved them", 'Я их сохранил'],
-  code: ['Code', 'Код'],
   worth: ['Amount', 'Номинал'],
   state: ['State', 'Состояние'],
   status: {

@@ -49,7 +49,7 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
       <Table layout="fixed" fz="sm">
         <Table.Tbody>
           <Table.Tr>
-            <Table.Th fw={500}>{t('was_charged')}</Table.Th>
+            <Table.Th fw={500}>{t('common:charged')}</Table.Th>
             <Table.Td>
               <Usd micro={charged} />
             </Table.Td>

@@ -207,7 +207,7 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
             ? t('queue_position', { count: position })
             : t('queue_next')
           : progress === undefined
-            ? t('running')
+            ? t('common:status.IN_PROGRESS')
             : t('running_share', { percent: percent(progress * 1_000_000) })}
       </Dimmed>
       <Progress
