@@ -1,6 +1,6 @@
 import { Alert, Group, Text } from '@mantine/core';
 import { RowButton } from './styles.ts';
-import { useLocale } from './text.tsx';
+import { useMoment } from './text.tsx';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
@@ -37,12 +37,8 @@ export function Failure(props: {
 
 /** The time of `at`, with the date unless it is today. */
 function useTimeOf(at: number): string {
-  const moment = new Date(at);
-  const isToday = moment.toDateString() === new Date().toDateString();
-  return new Intl.DateTimeFormat(useLocale(), {
-    ...(!isToday && { dateStyle: 'medium' }),
-    timeStyle: 'short',
-  }).format(moment);
+  const isToday = new Date(at).toDateString() === new Date().toDateString();
+  return useMoment({ ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'short' })(at);
 }
 
 export function messageOf(error: unknown, labels: Record<string, string> = {}): string {

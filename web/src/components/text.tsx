@@ -22,6 +22,14 @@ function isTag(tag: string): boolean {
   }
 }
 
+/** Formats moments in the user's way; left out: the date and the time of day. */
+export function useMoment(
+  options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
+): (at: string | number) => string {
+  const format = new Intl.DateTimeFormat(useLocale(), options);
+  return (at) => format.format(new Date(at));
+}
+
 /**
  * An amount down to the last micro-USD, in digits of equal width. In a `column`, decimal points
  * line up: missing decimals are filled with hidden zeros.

@@ -7,7 +7,7 @@ import type { Receipt } from '../../api-types.ts';
 import { Facts } from '../Facts.tsx';
 import { PageTitle } from '../frame/PageTitle.tsx';
 import { Note } from '../styles.ts';
-import { Usd, useLocale } from '../text.tsx';
+import { Usd, useMoment } from '../text.tsx';
 import { Transaction } from '../Transaction.tsx';
 import classes from './ReceiptSheet.module.css';
 
@@ -77,11 +77,6 @@ function Party({ name, text }: { name: string; text: string }) {
 
 /** A moment in UTC, so that each print says the same. */
 function Utc({ at }: { at: string }) {
-  const locale = useLocale();
-  const shown = new Intl.DateTimeFormat(locale, {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  }).format(new Date(at));
-  return <time dateTime={at}>{shown} UTC</time>;
+  const moment = useMoment({ dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  return <time dateTime={at}>{moment(at)} UTC</time>;
 }

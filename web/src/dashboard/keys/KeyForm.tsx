@@ -16,6 +16,7 @@ import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
+import { useMoment } from '../../components/text.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { keysOf } from '../../records.ts';
 import { modelsQuery } from '../../studio/models.ts';
@@ -173,16 +174,11 @@ interface PartProps {
 }
 
 function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
-  const { t, i18n } = useTranslation('keys');
-  const format = new Intl.DateTimeFormat(i18n.language, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-  });
+  const { t } = useTranslation('keys');
+  const moment = useMoment();
   const kept = changed?.expires_at;
   const data = [
-    ...(kept
-      ? [{ value: 'keep', label: t('end_keep', { at: format.format(new Date(kept)) }) }]
-      : []),
+    ...(kept ? [{ value: 'keep', label: t('end_keep', { at: moment(kept) }) }] : []),
     { value: 'never', label: t('end_never') },
     ...spans.map((days) => ({ value: days, label: t('end_days', { count: Number(days) }) })),
     { value: 'date', label: t('end_date') },

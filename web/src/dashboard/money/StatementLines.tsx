@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
-import { Usd, useLocale, When } from '../../components/text.tsx';
+import { Usd, useMoment, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
@@ -32,10 +32,7 @@ export function StatementLines({ search, empty }: { search: StatementSearch; emp
 
 function DayOf({ day }: { day: Day }) {
   const { t } = useTranslation('money');
-  const locale = useLocale();
-  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(
-    new Date(day.lines[0]!.created_at),
-  );
+  const date = useMoment({ dateStyle: 'medium' })(day.lines[0]!.created_at);
   const sums = day.sums && [
     day.sums.out > 0n && t('day_out', { amount: `$${formatUsd(day.sums.out)}` }),
     day.sums.in > 0n && t('day_in', { amount: `$${formatUsd(day.sums.in)}` }),

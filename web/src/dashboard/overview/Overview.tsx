@@ -24,7 +24,7 @@ import type {
   RunningRequest,
 } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
-import { StatusBadge, Usd, useLocale, usePercent } from '../../components/text.tsx';
+import { StatusBadge, Usd, useMoment, usePercent } from '../../components/text.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { formatUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
@@ -88,13 +88,9 @@ export function Overview() {
 
 function Figures({ data }: { data: OverviewReply | undefined }) {
   const { t } = useTranslation('overview');
-  const locale = useLocale();
+  const day = useMoment({ day: 'numeric', month: 'long', timeZone: 'UTC' });
   const resets = data?.month.resets_at;
-  const date =
-    resets &&
-    new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone: 'UTC' }).format(
-      new Date(resets),
-    );
+  const date = resets && day(resets);
   return (
     <SimpleGrid cols={{ base: 2, sm: 3 }} spacing={{ base: 'sm', sm: 'lg' }}>
       <Figure

@@ -24,7 +24,7 @@ import type { RequestDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { showFailure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { useLocale } from '../../components/text.tsx';
+import { useMoment } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
@@ -150,14 +150,6 @@ function Cleared({ at }: { at: string }) {
   const { t } = useTranslation('request');
   const moment = useMoment();
   return <Alert color="gray">{t('cleared', { when: moment(at) })}</Alert>;
-}
-
-function useMoment(): (at: string) => string {
-  const format = new Intl.DateTimeFormat(useLocale(), {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-  });
-  return (at) => format.format(new Date(at));
 }
 
 function Outputs({ request }: { request: RequestDetail }) {

@@ -10,7 +10,7 @@ import { useQueryOf } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { PlainButton, Dot } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
-import { useLocale, When } from '../../components/text.tsx';
+import { useMoment, When } from '../../components/text.tsx';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { RequestName, RequestPrice, RequestState, RequestTook } from '../../requests/columns.tsx';
@@ -83,7 +83,7 @@ function LiveBadge() {
 
 function Nothing({ page, search }: { page: RequestPage; search: Search }) {
   const { t } = useTranslation('requests');
-  const locale = useLocale();
+  const moment = useMoment();
   const go = useGo();
   if (!filterNames.some((name) => search[name] !== undefined)) {
     return (
@@ -100,10 +100,7 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
     );
   }
   if (page.looked_to !== null) {
-    const when = new Intl.DateTimeFormat(locale, {
-      dateStyle: 'medium',
-      timeStyle: 'short',
-    }).format(new Date(page.looked_to));
+    const when = moment(page.looked_to);
     return (
       <Empty icon={<IconFilterOff />} title={t('further_title')} text={t('further_text', { when })}>
         <Button onClick={() => go({ ...search, cursor: page.next_cursor! })}>{t('further')}</Button>

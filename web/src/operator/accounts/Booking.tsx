@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { typed } from '../../components/typed.ts';
 import { Note } from '../../components/styles.ts';
-import { useLocale } from '../../components/text.tsx';
+import { useMoment } from '../../components/text.tsx';
 import type { Booking as Booked, OperatorAccount } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
@@ -139,7 +139,7 @@ function EarlierBooking(props: {
   same: { account_id: string; amount: bigint | null; source: Source | null };
 }) {
   const { t } = useTranslation('operator_account');
-  const locale = useLocale();
+  const moment = useMoment();
   const [reference] = useDebouncedValue(props.reference, 250);
   const enabled = reference !== '';
   const { data } = useOperatorQuery('GET /references', { query: { reference } }, { enabled });
@@ -158,10 +158,7 @@ function EarlierBooking(props: {
     booked.source === source &&
     booked.account_id === account_id &&
     BigInt(booked.amount_usd_micro) === amount;
-  const when = new Intl.DateTimeFormat(locale, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-  }).format(new Date(booked.created_at));
+  const when = moment(booked.created_at);
   const shown = `$${formatUsd(booked.amount_usd_micro)}`.replace('$−', '−$');
   const { email } = booked;
   return (
