@@ -1,5 +1,5 @@
 import { Center, type CenterProps } from '@mantine/core';
-import type { ReactNode } from 'react';
+import type { ComponentProps } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Listed } from './DataList.tsx';
 import { Empty } from './Empty.tsx';
@@ -19,7 +19,7 @@ export interface Paged<Row> {
 export function PagedList<Row>(
   props: Listed<Row> & {
     of: Paged<Row>;
-    empty: { icon: ReactNode; title: string; text: string };
+    empty: ComponentProps<typeof Empty>;
   },
 ) {
   const { of, empty, ...listed } = props;

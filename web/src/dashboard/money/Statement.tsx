@@ -1,7 +1,7 @@
 import {
   Anchor,
+  Box,
   Button,
-  Card,
   Chip,
   Group,
   Menu,
@@ -9,19 +9,17 @@ import {
   Select,
   Skeleton,
   Stack,
-  Table,
   Text,
   TextInput,
 } from '@mantine/core';
 import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
-import { useState, type ReactNode } from 'react';
+import { useState, type ComponentProps, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
 import { Empty } from '../../components/list/Empty.tsx';
-import { Failure } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
@@ -29,8 +27,8 @@ import { Paid } from './Paid.tsx';
 import { dayOf, kinds, statementSearch, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
-import { useIsNarrow } from '../../components/narrow.ts';
-import { More } from '../../components/list/PagedList.tsx';
+import { PagedList } from '../../components/list/PagedList.tsx';
+import { type Column, column } from '../../components/list/DataList.tsx';
 
 export function Statement() {
   const { t } = useTranslation('money');
@@ -47,21 +45,18 @@ export function Statement() {
   const { view, ...filter } = search;
   const isFiltered = Object.keys(filter).length > 0;
   const kept: StatementSearch = view ? { view } : {};
-  const empty = (
-    <Empty
-      icon={isFiltered ? <IconFilterOff /> : <IconCoins />}
-      title={isFiltered ? t('none_filtered') : t('none')}
-      text={isFiltered ? t('none_filtered_text') : t('none_text')}
-    >
-      {isFiltered ? (
-        <PlainButton onClick={() => choose(kept)}>{t('clear')}</PlainButton>
-      ) : (
-        <Button component={Link} to="/dashboard/money/top-up">
-          {t('tabs.top_up')}
-        </Button>
-      )}
-    </Empty>
-  );
+  const empty = {
+    icon: isFiltered ? <IconFilterOff /> : <IconCoins />,
+    title: t(isFiltered ? 'none_filtered' : 'none'),
+    text: t(isFiltered ? 'none_filtered_text' : 'none_text'),
+    children: isFiltered ? (
+      <PlainButton onClick={() => choose(kept)}>{t('clear')}</PlainButton>
+    ) : (
+      <Button component={Link} to="/dashboard/money/top-up">
+        {t('tabs.top_up')}
+      </Button>
+    ),
+  };
   return (
     <MoneyFrame part="statement">
       <SegmentedControl
@@ -87,25 +82,38 @@ export function Statement() {
           <Ledger search={search} empty={empty} />
         </>
       ) : (
-        <StatementLines search={search} empty={empty} />
+        <StatementLines search={search} empty={<Empty {...empty} />} />
       )}
     </MoneyFrame>
   );
 }
 
 /** Every transfer as booked. */
-function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
-  const list = useStatement(search);
-  const isNarrow = useIsNarrow();
-  const { rows, error } = list;
+function Ledger(props: { search: StatementSearch; empty: ComponentProps<typeof Empty> }) {
+  const { t } = useTranslation('money');
+  const list = useStatement(props.search);
+  const columns: Column<Movement>[] = [
+    column.plain(t('when'), (row) => <When at={row.created_at} />),
+    column.plain(t('what'), (row) => (
+      <Box maw={420}>
+        <Text size="sm" fw={500}>
+          {nameOf(row, t)}
+        </Text>
+        <About row={row} />
+      </Box>
+    )),
+    column.figure(t('change'), (row) => <Change row={row} />),
+    column.usd(t('after'), (row) => row.available_after_usd_micro),
+  ];
   return (
-    <>
-      {error && <Failure error={error} retry={list.retry} />}
-      {!rows && !error && <Skeleton h={360} radius="md" />}
-      {rows?.length === 0 && empty}
-      {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
-      <More of={list} style={{ justifyContent: 'start' }} />
-    </>
+    <PagedList
+      of={list}
+      empty={props.empty}
+      label={t('views.ledger')}
+      columns={columns}
+      keyOf={({ transfer_id }) => transfer_id}
+      card={(row) => <PhoneCard row={row} />}
+    />
   );
 }
 
@@ -222,70 +230,26 @@ function Sums({ search }: { search: StatementSearch }) {
   );
 }
 
-function Rows({ rows }: { rows: Movement[] }) {
+function PhoneCard({ row }: { row: Movement }) {
   const { t } = useTranslation('money');
   return (
-    <Card withBorder padding={0}>
-      <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('when')}</Table.Th>
-            <Table.Th>{t('what')}</Table.Th>
-            <Table.Th ta="right">{t('change')}</Table.Th>
-            <Table.Th ta="right">{t('common:available')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={row.transfer_id}>
-              <Table.Td style={{ verticalAlign: 'top' }}>
-                <When at={row.created_at} />
-              </Table.Td>
-              <Table.Td maw={420}>
-                <Text size="sm" fw={500}>
-                  {nameOf(row, t)}
-                </Text>
-                <About row={row} />
-              </Table.Td>
-              <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
-                <Change row={row} />
-              </Table.Td>
-              <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
-                <Usd micro={row.available_after_usd_micro} column />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Card>
-  );
-}
-
-/** The movements as cards, on narrow screens. */
-function Cards({ rows }: { rows: Movement[] }) {
-  const { t } = useTranslation('money');
-  return (
-    <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-      {rows.map((row) => (
-        <Card key={row.transfer_id} component="li" withBorder padding="sm">
-          <Group justify="space-between" wrap="nowrap" gap="md">
-            <Text size="sm" fw={600}>
-              {nameOf(row, t)}
-            </Text>
-            <Change row={row} />
-          </Group>
-          <About row={row} />
-          <Group justify="space-between" mt={6} gap="md">
-            <Note>
-              <When at={row.created_at} />
-            </Note>
-            <Note>
-              {t('common:available')}: <Usd micro={row.available_after_usd_micro} />
-            </Note>
-          </Group>
-        </Card>
-      ))}
-    </Stack>
+    <>
+      <Group justify="space-between" wrap="nowrap" gap="md">
+        <Text size="sm" fw={600}>
+          {nameOf(row, t)}
+        </Text>
+        <Change row={row} />
+      </Group>
+      <About row={row} />
+      <Group justify="space-between" mt={6} gap="md">
+        <Note>
+          <When at={row.created_at} />
+        </Note>
+        <Note>
+          {t('after')}: <Usd micro={row.available_after_usd_micro} />
+        </Note>
+      </Group>
+    </>
   );
 }
 
