@@ -90,7 +90,7 @@ interface PageOptions {
 }
 
 /** The cursor of the first page. */
-export const firstPage: string | undefined = undefined;
+const firstPage: string | undefined = undefined;
 
 /** Keeps showing the present rows until the rows of a new query are loaded. */
 export const previous = { placeholderData: keepPreviousData };

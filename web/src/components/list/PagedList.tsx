@@ -1,10 +1,8 @@
-import { Center, type CenterProps } from '@mantine/core';
 import type { ComponentProps } from 'react';
-import { useTranslation } from 'react-i18next';
 import { DataList, type Listed } from './DataList.tsx';
 import { Empty } from './Empty.tsx';
 import { Failure } from '../Failure.tsx';
-import { PlainButton } from '../styles.ts';
+import { More } from './More.tsx';
 
 export interface Paged<Row> {
   /** Undefined while loading. */
@@ -31,21 +29,5 @@ export function PagedList<Row>(
       {(rows ? rows.length > 0 : !error) && <DataList {...listed} rows={rows} />}
       <More of={of} />
     </>
-  );
-}
-
-/** Loads the next page of a list, if there is one. */
-export function More({
-  of: { more, isLoadingMore },
-  ...place
-}: CenterProps & { of: { more: (() => void) | null; isLoadingMore?: boolean } }) {
-  const { t } = useTranslation('common');
-  if (more === null) return null;
-  return (
-    <Center mt="md" {...place}>
-      <PlainButton onClick={more} loading={isLoadingMore ?? false}>
-        {t('more')}
-      </PlainButton>
-    </Center>
   );
 }

@@ -19,7 +19,7 @@ import { RevokeKey } from './RevokeKey.tsx';
 import { RotateKey } from './RotateKey.tsx';
 import './keys-words.ts';
 import styles from './Keys.module.css';
-import { More } from '../../components/list/PagedList.tsx';
+import { More } from '../../components/list/More.tsx';
 
 /** Which dialog is open above the list. */
 type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;

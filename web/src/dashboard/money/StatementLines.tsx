@@ -10,7 +10,7 @@ import { formatUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
-import { More } from '../../components/list/PagedList.tsx';
+import { More } from '../../components/list/More.tsx';
 import { Paid } from './Paid.tsx';
 
 /** The cost of each request, by day. `empty` is shown when there is none. */

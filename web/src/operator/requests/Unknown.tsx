@@ -18,7 +18,7 @@ import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
-import { More } from '../../components/list/PagedList.tsx';
+import { More } from '../../components/list/More.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { liveMs } from '../live.ts';

@@ -2,9 +2,10 @@ import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconColumns, IconSparkles } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dimmed, Heading, PlainButton, RowButton } from '../../components/styles.ts';
+import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import { ApiFailure } from '../../api.ts';
 import { Empty } from '../../components/list/Empty.tsx';
+import { More } from '../../components/list/More.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
 import type { Model } from '../../api-types.ts';
 import type { Press } from '../form/presses.ts';
@@ -29,13 +30,13 @@ export function Runs(props: {
   const runs = useRuns(model.id);
   const [chosen, setChosen] = useState<Run[]>([]);
   const [isComparing, setComparing] = useState(false);
-  const list = runs.data?.pages.flatMap(({ data }) => data) ?? [];
+  const list = runs.rows ?? [];
   const choose = (run: Run, on: boolean) =>
     setChosen((before) => {
       const others = before.filter(({ request_id }) => request_id !== run.request_id);
       return on ? [...others, run].slice(-comparedMax) : others;
     });
-  const isEmpty = runs.data && list.length === 0 && presses.length === 0;
+  const isEmpty = runs.rows?.length === 0 && presses.length === 0;
 
   return (
     <Stack gap="md">
@@ -57,7 +58,7 @@ export function Runs(props: {
           </Group>
         )}
       </Group>
-      {runs.error && <Failure error={runs.error} retry={() => void runs.refetch()} />}
+      {runs.error && <Failure error={runs.error} retry={runs.retry} />}
       {presses
         .filter(({ error }) => error !== null)
         .map((press) => (
@@ -77,7 +78,8 @@ export function Runs(props: {
           .map(({ key }) => (
             <Skeleton key={key} h={250} radius="md" aria-label={t('sending')} />
           ))}
-        {runs.isPending &&
+        {!runs.rows &&
+          !runs.error &&
           Array.from({ length: 4 }, (_, i) => <Skeleton key={i} h={250} radius="md" />)}
         {list.map((run) => (
           <RunCard
@@ -89,15 +91,7 @@ export function Runs(props: {
           />
         ))}
       </div>
-      {runs.hasNextPage && (
-        <PlainButton
-          loading={runs.isFetchingNextPage}
-          onClick={() => void runs.fetchNextPage()}
-          style={{ alignSelf: 'center' }}
-        >
-          {t('common:more')}
-        </PlainButton>
-      )}
+      <More of={runs} mt={0} />
       {isComparing && (
         <Suspense>
           <Compare runs={chosen} onClose={() => setComparing(false)} />

@@ -1,5 +1,5 @@
-import { useInfiniteQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useQueryClient, type InfiniteData } from '@tanstack/react-query';
+import { useCallback, useEffect, useEffectEvent, useState } from 'react';
 import type { MediaFile } from '../../../../client/src/types.ts';
 import { pause } from '../../../../client/src/scope.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
@@ -18,7 +18,7 @@ import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import type { Input } from '../form/draft.ts';
 import { isRefused, useKept, type Press } from '../form/presses.ts';
 import { useMoneyMoved } from '../price.ts';
-import { firstPage, useAccountKey, useAccountQuery } from '../../queries.ts';
+import { useAccountKey, useAccountPages, useAccountQuery } from '../../queries.ts';
 import { isMediaFile } from '../../../../client/src/outputs.ts';
 
 /** Requests to a model: submit, watch, list. The service stores them. */
@@ -41,28 +41,22 @@ const streamsMax = 2;
 /** The pause before each attempt to submit, in milliseconds. */
 const tries = [0, 700, 2_000, 5_000];
 
-function useRunsKey(model_id: string) {
-  const { account_id } = useAccount();
-  return ['account', account_id, 'runs', model_id];
-}
+const runsOf = (model_id: string) => ({ query: { model_id, limit: pageSize } });
 
 /** The account's requests to the model, newest first. */
 export function useRuns(model_id: string) {
-  const api = useAccountApi();
-  return useInfiniteQuery({
-    queryKey: useRunsKey(model_id),
-    queryFn: ({ pageParam: cursor }) =>
-      api('GET /v1/requests', { query: { model_id, limit: pageSize, cursor } }),
-    initialPageParam: firstPage,
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-  });
+  return useAccountPages('GET /v1/requests', runsOf(model_id));
+}
+
+function useRunsKey(model_id: string) {
+  return useAccountKey()('GET /v1/requests', runsOf(model_id));
 }
 
 /** Adds a request to the list, or updates it. */
 function useNote(model_id: string) {
   const queries = useQueryClient();
   const key = useRunsKey(model_id);
-  const place = key.join(' ');
+  const place = JSON.stringify(key);
   return useCallback(
     (run: Partial<Run> & { request_id: string }) =>
       queries.setQueryData<InfiniteData<RequestList>>(key, (before) => {
@@ -183,45 +177,38 @@ export function useStatus(run: Run): StatusNow {
   const moneyMoved = useMoneyMoved();
   const queries = useQueryClient();
   const key = useAccountKey();
-  const keepCard = useRef((_card: Card) => {});
-  keepCard.current = (card) =>
-    queries.setQueryData(key('GET /v1/requests/:request_id', cardOf(run.request_id)), card);
   const { request_id } = run;
+  const address = path(`/v1/requests/${request_id}`);
   const isOver = isFinal(run);
-  const moved = useRef(moneyMoved);
-  moved.current = moneyMoved;
-  const addressOf = useRef(path);
-  addressOf.current = path;
+  const hear = useEffectEvent((status: StatusNow) => {
+    setNow(status);
+    if (!isFinal(status)) return;
+    moneyMoved();
+    void call<Card>(address).then(
+      (card) => {
+        const { status: final, charged_usd_micro, error, completed_at } = card;
+        const error_code = error?.code ?? null;
+        queries.setQueryData(key('GET /v1/requests/:request_id', cardOf(request_id)), card);
+        note({ request_id, status: final, charged_usd_micro, error_code, completed_at });
+      },
+      () => note({ request_id, status: status.status }),
+    );
+  });
 
   useEffect(() => {
     if (isOver) return;
     const stop = new AbortController();
-    void watch(request_id, addressOf.current, stop.signal, (status) => {
-      setNow(status);
-      if (!isFinal(status)) return;
-      moved.current();
-      void call<Card>(addressOf.current(`/v1/requests/${request_id}`)).then(
-        (card) => {
-          const { status: final, charged_usd_micro, error, completed_at } = card;
-          const error_code = error?.code ?? null;
-          keepCard.current(card);
-          note({ request_id, status: final, charged_usd_micro, error_code, completed_at });
-        },
-        () => note({ request_id, status: status.status }),
-      );
-    });
+    void watch(`${address}/status`, stop.signal, (status) => hear(status));
     return () => stop.abort();
-  }, [request_id, isOver, note]);
+  }, [address, isOver]);
   return isOver ? run : now;
 }
 
 async function watch(
-  request_id: string,
-  path: (path: string) => string,
+  address: string,
   signal: AbortSignal,
   told: (status: StatusNow) => void,
 ): Promise<void> {
-  const address = path(`/v1/requests/${request_id}/status`);
   let last: StatusNow | undefined;
   const tell = (status: StatusNow) => {
     last = status;
