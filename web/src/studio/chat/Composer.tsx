@@ -11,7 +11,6 @@ import {
   type ReactNode,
 } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
 import { Note, QuietIcon } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text.tsx';
@@ -41,32 +40,17 @@ export function Composer(props: {
 }) {
   const { conversation, model, isWriting, onSend, onStop } = props;
   const { t } = useTranslation(['chat', 'studio']);
-  const mayRun = useMay('build');
-  const { status } = useAccount();
   const [text, setText] = useState('');
   const [pictures, setPictures] = useState<Picture[]>([]);
   const { coming, take, dismiss } = useUploads('image', (file_id, { name }) =>
     setPictures((before) => [...before, { file_id, name }]),
   );
-  const allowance = useAllowance();
   const isFilled = text.trim() !== '' || pictures.length > 0;
-  const ceiling = useCeiling(conversation, text, pictures);
-  const price = ceiling.data?.price_usd_micro;
-  const short = price && allowance ? shortage(allowance, price, false) : null;
+  const cost = useCost(conversation, text, pictures);
+  const reason = useReason(model, cost);
   const writer =
     isWriting && props.models.find(({ id }) => id === conversation.messages.at(-1)?.model);
-  const isChargedInFull = writer && writer.on_disconnect === 'finish';
   const isUploading = coming.some(({ failure }) => failure === null);
-  const reason = ((): string | null => {
-    if (status !== 'active') return t('studio:blocked.suspended');
-    if (!mayRun) return t('studio:blocked.role');
-    if (!model) return t('model_gone');
-    if (ceiling.error) return messageOf(ceiling.error);
-    if (short === 'balance')
-      return t('studio:blocked.balance', { short: lacking(allowance!, price!) });
-    if (short === 'limit') return t('limit');
-    return null;
-  })();
   const maySend = isFilled && reason === null && !isWriting && !isUploading;
 
   // A held key or a double press must send only once.
@@ -101,27 +85,7 @@ export function Composer(props: {
         onDrop={drop}
         onDragOver={(event) => event.preventDefault()}
       >
-        {pictures.length > 0 && (
-          <Group gap={8} p={4}>
-            {pictures.map((picture, i) => (
-              <Box key={picture.file_id} pos="relative">
-                <Thumb picture={picture} />
-                <ActionIcon
-                  size="xs"
-                  color="dark"
-                  variant="filled"
-                  pos="absolute"
-                  top={4}
-                  right={4}
-                  aria-label={t('studio:remove_item', { what: picture.name })}
-                  onClick={() => setPictures(pictures.toSpliced(i, 1))}
-                >
-                  <IconX size={12} />
-                </ActionIcon>
-              </Box>
-            ))}
-          </Group>
-        )}
+        {pictures.length > 0 && <Pictures pictures={pictures} onChange={setPictures} />}
         {coming.map((each) => (
           <OnItsWay key={each.id} coming={each} onDismiss={() => dismiss(each)} />
         ))}
@@ -133,7 +97,8 @@ export function Composer(props: {
           autosize
           minRows={1}
           maxRows={12}
-          {...typed(text, setText)}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
         />
         <Group justify="space-between" gap="xs" wrap="nowrap">
           <FileButton
@@ -167,30 +132,89 @@ export function Composer(props: {
           )}
         </Group>
       </Box>
-      <Group justify="space-between" gap="xs" mt={6} px={4}>
-        <Note aria-live="polite">
-          {isChargedInFull
-            ? t('stop_finish')
-            : (reason ?? (
-                <>
-                  {t('at_most')}{' '}
-                  <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
-                </>
-              ))}{' '}
-          {short === 'balance' && (
-            <Anchor component={Link} to="/dashboard/money" size="xs">
-              {t('studio:top_up')}
-            </Anchor>
-          )}
-        </Note>
-        {allowance && (
-          <Note>
-            {t('studio:balance')} <Usd micro={allowance.available_usd_micro} />
-          </Note>
-        )}
-      </Group>
+      <Cost
+        {...cost}
+        why={writer && writer.on_disconnect === 'finish' ? t('stop_finish') : reason}
+      />
     </Box>
   );
+}
+
+function Pictures(props: { pictures: Picture[]; onChange: (pictures: Picture[]) => void }) {
+  const { t } = useTranslation('studio');
+  const { pictures, onChange } = props;
+  return (
+    <Group gap={8} p={4}>
+      {pictures.map((picture, i) => (
+        <Box key={picture.file_id} pos="relative">
+          <Thumb picture={picture} />
+          <ActionIcon
+            size="xs"
+            color="dark"
+            variant="filled"
+            pos="absolute"
+            top={4}
+            right={4}
+            aria-label={t('remove_item', { what: picture.name })}
+            onClick={() => onChange(pictures.toSpliced(i, 1))}
+          >
+            <IconX size={12} />
+          </ActionIcon>
+        </Box>
+      ))}
+    </Group>
+  );
+}
+
+/** The most that the reply can cost, or why nothing can be sent; and the balance. */
+function Cost(props: Costs & { why: string | null }) {
+  const { price, short, allowance, why } = props;
+  const { t } = useTranslation(['chat', 'studio']);
+  return (
+    <Group justify="space-between" gap="xs" mt={6} px={4}>
+      <Note aria-live="polite">
+        {why ?? (
+          <>
+            {t('at_most')} <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
+          </>
+        )}{' '}
+        {short === 'balance' && (
+          <Anchor component={Link} to="/dashboard/money" size="xs">
+            {t('studio:top_up')}
+          </Anchor>
+        )}
+      </Note>
+      {allowance && (
+        <Note>
+          {t('studio:balance')} <Usd micro={allowance.available_usd_micro} />
+        </Note>
+      )}
+    </Group>
+  );
+}
+
+type Costs = ReturnType<typeof useCost>;
+
+function useCost(conversation: Wanted, text: string, pictures: Picture[]) {
+  const allowance = useAllowance();
+  const { data, error } = useCeiling(conversation, text, pictures);
+  const price = data?.price_usd_micro;
+  const short = price && allowance ? shortage(allowance, price, false) : null;
+  return { allowance, price, short, error };
+}
+
+/** Why nothing can be sent; null if it can. */
+function useReason(model: Model | undefined, { allowance, price, short, error }: Costs) {
+  const { t } = useTranslation(['chat', 'studio']);
+  const mayRun = useMay('build');
+  const { status } = useAccount();
+  if (status !== 'active') return t('studio:blocked.suspended');
+  if (!mayRun) return t('studio:blocked.role');
+  if (!model) return t('model_gone');
+  if (error) return messageOf(error);
+  if (short === 'balance')
+    return t('studio:blocked.balance', { short: lacking(allowance!, price!) });
+  return short === 'limit' ? t('limit') : null;
 }
 
 const pauseMs = 400;

@@ -21,9 +21,15 @@ import {
   IconUpload,
   IconX,
 } from '@tabler/icons-react';
-import { lazy, Suspense, useState, type DragEvent, type ClipboardEvent } from 'react';
+import {
+  lazy,
+  Suspense,
+  useState,
+  type ClipboardEvent,
+  type DragEvent,
+  type ReactNode,
+} from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
 import { Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
@@ -54,7 +60,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
   const { coming, take, dismiss } = useUploads(media, (file_id) => add(file_id));
   const [isOver, setOver] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
-  const [address, setAddress] = useState<string | null>(null);
+  const [isTyping, setTyping] = useState(false);
   const isFull = values.length >= max;
 
   // Uploads finish in any order, so each is appended to the list as it is at that time.
@@ -84,11 +90,6 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
     event.preventDefault();
     takeAll(files);
   });
-  const takeAddress = () => {
-    if (address?.trim()) add(address.trim());
-    setAddress(null);
-  };
-
   return (
     <Stack
       gap={8}
@@ -121,67 +122,24 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
           ))}
         </div>
       )}
-      {!isFull && coming.every(({ failure }) => failure !== null) && address === null && (
-        <Group gap={6}>
-          <FileButton
-            accept={acceptOf(media)}
-            multiple={many}
-            onChange={(files: File | File[] | null) =>
-              takeAll(Array.isArray(files) ? files : files ? [files] : [])
-            }
-            inputProps={{ 'aria-label': t('choose_file_for', { field: label }) }}
-          >
-            {(props) => (
-              <Button
-                {...props}
-                variant="light"
-                size="xs"
-                leftSection={<IconUpload size={15} />}
-                aria-label={t('choose_file_for', { field: label })}
-              >
-                {t('choose_file')}
-              </Button>
-            )}
-          </FileButton>
-          <Button
-            variant="subtle"
-            size="xs"
-            leftSection={<IconLink size={15} />}
-            onClick={() => setAddress('')}
-          >
+      {!isFull && coming.every(({ failure }) => failure !== null) && !isTyping && (
+        <Ways label={label} media={media} many={many} onFiles={takeAll}>
+          <WayButton icon={IconLink} onClick={() => setTyping(true)}>
             {t('common:address')}
-          </Button>
-          <Button
-            variant="subtle"
-            size="xs"
-            leftSection={<IconHistory size={15} />}
-            onClick={() => setChoosing(true)}
-          >
+          </WayButton>
+          <WayButton icon={IconHistory} onClick={() => setChoosing(true)}>
             {t('my_results')}
-          </Button>
-          <Note visibleFrom="sm">{t('drop_or_paste')}</Note>
-        </Group>
+          </WayButton>
+        </Ways>
       )}
-      {address !== null && (
-        <Group gap={6} wrap="nowrap">
-          <TextInput
-            flex={1}
-            size="xs"
-            autoFocus
-            aria-label={t('address_of', { field: label })}
-            placeholder="https://"
-            onBlur={takeAddress}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') {
-                event.preventDefault();
-                takeAddress();
-              }
-              if (event.key === 'Escape') setAddress(null);
-            }}
-            {...typed(address, setAddress)}
-          />
-          <RowButton onClick={takeAddress}>{t('take')}</RowButton>
-        </Group>
+      {isTyping && (
+        <AddressInput
+          label={t('address_of', { field: label })}
+          onDone={(address) => {
+            if (address) add(address);
+            setTyping(false);
+          }}
+        />
       )}
       {isChoosing && (
         <Suspense>
@@ -196,6 +154,76 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
         </Suspense>
       )}
     </Stack>
+  );
+}
+
+function Ways(props: {
+  label: string;
+  media: Media;
+  many: boolean;
+  onFiles: (files: File[]) => void;
+  children: ReactNode;
+}) {
+  const { label, media, many, onFiles, children } = props;
+  const { t } = useTranslation('studio');
+  const name = { 'aria-label': t('choose_file_for', { field: label }) };
+  return (
+    <Group gap={6}>
+      <FileButton
+        accept={acceptOf(media)}
+        multiple={many}
+        onChange={(files: File | File[] | null) => onFiles([files ?? []].flat())}
+        inputProps={name}
+      >
+        {(button) => (
+          <Button
+            {...button}
+            {...name}
+            variant="light"
+            size="xs"
+            leftSection={<IconUpload size={15} />}
+          >
+            {t('choose_file')}
+          </Button>
+        )}
+      </FileButton>
+      {children}
+      <Note visibleFrom="sm">{t('drop_or_paste')}</Note>
+    </Group>
+  );
+}
+
+function WayButton(props: { icon: typeof IconLink; onClick: () => void; children: ReactNode }) {
+  const { icon: Icon, ...button } = props;
+  return <Button variant="subtle" size="xs" leftSection={<Icon size={15} />} {...button} />;
+}
+
+/** Reports the address, without spaces around it; null if it is given up. */
+function AddressInput(props: { label: string; onDone: (address: string | null) => void }) {
+  const { t } = useTranslation('studio');
+  const [address, setAddress] = useState('');
+  const take = () => props.onDone(address.trim());
+  return (
+    <Group gap={6} wrap="nowrap">
+      <TextInput
+        flex={1}
+        size="xs"
+        autoFocus
+        aria-label={props.label}
+        placeholder="https://"
+        value={address}
+        onChange={(event) => setAddress(event.currentTarget.value)}
+        onBlur={take}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') {
+            event.preventDefault();
+            take();
+          }
+          if (event.key === 'Escape') props.onDone(null);
+        }}
+      />
+      <RowButton onClick={take}>{t('take')}</RowButton>
+    </Group>
   );
 }
 
