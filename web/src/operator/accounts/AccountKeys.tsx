@@ -3,7 +3,7 @@ import { IconKey } from '@tabler/icons-react';
 import { useState } from 'react';
 import { entriesOf } from '../../records.ts';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { AccountKey, KeyCeilings } from '../../api-types.ts';
@@ -103,10 +103,13 @@ function Limits(props: { chosen: AccountKey; onClose: () => void }) {
   const { chosen, onClose } = props;
   const act = useAction();
   const { monthly_limit_usd_micro: before } = chosen;
-  const [limit, setLimit] = useState(before === null ? '' : formatUsd(before).replaceAll(',', ''));
-  const [rpm, setRpm] = useState(String(chosen.rpm ?? ''));
-  const [jobs, setJobs] = useState(String(chosen.open_jobs ?? ''));
-  const submit = async () => {
+  const { values, field } = useFields({
+    limit: before === null ? '' : formatUsd(before).replaceAll(',', ''),
+    rpm: String(chosen.rpm ?? ''),
+    jobs: String(chosen.open_jobs ?? ''),
+  });
+  const { limit, rpm, jobs } = values;
+  const submit = () => {
     const wanted = {
       monthly_limit_usd_micro: limit.trim() === '' ? null : String(parseUsd(limit)),
       rpm: countOf(rpm),
@@ -117,8 +120,7 @@ function Limits(props: { chosen: AccountKey; onClose: () => void }) {
       entriesOf(wanted).filter(([name, value]) => value !== chosen[name]),
     );
     const params = { key_id: chosen.key_id };
-    await act('PATCH /keys/:key_id', { params, body }, t('limits_set'));
-    onClose();
+    return act('PATCH /keys/:key_id', { params, body }, t('limits_set'));
   };
   const isRight =
     (limit.trim() === '' || isAmount(limit, 'from_zero')) &&
@@ -133,24 +135,18 @@ function Limits(props: { chosen: AccountKey; onClose: () => void }) {
       onSubmit={submit}
     >
       <Text size="sm">{t('limits_text')}</Text>
-      <MoneyInput
-        label={t('limit_usd')}
-        value={limit}
-        onChange={setLimit}
-        allows="from_zero"
-        data-autofocus
-      />
+      <MoneyInput label={t('limit_usd')} {...field('limit')} allows="from_zero" data-autofocus />
       <TextInput
         label={t('rpm')}
         inputMode="numeric"
         error={countOf(rpm) === undefined && t('bad_count')}
-        {...typed(rpm, setRpm)}
+        {...field('rpm')}
       />
       <TextInput
         label={t('jobs')}
         inputMode="numeric"
         error={countOf(jobs) === undefined && t('bad_count')}
-        {...typed(jobs, setJobs)}
+        {...field('jobs')}
       />
     </FormModal>
   );

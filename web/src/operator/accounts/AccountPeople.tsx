@@ -1,7 +1,7 @@
-import { Group, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
@@ -10,6 +10,7 @@ import { When } from '../../components/text.tsx';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
+import { EmailInput } from '../../components/inputs.ts';
 
 /** An account's members and open invitations. */
 export function AccountPeople(props: { account_id: string; account: OperatorAccount | undefined }) {
@@ -83,32 +84,19 @@ function NewEmail(props: { account_id: string; person: AccountPerson; onClose: (
   const { t } = useTranslation('operator_account');
   const { account_id, person, onClose } = props;
   const act = useAction();
-  const [email, setEmail] = useState('');
-  const submit = async () => {
-    const params = { account_id, person_id: person.person_id };
-    await act(
-      'POST /accounts/:account_id/people/:person_id/email',
-      { params, body: { email } },
-      t('email_changed', { email }),
-    );
-    onClose();
-  };
+  const { values, field } = useFields({ email: '' });
+  const given = { params: { account_id, person_id: person.person_id }, body: values };
+  const done = t('email_changed', values);
   return (
     <FormModal
       onClose={onClose}
       title={t('email_title', { email: person.email })}
       submit={t('email_submit')}
-      onSubmit={submit}
+      onSubmit={() => act('POST /accounts/:account_id/people/:person_id/email', given, done)}
     >
       <Stack>
         <Text size="sm">{t('email_text')}</Text>
-        <TextInput
-          label={t('new_email')}
-          type="email"
-          required
-          maxLength={254}
-          {...typed(email, setEmail)}
-        />
+        <EmailInput label={t('new_email')} {...field('email')} />
       </Stack>
     </FormModal>
   );

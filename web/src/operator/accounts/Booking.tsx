@@ -1,8 +1,7 @@
-import { Checkbox, Select, Text, TextInput, Textarea } from '@mantine/core';
+import { Checkbox, Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { Note } from '../../components/styles.ts';
 import { useMoment } from '../../components/text.tsx';
 import type { Booking as Booked, OperatorAccount } from '../../api-types.ts';
@@ -12,6 +11,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { useOperatorQuery } from '../../queries.ts';
+import { ReferenceInput, ReasonInput } from '../inputs.ts';
 
 /** The sources that an operator can name. */
 const bookedSources = ['paid', 'bonus', 'refund'] as const;
@@ -28,17 +28,20 @@ export function Booking(props: {
   const { t } = useTranslation('operator_account');
   const { kind, account, onClose } = props;
   const act = useAction();
-  const [amount, setAmount] = useState('');
-  const [reference, setReference] = useState('');
-  const [reason, setReason] = useState('');
-  const [source, setSource] = useState<Source>('paid');
-  const [lastDay, setLastDay] = useState('');
-  const [allowsDebt, setAllowsDebt] = useState(false);
+  const { values, field, tick } = useFields({
+    amount: '',
+    reference: '',
+    reason: '',
+    source: 'paid' as Source,
+    lastDay: '',
+    allows_debt: false,
+  });
+  const { amount, reference, reason, source, lastDay, allows_debt } = values;
   const isCredit = kind === 'credit';
   const allows = isCredit ? 'above_zero' : 'change';
   const isComplete =
     isAmount(amount, allows) && reference.trim() !== '' && (isCredit || reason.trim() !== '');
-  const submit = async () => {
+  const submit = () => {
     const booking = { amount_usd_micro: String(parseUsd(amount)), reference };
     const params = { account_id: account.account_id };
     const done = ({ replayed, available_usd_micro }: Booked) => {
@@ -47,12 +50,10 @@ export function Booking(props: {
     };
     if (isCredit) {
       const body = { ...booking, source, expires_at: endOf(source, lastDay) };
-      await act('POST /accounts/:account_id/credits', { params, body }, done);
-    } else {
-      const body = { ...booking, reason, allows_debt: allowsDebt };
-      await act('POST /accounts/:account_id/adjustments', { params, body }, done);
+      return act('POST /accounts/:account_id/credits', { params, body }, done);
     }
-    onClose();
+    const body = { ...booking, reason, allows_debt };
+    return act('POST /accounts/:account_id/adjustments', { params, body }, done);
   };
   return (
     <FormModal
@@ -65,8 +66,7 @@ export function Booking(props: {
       {!isCredit && <Text size="sm">{t('correct_text')}</Text>}
       <MoneyInput
         label={t(isCredit ? 'amount' : 'correct_amount')}
-        value={amount}
-        onChange={setAmount}
+        {...field('amount')}
         allows={allows}
         required
         data-autofocus
@@ -75,9 +75,8 @@ export function Booking(props: {
         <Select
           label={t('source')}
           data={bookedSources.map((value) => ({ value, label: t(`common:source.${value}`) }))}
-          value={source}
-          onChange={(value) => setSource(value!)}
           allowDeselect={false}
+          {...field('source')}
         />
       )}
       {isCredit && source === 'bonus' && (
@@ -85,17 +84,14 @@ export function Booking(props: {
           type="date"
           label={t('expires')}
           description={t('expires_hint')}
-          {...typed(lastDay, setLastDay)}
+          {...field('lastDay')}
         />
       )}
       <div>
-        <TextInput
+        <ReferenceInput
           label={t('reference')}
           description={t('reference_hint')}
-          required
-          maxLength={255}
-          autoComplete="off"
-          {...typed(reference, setReference)}
+          {...field('reference')}
         />
         <EarlierBooking
           reference={reference.trim()}
@@ -110,19 +106,15 @@ export function Booking(props: {
         <Checkbox
           label={t('allows_debt')}
           description={t('allows_debt_hint')}
-          checked={allowsDebt}
-          onChange={(event) => setAllowsDebt(event.currentTarget.checked)}
+          {...tick('allows_debt')}
         />
       )}
       {!isCredit && (
-        <Textarea
+        <ReasonInput
           label={t('reason')}
           description={t('reason_hint')}
           required
-          maxLength={1000}
-          autosize
-          minRows={2}
-          {...typed(reason, setReason)}
+          {...field('reason')}
         />
       )}
     </FormModal>

@@ -1,9 +1,9 @@
-import { Alert, Button, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
 import { type Column, column } from '../../components/list/DataList.tsx';
@@ -15,6 +15,7 @@ import { LinkModal } from './LinkModal.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import './invitations-words.ts';
+import { EmailInput } from '../../components/inputs.ts';
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
@@ -65,28 +66,25 @@ export function Invitations() {
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_invitations');
   const act = useAction();
-  const [email, setEmail] = useState('');
+  const { values, field } = useFields({ email: '' });
   return (
     <LinkModal
       onClose={onClose}
       title={t('new')}
       submit={t('create')}
-      make={() => act('POST /invitations', { body: { email } })}
+      make={() => act('POST /invitations', { body: values })}
       made={{
         title: t('new'),
         once: t('once_title'),
-        text: t('once_text', { email }),
+        text: t('once_text', values),
         what: t('common:link'),
       }}
     >
-      <TextInput
+      <EmailInput
         label={t('email')}
         description={t('email_hint')}
-        type="email"
-        autoComplete="off"
-        required
         data-autofocus
-        {...typed(email, setEmail)}
+        {...field('email')}
       />
     </LinkModal>
   );
@@ -96,18 +94,14 @@ function Withdraw({ invitation, onClose }: { invitation: SignUpInvitation; onClo
   const { t } = useTranslation('operator_invitations');
   const { invitation_id, email } = invitation;
   const act = useAction();
-  const submit = async () => {
-    const params = { invitation_id };
-    await act('DELETE /invitations/:invitation_id', { params }, t('withdrawn'));
-    onClose();
-  };
+  const params = { invitation_id };
   return (
     <FormModal
       onClose={onClose}
       title={t('withdraw_title', { email })}
       submit={t('withdraw')}
       danger
-      onSubmit={submit}
+      onSubmit={() => act('DELETE /invitations/:invitation_id', { params }, t('withdrawn'))}
     >
       <Text size="sm">{t('withdraw_text')}</Text>
     </FormModal>

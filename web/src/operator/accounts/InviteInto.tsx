@@ -1,56 +1,41 @@
-import { Select, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Select } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
-import type { OperatorAccount } from '../../api-types.ts';
+import { useFields } from '../../components/Form.tsx';
+import type { OperatorAccount, Role } from '../../api-types.ts';
+import { allRoles } from '../../dashboard/team/team.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
+import { EmailInput } from '../../components/inputs.ts';
 
-const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
-
-export function InviteInto({
-  account,
-  onClose,
-}: {
-  account: OperatorAccount;
-  onClose: () => void;
-}) {
+export function InviteInto(props: { account: OperatorAccount; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
   const act = useAction();
-  const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');
-  const [role, setRole] = useState<(typeof roles)[number]>('owner');
-  const make = () => {
-    const params = { account_id: account.account_id };
-    return act('POST /accounts/:account_id/invitations', { params, body: { email, role } });
-  };
+  const { account, onClose } = props;
+  const { values, field } = useFields({
+    email: account.people.length === 0 ? account.email : '',
+    role: 'owner' as Role,
+  });
+  const given = { params: { account_id: account.account_id }, body: values };
   return (
     <LinkModal
       onClose={onClose}
       title={t('invite_title')}
       submit={t('invite_make')}
-      make={make}
+      make={() => act('POST /accounts/:account_id/invitations', given)}
       made={{
         title: t('invite_title'),
         once: t('once_title'),
-        text: t('invite_text', { email }),
+        text: t('invite_text', values),
         what: t('common:link'),
       }}
     >
-      <TextInput
-        label={t('invite_email')}
-        type="email"
-        autoComplete="off"
-        required
-        data-autofocus
-        {...typed(email, setEmail)}
-      />
+      <EmailInput label={t('invite_email')} data-autofocus {...field('email')} />
       <Select
         label={t('role')}
-        data={roles.map((value) => ({ value, label: t(`common:role.${value}`) }))}
-        value={role}
+        data={allRoles.map((value) => ({ value, label: t(`common:role.${value}`) }))}
         allowDeselect={false}
-        onChange={(value) => setRole(roles.find((each) => each === value) ?? 'owner')}
+        {...field('role')}
       />
     </LinkModal>
   );

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
@@ -13,16 +13,17 @@ export function LinkModal(props: {
   onClose: () => void;
   children: ReactNode;
 }) {
-  const { made, make, onClose, ...form } = props;
-  const [link, setLink] = useState<string | null>(null);
-  if (link === null)
-    return (
-      <FormModal {...form} onClose={onClose} onSubmit={async () => setLink((await make()).link)} />
-    );
+  const { made, make, ...form } = props;
   const { title, once, ...shown } = made;
   return (
-    <Modal opened onClose={onClose} title={title}>
-      <ShownOnce title={once} secret={link} {...shown} />
-    </Modal>
+    <FormModal
+      {...form}
+      onSubmit={make}
+      made={({ link }) => (
+        <Modal opened onClose={form.onClose} title={title}>
+          <ShownOnce title={once} secret={link} {...shown} />
+        </Modal>
+      )}
+    />
   );
 }

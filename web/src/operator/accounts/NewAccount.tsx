@@ -1,9 +1,8 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { operatorApi, type OperatorCalls } from '../../api.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -11,15 +10,14 @@ import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
 import { parseUsd } from '../../money.ts';
 import './accounts-words.ts';
+import { EmailInput } from '../../components/inputs.ts';
+import { ReferenceInput } from '../inputs.ts';
 
 export function NewAccount({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_accounts');
   const queries = useQueryClient();
-  const [email, setEmail] = useState('');
-  const [credit, setCredit] = useState('');
-  const [reference, setReference] = useState('');
-  const [invite, setInvite] = useState(true);
-  const [made, setMade] = useState<OperatorCalls['POST /accounts']['reply'] | null>(null);
+  const { values, field, tick } = useFields({ email: '', credit: '', reference: '', invite: true });
+  const { email, credit, reference, invite } = values;
   const hasCredit = credit.trim() !== '';
   const submit = async () => {
     const body = {
@@ -27,30 +25,10 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
       invite,
       ...(hasCredit && { credit_usd_micro: String(parseUsd(credit)), reference }),
     };
-    setMade(await operatorApi('POST /accounts', { body }));
+    const made = await operatorApi('POST /accounts', { body });
     await queries.invalidateQueries({ queryKey: ['operator'] });
+    return made;
   };
-  if (made !== null) {
-    return (
-      <Modal opened onClose={onClose} title={made.email}>
-        <Stack>
-          {made.invitation_link !== null && (
-            <ShownOnce
-              title={t('link_title')}
-              text={t('link_text', { email: made.email })}
-              secret={made.invitation_link}
-              what={t('common:link')}
-            />
-          )}
-          <Group justify="flex-end">
-            <Button component={Link} to={`/operator/accounts/${made.account_id}`}>
-              {t('open')}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
-    );
-  }
   return (
     <FormModal
       onClose={onClose}
@@ -58,36 +36,47 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
       submit={t('create')}
       disabled={hasCredit && (!isAmount(credit) || reference.trim() === '')}
       onSubmit={submit}
+      made={(made) => <Made made={made} onClose={onClose} />}
     >
-      <TextInput
+      <EmailInput
         label={t('email')}
         description={t('email_hint')}
-        type="email"
-        autoComplete="off"
-        required
         data-autofocus
-        {...typed(email, setEmail)}
+        {...field('email')}
       />
-      <MoneyInput
-        label={t('credit')}
-        description={t('credit_hint')}
-        value={credit}
-        onChange={setCredit}
-      />
+      <MoneyInput label={t('credit')} description={t('credit_hint')} {...field('credit')} />
       {hasCredit && (
-        <TextInput
+        <ReferenceInput
           label={t('reference')}
           description={t('reference_hint')}
-          required
-          maxLength={255}
-          {...typed(reference, setReference)}
+          {...field('reference')}
         />
       )}
-      <Checkbox
-        label={t('invite')}
-        checked={invite}
-        onChange={(event) => setInvite(event.currentTarget.checked)}
-      />
+      <Checkbox label={t('invite')} {...tick('invite')} />
     </FormModal>
+  );
+}
+
+function Made(props: { made: OperatorCalls['POST /accounts']['reply']; onClose: () => void }) {
+  const { t } = useTranslation('operator_accounts');
+  const { email, account_id, invitation_link } = props.made;
+  return (
+    <Modal opened onClose={props.onClose} title={email}>
+      <Stack>
+        {invitation_link !== null && (
+          <ShownOnce
+            title={t('link_title')}
+            text={t('link_text', { email })}
+            secret={invitation_link}
+            what={t('common:link')}
+          />
+        )}
+        <Group justify="flex-end">
+          <Button component={Link} to={`/operator/accounts/${account_id}`}>
+            {t('open')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }

@@ -1,36 +1,25 @@
 import { Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import type { OperatorAccount } from '../../api-types.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 
-export function PriceDialog({
-  account,
-  onClose,
-}: {
-  account: OperatorAccount;
-  onClose: () => void;
-}) {
+export function PriceDialog(props: { account: OperatorAccount; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
+  const { account, onClose } = props;
   const act = useAction();
-  const [factor, setFactor] = useState(String(account.price_ppm / 1e6));
-  const price_ppm = ppmOf(factor);
-  const submit = async () => {
-    const params = { account_id: account.account_id };
-    const body = { price_ppm: price_ppm! };
-    await act('PUT /accounts/:account_id/price', { params, body }, t('price_set'));
-    onClose();
-  };
+  const { values, field } = useFields({ factor: String(account.price_ppm / 1e6) });
+  const price_ppm = ppmOf(values.factor);
+  const given = { params: { account_id: account.account_id }, body: { price_ppm: price_ppm! } };
   return (
     <FormModal
       onClose={onClose}
       title={t('price_title')}
       submit={t('change_price')}
       disabled={price_ppm === null || price_ppm === account.price_ppm}
-      onSubmit={submit}
+      onSubmit={() => act('PUT /accounts/:account_id/price', given, t('price_set'))}
     >
       <TextInput
         label={t('price_label')}
@@ -41,7 +30,7 @@ export function PriceDialog({
         required
         leftSection="×"
         error={price_ppm === null}
-        {...typed(factor, setFactor)}
+        {...field('factor')}
       />
       <Text size="sm">{t('price_text')}</Text>
     </FormModal>

@@ -60,18 +60,14 @@ export function SwitchDialog(props: {
   const { action, account, onClose } = props;
   const { route, given, label, done, danger } = switches[action];
   const act = useAction();
-  const submit = async () => {
-    const params = { account_id: account.account_id };
-    await act(route, { params, ...given }, t(done));
-    onClose();
-  };
+  const params = { account_id: account.account_id };
   return (
     <FormModal
       onClose={onClose}
       title={t(`${action}_title`)}
       submit={t(label)}
       danger={danger}
-      onSubmit={submit}
+      onSubmit={() => act(route, { params, ...given }, t(done))}
     >
       <Text fw={600} className="wrap">
         {account.email}

@@ -1,4 +1,4 @@
-import { Anchor, Checkbox, Text, Textarea, TextInput } from '@mantine/core';
+import { Anchor, Checkbox, Text, TextInput, type TextareaProps } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../../api.ts';
@@ -7,16 +7,15 @@ import { Facts } from '../../components/Facts.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { Transaction } from '../../components/Transaction.tsx';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
 import './deposits-words.ts';
+import { ReasonInput } from '../inputs.ts';
 
 interface Of {
   deposit: OperatorDeposit;
   onClose: () => void;
 }
-
-const reasonMax = 1000;
 
 /** Credits a deposit that was not credited by itself. */
 export function CreditDialog({ deposit, onClose }: Of) {
@@ -26,32 +25,33 @@ export function CreditDialog({ deposit, onClose }: Of) {
   // For all other deposits the operator has to name the account: it is unknown, or naming it
   // confirms the token and the amount.
   const isOwners = account_id !== null && (why === 'review' || why === 'dust');
-  const [account, setAccount] = useState('');
-  const [reason, setReason] = useState('');
+  const { values, field, tick } = useFields({ account: '', reason: '', isOther: false });
+  const account = values.account.trim();
+  const reason = values.reason.trim();
   // True if the service refused because a booking by hand already names the transaction.
   const [isBooked, setBooked] = useState(false);
-  const [isOther, setOther] = useState(false);
-  const submit = async () => {
+  const submit = () => {
     const body = {
-      ...(!isOwners && { account: account.trim() }),
-      ...(reason.trim() !== '' && { reason: reason.trim() }),
-      allows_booked: isOther,
+      ...(!isOwners && { account }),
+      ...(reason !== '' && { reason }),
+      allows_booked: values.isOther,
     };
     const params = { deposit_id: deposit.deposit_id };
-    await act('POST /chain-deposits/:deposit_id/credit', { params, body }, t('credited_now')).catch(
-      (error: unknown) => {
-        setBooked(error instanceof ApiFailure && error.reason === 'deposit_booked');
-        throw error;
-      },
-    );
-    onClose();
+    return act(
+      'POST /chain-deposits/:deposit_id/credit',
+      { params, body },
+      t('credited_now'),
+    ).catch((error: unknown) => {
+      setBooked(error instanceof ApiFailure && error.reason === 'deposit_booked');
+      throw error;
+    });
   };
   return (
     <FormModal
       onClose={onClose}
       title={t('credit_title')}
       submit={t('credit')}
-      disabled={!isOwners && account.trim() === ''}
+      disabled={!isOwners && account === ''}
       onSubmit={submit}
     >
       <DepositFacts deposit={deposit} />
@@ -63,17 +63,11 @@ export function CreditDialog({ deposit, onClose }: Of) {
           maxLength={254}
           autoComplete="off"
           data-autofocus
-          {...typed(account, setAccount)}
+          {...field('account')}
         />
       )}
-      <Reason value={reason} onChange={setReason} />
-      {isBooked && (
-        <Checkbox
-          label={t('other_payment')}
-          checked={isOther}
-          onChange={(event) => setOther(event.currentTarget.checked)}
-        />
-      )}
+      <Reason {...field('reason')} />
+      {isBooked && <Checkbox label={t('other_payment')} {...tick('isOther')} />}
     </FormModal>
   );
 }
@@ -82,42 +76,28 @@ export function CreditDialog({ deposit, onClose }: Of) {
 export function IgnoreDialog({ deposit, onClose }: Of) {
   const { t } = useTranslation('operator_deposits');
   const act = useAction();
-  const [reason, setReason] = useState('');
-  const submit = async () => {
-    const params = { deposit_id: deposit.deposit_id };
-    const body = { reason: reason.trim() };
-    await act('POST /chain-deposits/:deposit_id/ignore', { params, body }, t('ignored_now'));
-    onClose();
-  };
+  const { values, field } = useFields({ reason: '' });
+  const reason = values.reason.trim();
+  const given = { params: { deposit_id: deposit.deposit_id }, body: { reason } };
   return (
     <FormModal
       onClose={onClose}
       title={t('ignore_title')}
       submit={t('ignore')}
       danger
-      disabled={reason.trim() === ''}
-      onSubmit={submit}
+      disabled={reason === ''}
+      onSubmit={() => act('POST /chain-deposits/:deposit_id/ignore', given, t('ignored_now'))}
     >
       <DepositFacts deposit={deposit} />
       <Text size="sm">{t('ignore_text')}</Text>
-      <Reason value={reason} onChange={setReason} required />
+      <Reason {...field('reason')} required />
     </FormModal>
   );
 }
 
-function Reason(props: { value: string; onChange: (value: string) => void; required?: boolean }) {
+function Reason(props: TextareaProps) {
   const { t } = useTranslation('operator_deposits');
-  return (
-    <Textarea
-      label={t('reason')}
-      description={t('reason_hint')}
-      required={props.required ?? false}
-      maxLength={reasonMax}
-      autosize
-      minRows={2}
-      {...typed(props.value, props.onChange)}
-    />
-  );
+  return <ReasonInput label={t('reason')} description={t('reason_hint')} {...props} />;
 }
 
 function DepositFacts({ deposit }: { deposit: OperatorDeposit }) {

@@ -1,9 +1,8 @@
-import { Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Text, TextInput, type TextInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { OperatorChain } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
 import './chains-words.ts';
 
@@ -16,25 +15,21 @@ interface Of {
 export function ResumeDialog({ chain, onClose }: Of) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
-  const [from, setFrom] = useState('');
-  const submit = async () => {
-    const given = { params: { chain: chain.chain }, body: { from_height: heightOf(from) } };
-    await act('POST /chains/:chain/resume', given, t('resume_now'));
-    onClose();
-  };
+  const { values, field } = useFields({ from: '' });
+  const given = { params: { chain: chain.chain }, body: { from_height: heightOf(values.from) } };
   return (
     <FormModal
       onClose={onClose}
       title={t('resume_title', { title: chain.title })}
       submit={t('resume')}
-      disabled={isWrong(from)}
-      onSubmit={submit}
+      disabled={isWrong(values.from)}
+      onSubmit={() => act('POST /chains/:chain/resume', given, t('resume_now'))}
     >
       <Text size="sm" fw={550} className="wrap">
         {chain.stopped_why}
       </Text>
       <Text size="sm">{t('resume_text')}</Text>
-      <Height label={t('from')} hint={t('resume_from')} value={from} onChange={setFrom} />
+      <Height label={t('from')} hint={t('resume_from')} {...field('from')} />
     </FormModal>
   );
 }
@@ -43,48 +38,35 @@ export function ResumeDialog({ chain, onClose }: Of) {
 export function RescanDialog({ chain, onClose }: Of) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
-  const [from, setFrom] = useState('');
-  const [to, setTo] = useState('');
-  const from_height = heightOf(from);
-  const submit = async () => {
-    const body = { from_height: from_height ?? 0, to_height: heightOf(to) };
-    const given = { params: { chain: chain.chain }, body };
-    await act('POST /chains/:chain/rescan', given, t('rescan_now'));
-    onClose();
-  };
+  const { values, field } = useFields({ from: '', to: '' });
+  const from_height = heightOf(values.from);
+  const body = { from_height: from_height ?? 0, to_height: heightOf(values.to) };
+  const given = { params: { chain: chain.chain }, body };
   return (
     <FormModal
       onClose={onClose}
       title={t('rescan_title', { title: chain.title })}
       submit={t('rescan')}
-      disabled={from_height === undefined || isWrong(to)}
-      onSubmit={submit}
+      disabled={from_height === undefined || isWrong(values.to)}
+      onSubmit={() => act('POST /chains/:chain/rescan', given, t('rescan_now'))}
     >
       <Text size="sm">{t('rescan_text')}</Text>
-      <Height label={t('from')} value={from} onChange={setFrom} required />
-      <Height label={t('to')} hint={t('rescan_to')} value={to} onChange={setTo} />
+      <Height label={t('from')} {...field('from')} required />
+      <Height label={t('to')} hint={t('rescan_to')} {...field('to')} />
     </FormModal>
   );
 }
 
-function Height(props: {
-  label: string;
-  hint?: string;
-  value: string;
-  onChange: (value: string) => void;
-  required?: boolean;
-}) {
+function Height({ hint, ...props }: TextInputProps & { hint?: string; value: string }) {
   const { t } = useTranslation('operator_chains');
   return (
     <TextInput
-      label={props.label}
-      description={props.hint}
+      description={hint}
       inputMode="numeric"
       autoComplete="off"
       data-autofocus
-      required={props.required ?? false}
       error={isWrong(props.value) && t('bad_height')}
-      {...typed(props.value, props.onChange)}
+      {...props}
     />
   );
 }

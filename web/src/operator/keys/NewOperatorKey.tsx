@@ -1,13 +1,13 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Button, Checkbox, Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { OperatorKey } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
 import './operator-keys-words.ts';
+import { NameInput } from '../../components/inputs.ts';
 
 type Scope = OperatorKey['scopes'][number];
 const scopes: Scope[] = ['read', 'accounts', 'keys', 'money'];
@@ -15,35 +15,23 @@ const scopes: Scope[] = ['read', 'accounts', 'keys', 'money'];
 export function NewOperatorKey({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_keys');
   const act = useAction();
-  const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<Scope[]>([]);
-  const [secret, setSecret] = useState<string | null>(null);
-  const submit = async () => {
-    const body = { name: name.trim(), scopes: chosen };
-    setSecret((await act('POST /operator-keys', { body })).key);
-  };
-  if (secret !== null) return <Shown secret={secret} name={name.trim()} onClose={onClose} />;
+  const { values, set, field } = useFields({ name: '', scopes: [] as Scope[] });
+  const body = { ...values, name: values.name.trim() };
   return (
     <FormModal
       onClose={onClose}
       title={t('new')}
       submit={t('create')}
-      disabled={name.trim() === '' || chosen.length === 0}
-      onSubmit={submit}
+      disabled={body.name === '' || body.scopes.length === 0}
+      onSubmit={() => act('POST /operator-keys', { body })}
+      made={({ key }) => <Shown secret={key} name={body.name} onClose={onClose} />}
     >
-      <TextInput
-        label={t('name')}
-        description={t('name_hint')}
-        maxLength={100}
-        required
-        data-autofocus
-        {...typed(name, setName)}
-      />
+      <NameInput label={t('name')} description={t('name_hint')} data-autofocus {...field('name')} />
       <Checkbox.Group
         label={t('scopes')}
         description={t('scopes_hint')}
-        value={chosen}
-        onChange={(values) => setChosen(scopes.filter((scope) => values.includes(scope)))}
+        value={values.scopes}
+        onChange={(chosen) => set({ scopes: scopes.filter((scope) => chosen.includes(scope)) })}
         required
       >
         <Stack gap="sm" mt="xs">

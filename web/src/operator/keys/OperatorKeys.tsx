@@ -8,7 +8,7 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { PagedList } from '../../components/list/PagedList.tsx';
-import { Dot, RowButton, RowName } from '../../components/styles.ts';
+import { Dimmed, Dot, RowButton, RowName } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { useAction } from '../action.ts';
@@ -40,9 +40,9 @@ function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
     column.plain(t('name'), (row) => (
       <Stack gap={0}>
         <RowName>{row.name}</RowName>
-        <Text fz="sm" c="dimmed" ff="monospace" fw={400}>
+        <Dimmed ff="monospace" fw={400}>
           {row.hint}
-        </Text>
+        </Dimmed>
       </Stack>
     )),
     column.plain(t('scopes'), (row) => (
@@ -104,18 +104,14 @@ function State({ row: { revoked_at, last_used_at } }: { row: OperatorKey }) {
 function Revoke({ of: key, onClose }: { of: OperatorKey; onClose: () => void }) {
   const { t } = useTranslation('operator_keys');
   const act = useAction();
-  const submit = async () => {
-    const params = { operator_key_id: key.operator_key_id };
-    await act('DELETE /operator-keys/:operator_key_id', { params }, t('revoked_now'));
-    onClose();
-  };
+  const params = { operator_key_id: key.operator_key_id };
   return (
     <FormModal
       onClose={onClose}
       title={t('revoke_title')}
       submit={t('revoke')}
       danger
-      onSubmit={submit}
+      onSubmit={() => act('DELETE /operator-keys/:operator_key_id', { params }, t('revoked_now'))}
     >
       <Text fw={600} className="wrap">
         {key.name} · {key.hint}

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Anchor,
   Badge,
   Button,
   Card,
@@ -12,13 +11,7 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import {
-  IconAlertTriangle,
-  IconArrowLeft,
-  IconPlayerPause,
-  IconPlayerPlay,
-} from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
@@ -27,6 +20,7 @@ import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Percent, Took, Usd } from '../../components/text.tsx';
 import { Failure, showFailure } from '../../components/Failure.tsx';
+import { BackLink } from '../../components/frame/BackLink.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { Stat } from '../../components/Stat.tsx';
@@ -78,12 +72,7 @@ export function CatalogRow() {
   const { data: row, error } = found;
   return (
     <>
-      <Anchor component={Link} to="/operator/catalog" fz="sm" mb="xs" display="inline-block">
-        <Group gap={4} component="span">
-          <IconArrowLeft size={16} />
-          {t('back')}
-        </Group>
-      </Anchor>
+      <BackLink to="/operator/catalog">{t('back')}</BackLink>
       <PageTitle title={row?.name ?? id} {...(row && { text: row.description })}>
         {row && row.stopped === null && <StateBadge row={row} />}
       </PageTitle>

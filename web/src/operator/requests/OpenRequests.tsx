@@ -135,18 +135,14 @@ function WaitsFor({ row }: { row: OpenRequest }) {
 function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void }) {
   const { t } = useTranslation('operator_queue');
   const act = useAction();
-  const submit = async () => {
-    const params = { request_id: row.request_id };
-    await act('POST /queue/requests/:request_id/cancel', { params }, t('cancelled'));
-    onClose();
-  };
+  const params = { request_id: row.request_id };
   return (
     <FormModal
       onClose={onClose}
       title={t('cancel_title')}
       submit={t('cancel')}
       danger
-      onSubmit={submit}
+      onSubmit={() => act('POST /queue/requests/:request_id/cancel', { params }, t('cancelled'))}
     >
       <Text fw={600} className="wrap">
         {row.model_id}

@@ -1,13 +1,13 @@
-import { Text, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { OperatorRequest } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
 import './request-words.ts';
+import { ReferenceInput, ReasonInput } from '../inputs.ts';
 
 /** The part of a request's charge that was not refunded yet. */
 export function leftToRefund(request: OperatorRequest): bigint {
@@ -20,18 +20,16 @@ export function RefundDialog(props: { request: OperatorRequest; onClose: () => v
   const { request, onClose } = props;
   const left = formatUsd(leftToRefund(request));
   const act = useAction();
-  const [amount, setAmount] = useState('');
+  const { values, field } = useFields({ amount: '', reference: '', reason: '' });
+  const { amount, reference, reason } = values;
   const isWhole = amount.trim() === '';
-  const [reference, setReference] = useState('');
-  const [reason, setReason] = useState('');
-  const submit = async () => {
+  const submit = () => {
     const part = isWhole ? null : String(parseUsd(amount));
     const body = { amount_usd_micro: part, reference, reason };
     const params = { request_id: request.request_id };
-    await act('POST /requests/:request_id/refunds', { params, body }, ({ replayed }) =>
+    return act('POST /requests/:request_id/refunds', { params, body }, ({ replayed }) =>
       t(replayed ? 'refund_replayed' : 'refund_booked'),
     );
-    onClose();
   };
   return (
     <FormModal
@@ -44,27 +42,20 @@ export function RefundDialog(props: { request: OperatorRequest; onClose: () => v
       <Text size="sm">{t('refund_text', { left: `$${left}` })}</Text>
       <MoneyInput
         label={t('refund_amount')}
-        value={amount}
-        onChange={setAmount}
+        {...field('amount')}
         placeholder={t('refund_all')}
         data-autofocus
       />
-      <TextInput
+      <ReferenceInput
         label={t('refund_reference')}
         description={t('refund_reference_hint')}
-        required
-        maxLength={255}
-        autoComplete="off"
-        {...typed(reference, setReference)}
+        {...field('reference')}
       />
-      <Textarea
+      <ReasonInput
         label={t('refund_reason')}
         description={t('refund_reason_hint')}
         required
-        maxLength={1000}
-        autosize
-        minRows={2}
-        {...typed(reason, setReason)}
+        {...field('reason')}
       />
     </FormModal>
   );

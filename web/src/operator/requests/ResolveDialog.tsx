@@ -1,12 +1,12 @@
-import { Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
 import './unknown-words.ts';
+import { ReasonInput } from '../inputs.ts';
 
 interface Of {
   /** One unknown outcome, or all unknown outcomes of one upstream. */
@@ -17,14 +17,17 @@ interface Of {
 /** Records what an operator found out about unknown outcomes. */
 export function ResolveDialog({ of, onClose }: Of) {
   const { t } = useTranslation('operator_unknown');
-  const [outcome, setOutcome] = useState<'ran' | 'did_not_run'>('ran');
-  const [cost, setCost] = useState('');
-  const [note, setNote] = useState('');
   const many = 'oldest_at' in of ? of : null;
-  // Outcomes are selected by the time of their end. All ended after the oldest request was created,
-  // so that time selects all.
-  const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
-  const start = new Date(`${since}Z`);
+  const { values, field } = useFields({
+    outcome: 'ran' as 'ran' | 'did_not_run',
+    cost: '',
+    note: '',
+    // Outcomes are selected by the time of their end. All ended after the oldest request was
+    // created, so that time selects all.
+    since: many?.oldest_at.slice(0, 16) ?? '',
+  });
+  const { outcome, cost, note } = values;
+  const start = new Date(`${values.since}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());
   const act = useAction();
   const amount = parseUsd(cost);
@@ -36,14 +39,12 @@ export function ResolveDialog({ of, onClose }: Of) {
     if ('request_id' in of) {
       const one = { ...body, ...(of.left_at !== null && { attempt: of.attempt }) };
       const params = { request_id: of.request_id };
-      await act('POST /unknown/:request_id/resolve', { params, body: one }, t('noted'));
-    } else {
-      const all = { ...body, upstream: of.upstream, since: start.toISOString() };
-      await act('POST /unknown/resolve', { body: all }, ({ resolved }) =>
-        t('noted_many', { count: resolved }),
-      );
+      return act('POST /unknown/:request_id/resolve', { params, body: one }, t('noted'));
     }
-    onClose();
+    const all = { ...body, upstream: of.upstream, since: start.toISOString() };
+    return act('POST /unknown/resolve', { body: all }, ({ resolved }) =>
+      t('noted_many', { count: resolved }),
+    );
   };
   return (
     <FormModal
@@ -63,10 +64,10 @@ export function ResolveDialog({ of, onClose }: Of) {
           type="datetime-local"
           required
           error={isNoTime ? t('bad_time') : null}
-          {...typed(since, setSince)}
+          {...field('since')}
         />
       )}
-      <Radio.Group value={outcome} onChange={setOutcome} aria-label={t('resolve_title')}>
+      <Radio.Group {...field('outcome')} aria-label={t('resolve_title')}>
         <Stack gap="xs">
           <Radio value="ran" label={t('ran')} />
           <Radio value="did_not_run" label={t('did_not_run')} />
@@ -80,17 +81,10 @@ export function ResolveDialog({ of, onClose }: Of) {
           autoComplete="off"
           leftSection="$"
           error={isWrong ? t('bad_cost') : null}
-          {...typed(cost, setCost)}
+          {...field('cost')}
         />
       )}
-      <Textarea
-        label={t('note')}
-        placeholder={t('note_hint')}
-        maxLength={1000}
-        autosize
-        minRows={2}
-        {...typed(note, setNote)}
-      />
+      <ReasonInput label={t('note')} placeholder={t('note_hint')} {...field('note')} />
     </FormModal>
   );
 }

@@ -10,9 +10,8 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconDownload, IconEyeOff } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
@@ -30,11 +29,13 @@ type Expiry = keyof typeof expiries;
 export function NewVouchers({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_vouchers');
   const act = useAction();
-  const [amount, setAmount] = useState('');
-  const [count, setCount] = useState('1');
-  const [note, setNote] = useState('');
-  const [expiry, setExpiry] = useState<Expiry>('never');
-  const [made, setMade] = useState<string[] | null>(null);
+  const { values, set, field } = useFields({
+    amount: '',
+    count: '1',
+    note: '',
+    expiry: 'never' as Expiry,
+  });
+  const { amount, count, note, expiry } = values;
   const number = /^\d{1,4}$/.test(count) ? Number(count) : 0;
   const isCount = number >= 1 && number <= 1000;
   const isComplete = isCount && isAmount(amount);
@@ -47,9 +48,8 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
       expires_at: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
     };
     const { data } = await act('POST /vouchers', { body });
-    setMade(data.map(({ code }) => code));
+    return data.map(({ code }) => code);
   };
-  if (made !== null) return <Codes codes={made} amount={amount} onClose={onClose} />;
   return (
     <FormModal
       onClose={onClose}
@@ -57,29 +57,29 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
       submit={t('create')}
       disabled={!isComplete}
       onSubmit={submit}
+      made={(codes) => <Codes codes={codes} amount={amount} onClose={onClose} />}
     >
-      <MoneyInput label={t('amount')} value={amount} onChange={setAmount} required data-autofocus />
+      <MoneyInput label={t('amount')} {...field('amount')} required data-autofocus />
       <TextInput
         label={t('count')}
         description={t('count_hint')}
         inputMode="numeric"
         required
         value={count}
-        onChange={(event) => setCount(event.currentTarget.value.trim())}
+        onChange={(event) => set({ count: event.currentTarget.value.trim() })}
         error={count !== '' && !isCount}
       />
       <TextInput
         label={t('note')}
         description={t('note_hint')}
         maxLength={200}
-        {...typed(note, setNote)}
+        {...field('note')}
       />
       <Select
         label={t('expires')}
         data={keysOf(expiries).map((value) => ({ value, label: t(`expiry.${value}`) }))}
-        value={expiry}
         allowDeselect={false}
-        onChange={(value) => setExpiry(value ?? 'never')}
+        {...field('expiry')}
       />
       {isComplete && (
         <Text size="sm" ta="right" className="number">

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, column } from '../../components/list/DataList.tsx';
-import { RowName, RowButton, Dot } from '../../components/styles.ts';
+import { Dimmed, RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -44,9 +44,9 @@ function VoucherList(props: { of: Paged<Voucher>; onVoid: (voucher: Voucher) => 
       <Stack gap={0}>
         <RowName ff="monospace">…{row.last4}</RowName>
         {row.note !== null && (
-          <Text fz="sm" c="dimmed" fw={400} className="wrap">
+          <Dimmed fw={400} className="wrap">
             {row.note}
-          </Text>
+          </Dimmed>
         )}
       </Stack>
     )),
@@ -103,18 +103,14 @@ function State({ row }: { row: Voucher }) {
 function VoidOne({ voucher, onClose }: { voucher: Voucher; onClose: () => void }) {
   const { t } = useTranslation('operator_vouchers');
   const act = useAction();
-  const submit = async () => {
-    const params = { voucher_id: voucher.voucher_id };
-    await act('POST /vouchers/:voucher_id/void', { params }, t('voided'));
-    onClose();
-  };
+  const params = { voucher_id: voucher.voucher_id };
   return (
     <FormModal
       onClose={onClose}
       title={t('void_title')}
       submit={t('void')}
       danger
-      onSubmit={submit}
+      onSubmit={() => act('POST /vouchers/:voucher_id/void', { params }, t('voided'))}
     >
       <Text fw={600}>
         …{voucher.last4} · <Usd micro={voucher.amount_usd_micro} />
