@@ -13,6 +13,8 @@ export function Confirm(props: {
   children: ReactNode;
   /** Label of the button. */
   action: string;
+  /** Label of the other button; left out: Cancel. */
+  keep?: string;
   onConfirm: () => Promise<unknown>;
   onClose: () => void;
 }) {
@@ -28,7 +30,7 @@ export function Confirm(props: {
         <Text size="sm">{props.children}</Text>
         <Group justify="flex-end">
           <PlainButton onClick={props.onClose} data-autofocus>
-            {t('cancel')}
+            {props.keep ?? t('cancel')}
           </PlainButton>
           <Button color="red" loading={confirm.isPending} onClick={() => confirm.mutate()}>
             {props.action}

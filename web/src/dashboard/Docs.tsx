@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
-import { typed } from '../components/typed.ts';
 import { Heading, PlainButton } from '../components/styles.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -61,7 +60,8 @@ function QuickStart() {
             placeholder="fbx_…"
             autoComplete="off"
             style={{ flex: '1 1 280px' }}
-            {...typed(key, setKey)}
+            value={key}
+            onChange={(event) => setKey(event.currentTarget.value)}
           />
           <PlainButton component={Link} to="/dashboard/keys">
             {t('make_key')}

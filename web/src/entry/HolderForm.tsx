@@ -1,10 +1,10 @@
-import { PasswordInput, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
-import { Form } from '../components/Form.tsx';
-import { typed } from '../components/typed.ts';
+import { Form, useFields } from '../components/Form.tsx';
+import { Password } from '../components/inputs.ts';
 
 /** The form of a link's page. It asks for the password only where the service does. */
 export function HolderForm(props: {
@@ -15,10 +15,10 @@ export function HolderForm(props: {
   const { t } = useTranslation('entry');
   const inWords = useAuthFailure();
   const [isAsked, setAsked] = useState(false);
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ password: '' });
   const submit = async () => {
     try {
-      await props.onSubmit(isAsked ? { password } : {});
+      await props.onSubmit(isAsked ? values : {});
     } catch (error) {
       const isNeeded = error instanceof ApiFailure && error.reason === 'password_needed';
       if (!isNeeded || isAsked) throw error;
@@ -33,13 +33,7 @@ export function HolderForm(props: {
           <Text role="status" size="sm">
             {t('holder_text')}
           </Text>
-          <PasswordInput
-            label={t('password')}
-            autoComplete="current-password"
-            required
-            autoFocus
-            {...typed(password, setPassword)}
-          />
+          <Password label={t('password')} autoFocus {...field('password')} />
         </>
       )}
     </Form>

@@ -1,40 +1,34 @@
-import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../components/typed.ts';
+import { useFields, Form, Problem } from '../components/Form.tsx';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
-import { Form, Problem } from '../components/Form.tsx';
 import { Frame } from './Frame.tsx';
 import { useSettings } from './signing-in.ts';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
+import { EmailInput, NewPassword } from '../components/inputs.ts';
 
 export function Forgot() {
   const { t } = useTranslation('entry');
   const settings = useSettings();
   const inWords = useAuthFailure();
-  const [email, setEmail] = useState('');
+  const { values, field } = useFields({ email: '' });
   const [sent, setSent] = useState(false);
   const submit = async () => {
-    await authCall('/request-password-reset', { email, redirectTo: '/reset' });
+    await authCall('/request-password-reset', { ...values, redirectTo: '/reset' });
     setSent(true);
   };
   return (
     <Frame title={t('forgot_title')}>
       {settings && !settings.has_mail && <Text>{t('forgot_operator')}</Text>}
-      {sent && <Text role="status">{t('link_sent', { email })}</Text>}
+      {sent && <Text role="status">{t('link_sent', values)}</Text>}
       {settings?.has_mail && !sent && (
         <Form onSubmit={submit} action={t('send_link')} inWords={inWords} wide>
           <Text size="sm">{t('forgot_text')}</Text>
-          <TextInput
-            label={t('email')}
-            type="email"
-            autoComplete="username"
-            required
-            {...typed(email, setEmail)}
-          />
+          <EmailInput label={t('email')} autoComplete="username" {...field('email')} />
         </Form>
       )}
       <Anchor component={Link} to="/sign-in" size="sm" ta="center">
@@ -50,10 +44,10 @@ export function Reset() {
   const { token, error } = useQueryOf(entrySearch);
   const min = useSettings()?.password_min ?? 10;
   const inWords = useAuthFailure();
-  const [newPassword, setPassword] = useState('');
+  const { values, field } = useFields({ newPassword: '' });
   const [done, setDone] = useState(false);
   const submit = async () => {
-    await authCall('/reset-password', { newPassword, token });
+    await authCall('/reset-password', { ...values, token });
     setDone(true);
   };
   return (
@@ -62,13 +56,11 @@ export function Reset() {
       {done && <Text role="status">{t('reset_done')}</Text>}
       {!done && token !== undefined && (
         <Form onSubmit={submit} action={t('reset_title')} inWords={inWords} wide>
-          <PasswordInput
+          <NewPassword
             label={t('new_password')}
             description={t('password_hint', { min })}
-            autoComplete="new-password"
             minLength={min}
-            required
-            {...typed(newPassword, setPassword)}
+            {...field('newPassword')}
           />
         </Form>
       )}

@@ -1,19 +1,9 @@
-import {
-  Alert,
-  Anchor,
-  Button,
-  Divider,
-  Group,
-  PasswordInput,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Anchor, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { IconFingerprint } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../components/typed.ts';
+import { useFields, Problem } from '../components/Form.tsx';
 import { PlainButton } from '../components/styles.ts';
 import { ApiFailure } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
@@ -26,9 +16,9 @@ import {
   useGoOn,
   useSettings,
 } from './signing-in.ts';
-import { Problem } from '../components/Form.tsx';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
+import { EmailInput, Password } from '../components/inputs.ts';
 
 export function SignIn() {
   const { t } = useTranslation('entry');
@@ -37,8 +27,8 @@ export function SignIn() {
   const inWords = useAuthFailure();
   const goOn = useGoOn(to);
   const settings = useSettings();
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ email: '', password: '' });
+  const { email, password } = values;
   // Set if an identity provider or a mailed link redirected here with an error code.
   const [problem, setProblem] = useState<string | null>(() =>
     failed === undefined
@@ -96,20 +86,13 @@ export function SignIn() {
             </Alert>
           )}
           {unproven === 'sent' && <Text role="status">{t('link_sent', { email })}</Text>}
-          <TextInput
+          <EmailInput
             label={t('email')}
-            type="email"
             autoComplete="username webauthn"
-            required
             autoFocus
-            {...typed(email, setEmail)}
+            {...field('email')}
           />
-          <PasswordInput
-            label={t('password')}
-            autoComplete="current-password"
-            required
-            {...typed(password, setPassword)}
-          />
+          <Password label={t('password')} {...field('password')} />
           <Group justify="flex-end" mt={-8}>
             <Anchor component={Link} to="/forgot" size="sm">
               {t('forgot')}

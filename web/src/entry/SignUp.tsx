@@ -1,13 +1,13 @@
-import { Anchor, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
-import { Form } from '../components/Form.tsx';
-import { typed } from '../components/typed.ts';
+import { Form, useFields } from '../components/Form.tsx';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
+import { EmailInput, NewPassword, NameInput } from '../components/inputs.ts';
 
 export function SignUp() {
   const { t } = useTranslation('entry');
@@ -51,32 +51,26 @@ interface FormProps {
 export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) {
   const { t } = useTranslation('entry');
   const goOn = useGoOn(to);
-  const [form, setForm] = useState({ name: '', email: given ?? '', password: '' });
+  const { values, field } = useFields({ name: '', email: given ?? '', password: '' });
   const submit = async () => {
-    const body = { ...form, ...(token !== undefined && { token }) };
+    const body = { ...values, ...(token !== undefined && { token }) };
     const { status } = await api('POST /api/sign-up', { body });
-    if (status === 'check_mail') return onSent(form.email);
+    if (status === 'check_mail') return onSent(values.email);
     const taken = () => Promise.reject(new Error(t('taken')));
-    await signInWithPassword(form.email, form.password).then(goOn, taken);
+    await signInWithPassword(values.email, values.password).then(goOn, taken);
   };
-  const field = (name: keyof typeof form) => ({
-    required: true,
-    ...typed(form[name], (value) => setForm((before) => ({ ...before, [name]: value }))),
-  });
   return (
     <Form onSubmit={submit} action={t('sign_up')} wide>
-      <TextInput label={t('name')} autoComplete="name" maxLength={100} {...field('name')} />
-      <TextInput
+      <NameInput label={t('name')} autoComplete="name" {...field('name')} />
+      <EmailInput
         label={t('email')}
-        type="email"
         autoComplete="username"
         readOnly={given !== undefined}
         {...field('email')}
       />
-      <PasswordInput
+      <NewPassword
         label={t('password')}
         description={t('password_hint', { min })}
-        autoComplete="new-password"
         minLength={min}
         {...field('password')}
       />

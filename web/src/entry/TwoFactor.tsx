@@ -1,13 +1,11 @@
 import { Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useMutation } from '@tanstack/react-query';
-import { typed } from '../components/typed.ts';
+import { useFields, Problem, useSubmit } from '../components/Form.tsx';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
-import { Problem } from '../components/Form.tsx';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 
@@ -17,28 +15,23 @@ export function TwoFactor() {
   const { to } = useQueryOf(entrySearch);
   const goOn = useGoOn(to);
   const inWords = useAuthFailure();
-  const [code, setCode] = useState('');
+  const { values, set, field, tick } = useFields({ code: '', trustDevice: false });
   const [backup, setBackup] = useState(false);
-  const [trustDevice, setTrust] = useState(false);
-  const verify = useMutation({
-    mutationFn: async (given: string) => {
+  const verify = useSubmit(
+    async (code: string = values.code) => {
       const path = backup ? 'verify-backup-code' : 'verify-totp';
-      await authCall(`/two-factor/${path}`, { code: given, trustDevice });
+      await authCall(`/two-factor/${path}`, { ...values, code });
       await goOn();
     },
-    onError: () => setCode(''),
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    verify.mutate(code);
-  };
+    { onError: () => set({ code: '' }) },
+  );
   return (
     <Frame title={t('sign_in')}>
-      <form onSubmit={submit}>
+      <form onSubmit={verify.submit}>
         <Stack>
           {verify.error && <Problem text={inWords(verify.error)} />}
           {backup ? (
-            <TextInput label={t('backup_code')} autoFocus required {...typed(code, setCode)} />
+            <TextInput label={t('backup_code')} autoFocus required {...field('code')} />
           ) : (
             <>
               <Text size="sm">{t('code_text')}</Text>
@@ -47,18 +40,13 @@ export function TwoFactor() {
                 type="number"
                 oneTimeCode
                 autoFocus
-                value={code}
-                onChange={setCode}
                 onComplete={(full) => verify.mutate(full)}
+                {...field('code')}
                 aria-label={t('code')}
               />
             </>
           )}
-          <Checkbox
-            label={t('trust')}
-            checked={trustDevice}
-            onChange={(event) => setTrust(event.currentTarget.checked)}
-          />
+          <Checkbox label={t('trust')} {...tick('trustDevice')} />
           <Button type="submit" loading={verify.isPending}>
             {t('verify')}
           </Button>
@@ -66,7 +54,7 @@ export function TwoFactor() {
             component="button"
             type="button"
             size="sm"
-            onClick={() => (setBackup(!backup), setCode(''))}
+            onClick={() => (setBackup(!backup), set({ code: '' }))}
           >
             {t(backup ? 'use_app' : 'backup')}
           </Anchor>

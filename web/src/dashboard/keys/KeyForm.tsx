@@ -15,6 +15,7 @@ import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
+import { useFields } from '../../components/Form.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { useMoment } from '../../components/text.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
@@ -89,8 +90,8 @@ function typedOf(key: Key | null, set: KeyCeilings): Typed {
 function Fields(props: Props) {
   const { t } = useTranslation('keys');
   const { changed, ceilings, onClose, onMade } = props;
-  const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
-  const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
+  const fields = useFields(() => typedOf(changed, ceilings));
+  const { values: typed, set, field } = fields;
   const save = useKeyChange(async (fields: KeyFields, api) => {
     const { scope } = typed;
     if (!changed) return api('POST /keys', { body: { ...fields, scope, name: typed.lines.name } });
@@ -111,8 +112,7 @@ function Fields(props: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isWrong && !isManager) return;
-    const fields = fieldsOf(typed, limit, isStudio);
-    save.mutate(fields, {
+    save.mutate(fieldsOf(typed, limit, isStudio), {
       onSuccess: (made) => (made ? onMade(made) : onClose()),
     });
   };
@@ -138,6 +138,7 @@ function Fields(props: Props) {
         {isManager && <ManagerWarning />}
         {!isManager && (
           <MoneyInput
+            {...field('limit')}
             label={t('limit')}
             description={
               ceiling === null
@@ -146,16 +147,12 @@ function Fields(props: Props) {
             }
             placeholder={t('no_limit_placeholder')}
             required={ceiling !== null}
-            value={typed.limit}
-            onChange={(limit) => set({ limit })}
             allows="from_zero"
           />
         )}
-        {!isStudio && <End typed={typed} set={set} changed={changed} />}
-        {!isStudio && !isManager && (
-          <Models chosen={typed.models} onChange={(models) => set({ models })} />
-        )}
-        <Rates {...props} typed={typed} set={set} />
+        {!isStudio && <End fields={fields} changed={changed} />}
+        {!isStudio && !isManager && <Models {...field('models')} />}
+        <Rates {...props} fields={fields} />
         {save.error && <Failure error={save.error} labels={labels} />}
         <Group justify="flex-end">
           <PlainButton onClick={onClose}>{t('common:cancel')}</PlainButton>
@@ -169,11 +166,11 @@ function Fields(props: Props) {
 }
 
 interface PartProps {
-  typed: Typed;
-  set: (change: Partial<Typed>) => void;
+  fields: ReturnType<typeof useFields<Typed>>;
+  changed: Key | null;
 }
 
-function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
+function End({ fields: { values, field }, changed }: PartProps) {
   const { t } = useTranslation('keys');
   const moment = useMoment();
   const kept = changed?.expires_at;
@@ -189,26 +186,30 @@ function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
         label={t('end')}
         description={t('end_hint')}
         data={data}
-        value={typed.end}
         allowDeselect={false}
-        onChange={(end) => set({ end: end ?? 'never' })}
+        {...field('end')}
       />
-      {typed.end === 'date' && (
+      {values.end === 'date' && (
         <TextInput
           type="date"
           label={t('end_last_day')}
           required
           min={localDay(new Date())}
           max="2199-12-31"
-          value={typed.date}
-          onChange={(event) => set({ date: event.currentTarget.value })}
+          {...field('date')}
         />
       )}
     </>
   );
 }
 
-function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
+function Models({
+  value: chosen,
+  onChange,
+}: {
+  value: string[];
+  onChange: (ids: string[]) => void;
+}) {
   const { t } = useTranslation('keys');
   const { data } = useQuery(modelsQuery);
   const ids = new Set([...(data?.map(({ id }) => id) ?? []), ...chosen]);
@@ -231,28 +232,22 @@ function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string
   );
 }
 
-function Rates({
-  typed,
-  set,
-  changed,
-  defaults,
-  ceilings,
-}: PartProps & { changed: Key | null; defaults: Defaults; ceilings: KeyCeilings }) {
+function Rates(props: PartProps & { defaults: Defaults; ceilings: KeyCeilings }) {
   const { t } = useTranslation('keys');
+  const { fields, changed, defaults, ceilings } = props;
   const ceilingOf = (name: keyof Defaults) => (changed ?? ceilings)[`${name}_ceiling`];
   const mostOf = (name: keyof Defaults) =>
     ceilingOf(name) ?? Math.max(defaults[name], changed?.[name] ?? 0);
   return (
     <SimpleGrid cols={2}>
-      {limitsOf(typed.scope).map((name) => (
+      {limitsOf(fields.values.scope).map((name) => (
         <NumberInput
           key={name}
           label={t(name)}
           placeholder={String(defaults[name])}
           description={t(ceilingOf(name) === null ? 'at_most' : 'ceiling', { most: mostOf(name) })}
           required={ceilingOf(name) !== null}
-          value={typed[name]}
-          onChange={(value) => set({ [name]: value })}
+          {...fields.field(name)}
           min={1}
           max={mostOf(name)}
           clampBehavior="blur"

@@ -132,11 +132,9 @@ export function Keys() {
             onClose={close}
             onMade={shown}
           />
-          <RotateKey
-            rotated={open?.what === 'rotate' ? open.key : null}
-            onClose={close}
-            onMade={shown}
-          />
+          {open?.what === 'rotate' && (
+            <RotateKey rotated={open.key} onClose={close} onMade={shown} />
+          )}
           <RevokeKey revoked={open?.what === 'revoke' ? open.key : null} onClose={close} />
         </>
       )}

@@ -11,7 +11,7 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -51,16 +51,17 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
   const { low_balance_usd_micro: before } = settings;
-  const [on, setOn] = useState(before !== null);
-  const [threshold, setThreshold] = useState(
-    before === null ? usualThreshold : formatUsd(before).replaceAll(',', ''),
-  );
-  const [emails, setEmails] = useState(settings.emails);
-  const [url, setUrl] = useState(settings.webhook_url ?? '');
+  const { values, field, tick } = useFields({
+    on: before !== null,
+    threshold: before === null ? usualThreshold : formatUsd(before).replaceAll(',', ''),
+    emails: settings.emails,
+    url: settings.webhook_url ?? '',
+  });
+  const { on, threshold, emails } = values;
+  const url = values.url.trim();
   const amount = parseUsd(threshold);
   const isBad = on && (amount === null || amount <= 0n);
-  const isHeard =
-    (emails && settings.has_mail && settings.recipients.length > 0) || url.trim() !== '';
+  const isHeard = (emails && settings.has_mail && settings.recipients.length > 0) || url !== '';
   const [asked, setAsked] = useState(false);
   const save = useMutation({
     mutationFn: () =>
@@ -68,7 +69,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
         body: {
           low_balance_usd_micro: on ? String(amount) : null,
           emails,
-          webhook_url: url.trim() || null,
+          webhook_url: url || null,
         },
       }),
     onSuccess: (data) => {
@@ -89,12 +90,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
       <Dimmed mb="lg">{t('alert_text')}</Dimmed>
       <form onSubmit={submit} noValidate>
         <Stack gap="lg">
-          <Switch
-            label={t('alert_on')}
-            checked={on}
-            disabled={!pays}
-            onChange={(event) => setOn(event.currentTarget.checked)}
-          />
+          <Switch label={t('alert_on')} disabled={!pays} {...tick('on')} />
           {on && (
             <>
               <TextInput
@@ -104,14 +100,14 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 maw={240}
                 disabled={!pays}
                 error={asked && isBad ? t('threshold_bad') : undefined}
-                {...typed(threshold, setThreshold)}
+                {...field('threshold')}
               />
               <Checkbox
                 label={t('email')}
                 description={<MailText settings={settings} />}
-                checked={emails && settings.has_mail}
+                {...tick('emails')}
+                {...(!settings.has_mail && { checked: false })}
                 disabled={!pays || !settings.has_mail}
-                onChange={(event) => setEmails(event.currentTarget.checked)}
               />
               <TextInput
                 label={t('webhook')}
@@ -122,7 +118,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 error={
                   ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
                 }
-                {...typed(url, setUrl)}
+                {...field('url')}
               />
               <Anchor component={Link} to="/dashboard/webhooks" size="sm" mt={-12}>
                 {t('webhook_docs')}

@@ -103,7 +103,7 @@ function Ledger(props: { search: StatementSearch; empty: ComponentProps<typeof E
       </Box>
     )),
     column.figure(t('change'), (row) => <Change row={row} />),
-    column.usd(t('after'), (row) => row.available_after_usd_micro),
+    column.usd(t('common:available'), (row) => row.available_after_usd_micro),
   ];
   return (
     <PagedList
@@ -246,7 +246,7 @@ function PhoneCard({ row }: { row: Movement }) {
           <When at={row.created_at} />
         </Note>
         <Note>
-          {t('after')}: <Usd micro={row.available_after_usd_micro} />
+          {t('common:available')}: <Usd micro={row.available_after_usd_micro} />
         </Note>
       </Group>
     </>

@@ -12,13 +12,13 @@ import {
   Title,
 } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
+import { useSubmit } from '../../components/Form.tsx';
 import { formatUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { Deposit } from './Deposit.tsx';
@@ -45,17 +45,12 @@ function Redeem() {
   const api = useAccountApi();
   const reload = useReload();
   const [code, setCode] = useState('');
-  const redeem = useMutation({
-    mutationFn: () => api('POST /vouchers', { body: { code } }),
+  const redeem = useSubmit(() => api('POST /vouchers', { body: { code } }), {
     onSuccess: async () => {
       setCode('');
       await reload();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    redeem.mutate();
-  };
   const { data, error } = redeem;
   if (!pays && !forbids) return null;
   return (
@@ -63,7 +58,7 @@ function Redeem() {
       <Heading mb={4}>{t('redeem')}</Heading>
       <Dimmed mb="md">{pays ? t('redeem_text') : t('may_not_pay')}</Dimmed>
       {pays && (
-        <form onSubmit={submit}>
+        <form onSubmit={redeem.submit}>
           <Stack>
             <TextInput
               label={t('code')}

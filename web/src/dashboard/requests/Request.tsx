@@ -12,11 +12,9 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
-import { Modal } from '../../components/Dialog.tsx';
+import { Confirm } from '../../components/Confirm.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconRefresh } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
-
 import { usePathPart } from '../../address.ts';
 import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
@@ -247,28 +245,27 @@ function Cancel({ request }: { request: RequestDetail }) {
   const [open, { open: ask, close }] = useDisclosure(false);
   const { request_id } = request;
   const amount = `$${formatUsd(request.quoted_usd_micro)}`;
-  const cancel = useMutation({
-    mutationFn: () => api('POST /v1/requests/:request_id/cancel', { params: { request_id } }),
-    onSuccess: () => notice({ message: t('cancelled', { amount }) }),
-    // The cancel may fail because the request has just started: the reload shows that.
-    onError: showFailure,
-    onSettled: () => {
-      close();
-      return reload();
-    },
-  });
+  const cancel = async () => {
+    await api('POST /v1/requests/:request_id/cancel', { params: { request_id } }).then(
+      () => notice({ message: t('cancelled', { amount }) }),
+      // The request may just have started: the reload shows that.
+      showFailure,
+    );
+    void reload();
+  };
   return (
     <>
       <PlainButton onClick={ask}>{t('cancel')}</PlainButton>
-      <Modal opened={open} onClose={close} title={t('cancel_title')}>
-        <Text size="sm">{t('cancel_text', { amount })}</Text>
-        <Group justify="flex-end" mt="lg">
-          <PlainButton onClick={close}>{t('cancel_keep')}</PlainButton>
-          <Button color="red.9" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-            {t('cancel')}
-          </Button>
-        </Group>
-      </Modal>
+      <Confirm
+        opened={open}
+        title={t('cancel_title')}
+        action={t('cancel')}
+        keep={t('cancel_keep')}
+        onConfirm={cancel}
+        onClose={close}
+      >
+        {t('cancel_text', { amount })}
+      </Confirm>
     </>
   );
 }

@@ -1,21 +1,10 @@
-import {
-  Badge,
-  Box,
-  Button,
-  Code,
-  Group,
-  PasswordInput,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Badge, Box, Button, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { IconDeviceMobileCode, IconDownload } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields, Form } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
@@ -25,8 +14,8 @@ import type { Me } from '../../api-types.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { meQuery } from '../../session.tsx';
-import { Form } from '../../components/Form.tsx';
 import { saveText } from '../../components/save.ts';
+import { Password } from '../../components/inputs.ts';
 
 type Dialog = 'enable' | 'disable' | 'codes' | null;
 
@@ -162,22 +151,16 @@ function PasswordStep(props: {
   work: (password: string) => Promise<void>;
 }) {
   const { t } = useTranslation('settings');
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ password: '' });
   return (
     <Form
       action={t(props.action)}
-      onSubmit={() => props.work(password)}
-      disabled={password === ''}
+      onSubmit={() => props.work(values.password)}
+      disabled={values.password === ''}
       inWords={useAuthFailure()}
     >
       {props.note && <Text size="sm">{props.note}</Text>}
-      <PasswordInput
-        label={t('current_password')}
-        autoComplete="current-password"
-        data-autofocus
-        required
-        {...typed(password, setPassword)}
-      />
+      <Password label={t('current_password')} data-autofocus {...field('password')} />
     </Form>
   );
 }

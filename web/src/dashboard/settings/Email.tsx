@@ -1,14 +1,14 @@
-import { Alert, Badge, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
-import { typed } from '../../components/typed.ts';
+import { useFields, Form } from '../../components/Form.tsx';
 import { api } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import type { Me } from '../../api-types.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';
-import { Form } from '../../components/Form.tsx';
+import { EmailInput, Password } from '../../components/inputs.ts';
 
 /** The e-mail address that the user signs in with, and how to change it. */
 export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean }) {
@@ -30,14 +30,13 @@ export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean })
 
 function EmailForm({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, set, field } = useFields({ email: '', password: '' });
+  const { email, password } = values;
   const [sent, setSent] = useState<string | null>(null);
   const submit = async () => {
     await api('POST /api/me/email', { body: { email, ...(hasPassword && { password }) } });
     setSent(email);
-    setEmail('');
-    setPassword('');
+    set({ email: '', password: '' });
   };
   return (
     <Form
@@ -52,22 +51,8 @@ function EmailForm({ hasPassword }: { hasPassword: boolean }) {
           {t('email_sent', { email: sent })}
         </Alert>
       )}
-      <TextInput
-        label={t('new_email')}
-        type="email"
-        autoComplete="email"
-        required
-        maxLength={254}
-        {...typed(email, setEmail)}
-      />
-      {hasPassword && (
-        <PasswordInput
-          label={t('your_password')}
-          autoComplete="current-password"
-          required
-          {...typed(password, setPassword)}
-        />
-      )}
+      <EmailInput label={t('new_email')} autoComplete="email" {...field('email')} />
+      {hasPassword && <Password label={t('your_password')} {...field('password')} />}
     </Form>
   );
 }

@@ -3,7 +3,7 @@ import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields, Form } from '../../components/Form.tsx';
 import { Note, PlainButton, QuietIcon } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
@@ -13,7 +13,6 @@ import { Failure } from '../../components/Failure.tsx';
 import { When } from '../../components/text.tsx';
 import { browserOf } from './browser-name.ts';
 import { SettingsCard } from './SettingsCard.tsx';
-import { Form } from '../../components/Form.tsx';
 
 interface Passkey {
   id: string;
@@ -122,10 +121,12 @@ export function Passkeys() {
 function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () => void }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
-  const [name, setName] = useState(() => (passkey === 'new' ? thisDevice() : (passkey.name ?? '')));
+  const { values, field } = useFields({
+    name: passkey === 'new' ? thisDevice() : (passkey.name ?? ''),
+  });
   const submit = async () => {
-    if (passkey === 'new') await register(name);
-    else await authCall('/passkey/update-passkey', { id: passkey.id, name });
+    if (passkey === 'new') await register(values.name);
+    else await authCall('/passkey/update-passkey', { id: passkey.id, ...values });
     await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
     onDone();
   };
@@ -141,7 +142,7 @@ function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () =>
         data-autofocus
         required
         maxLength={60}
-        {...typed(name, setName)}
+        {...field('name')}
       />
     </Form>
   );

@@ -1,17 +1,16 @@
-import { Anchor, PasswordInput } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { notice } from '../../components/frame/notice.ts';
 import { IconLock } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-words.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
-import { Form } from '../../components/Form.tsx';
-import { typed } from '../../components/typed.ts';
+import { Form, useFields } from '../../components/Form.tsx';
+import { Password, NewPassword } from '../../components/inputs.ts';
 
 export function PasswordCard({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
@@ -36,35 +35,26 @@ const nothing = { currentPassword: '', newPassword: '' };
 function PasswordForm() {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
-  const [form, setForm] = useState(nothing);
+  const { values, set, field } = useFields(nothing);
   const min = useSettings()?.password_min ?? 10;
   const submit = async () => {
-    await authCall('/change-password', { ...form, revokeOtherSessions: true });
-    setForm(nothing);
+    await authCall('/change-password', { ...values, revokeOtherSessions: true });
+    set(nothing);
     notice({ message: t('password_changed') });
     await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
   };
-  const field = (name: keyof typeof form) => ({
-    required: true,
-    ...typed(form[name], (value) => setForm((before) => ({ ...before, [name]: value }))),
-  });
   return (
     <Form
       onSubmit={submit}
       action={t('change_password')}
-      disabled={form.newPassword === ''}
+      disabled={values.newPassword === ''}
       inWords={useAuthFailure()}
       gap="sm"
     >
-      <PasswordInput
-        label={t('current_password')}
-        autoComplete="current-password"
-        {...field('currentPassword')}
-      />
-      <PasswordInput
+      <Password label={t('current_password')} {...field('currentPassword')} />
+      <NewPassword
         label={t('new_password')}
         description={t('password_hint', { min })}
-        autoComplete="new-password"
         minLength={min}
         {...field('newPassword')}
       />

@@ -1,10 +1,9 @@
 import './settings-words.ts';
-import { Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
-import { typed } from '../../components/typed.ts';
+import { Button, Group, Skeleton, Stack } from '@mantine/core';
+import { useFields, useSubmit } from '../../components/Form.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconUser } from '@tabler/icons-react';
-import { useQuery, useQueryClient, useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api } from '../../api.ts';
 import { Failure, showFailure } from '../../components/Failure.tsx';
@@ -18,6 +17,7 @@ import { Passkeys } from './Passkeys.tsx';
 import { PasswordCard } from './Password.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { NameInput } from '../../components/inputs.ts';
 
 /** The user's name and ways to sign in. */
 export function Settings() {
@@ -49,31 +49,20 @@ export function Settings() {
 function Profile({ me }: { me: Me }) {
   const { t } = useTranslation('settings');
   const queries = useQueryClient();
-  const [name, setName] = useState(me.name);
-  const isSame = name.trim() === me.name || name.trim() === '';
-  const save = useMutation({
-    mutationFn: async () => {
-      await api('PATCH /api/me', { body: { name } });
+  const { values, field } = useFields({ name: me.name });
+  const isSame = ['', me.name].includes(values.name.trim());
+  const save = useSubmit(
+    async () => {
+      await api('PATCH /api/me', { body: values });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
     },
-    onSuccess: () => notice({ message: t('name_saved') }),
-    onError: showFailure,
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
+    { onSuccess: () => notice({ message: t('name_saved') }), onError: showFailure },
+  );
   return (
     <SettingsCard icon={<IconUser size={20} />} title={t('profile')} text={t('profile_text')}>
-      <form onSubmit={submit}>
+      <form onSubmit={save.submit}>
         <Stack gap="sm">
-          <TextInput
-            label={t('name')}
-            autoComplete="name"
-            maxLength={100}
-            required
-            {...typed(name, setName)}
-          />
+          <NameInput label={t('name')} autoComplete="name" {...field('name')} />
           <Group justify="flex-end">
             <Button type="submit" loading={save.isPending} disabled={isSame}>
               {t('common:save')}

@@ -1,12 +1,12 @@
-import { Button, Card, Group, TextInput } from '@mantine/core';
-import { typed } from '../../components/typed.ts';
+import { Button, Card, Group } from '@mantine/core';
+import { useFields, useSubmit } from '../../components/Form.tsx';
 import { Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
-import { useQueryClient, useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { showFailure } from '../../components/Failure.tsx';
 import { useAccount, useAccountApi, meQuery } from '../../session.tsx';
+import { NameInput } from '../../components/inputs.ts';
 
 /** The account's name, shown in the account switch and in invitations. */
 export function AccountName() {
@@ -14,36 +14,29 @@ export function AccountName() {
   const account = useAccount();
   const api = useAccountApi();
   const queries = useQueryClient();
-  const [name, setName] = useState(account.name);
-  const save = useMutation({
-    mutationFn: async () => {
-      await api('PATCH /account', { body: { name } });
+  const { values, field } = useFields({ name: account.name });
+  const save = useSubmit(
+    async () => {
+      await api('PATCH /account', { body: values });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
     },
-    onSuccess: () => notice({ message: t('name_saved') }),
-    onError: showFailure,
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
+    { onSuccess: () => notice({ message: t('name_saved') }), onError: showFailure },
+  );
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
       <Heading mb="md">{t('common:account')}</Heading>
-      <form onSubmit={submit}>
+      <form onSubmit={save.submit}>
         <Group align="flex-end" gap="sm">
-          <TextInput
+          <NameInput
             label={t('account_name')}
             description={t('account_name_text')}
-            maxLength={100}
-            required
             flex="1 1 240px"
-            {...typed(name, setName)}
+            {...field('name')}
           />
           <Button
             type="submit"
             loading={save.isPending}
-            disabled={name.trim() === '' || name.trim() === account.name}
+            disabled={['', account.name].includes(values.name.trim())}
           >
             {t('common:save')}
           </Button>

@@ -1,9 +1,9 @@
 import { Button, Card, Stack, Textarea } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { Team } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
+import { useFields, useSubmit } from '../../components/Form.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { Heading } from '../../components/styles.ts';
 import { useAccountKey } from '../../queries.ts';
@@ -15,24 +15,19 @@ export function BilledTo({ before }: { before: string | null }) {
   const api = useAccountApi();
   const key = useAccountKey()('GET /team', {});
   const queries = useQueryClient();
-  const [lines, setLines] = useState(before ?? '');
-  const save = useMutation({
-    mutationFn: () => api('PUT /billed-to', { body: { billed_to: lines } }),
+  const { values, set, field } = useFields({ billed_to: before ?? '' });
+  const save = useSubmit(() => api('PUT /billed-to', { body: values }), {
     onSuccess: ({ billed_to }) => {
-      setLines(billed_to ?? '');
+      set({ billed_to: billed_to ?? '' });
       queries.setQueryData<Team>(key, (team) => team && { ...team, billed_to });
       notice({ message: t('billed_to_saved') });
     },
     onError: showFailure,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
     <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
       <Heading mb="md">{t('billed_to')}</Heading>
-      <form onSubmit={submit}>
+      <form onSubmit={save.submit}>
         <Stack gap="sm" align="flex-start">
           <Textarea
             label={t('billed_to_label')}
@@ -42,10 +37,13 @@ export function BilledTo({ before }: { before: string | null }) {
             minRows={3}
             maxRows={8}
             w="100%"
-            value={lines}
-            onChange={(event) => setLines(event.currentTarget.value)}
+            {...field('billed_to')}
           />
-          <Button type="submit" loading={save.isPending} disabled={lines.trim() === (before ?? '')}>
+          <Button
+            type="submit"
+            loading={save.isPending}
+            disabled={values.billed_to.trim() === (before ?? '')}
+          >
             {t('save_billed_to')}
           </Button>
         </Stack>

@@ -2,15 +2,15 @@ import { Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields, Form } from '../../components/Form.tsx';
 import { Dimmed } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import type { NewInvitation, Role } from '../../api-types.ts';
 import { useAccountApi } from '../../session.tsx';
 import { allRoles } from './team.ts';
-import { Form } from '../../components/Form.tsx';
 import { useReload } from '../../queries.ts';
+import { EmailInput } from '../../components/inputs.ts';
 
 /** Asks for an address and a role, then shows the link once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -26,26 +26,17 @@ function InviteForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('team');
   const api = useAccountApi();
   const reload = useReload();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('developer');
+  const { values, field } = useFields({ email: '', role: 'developer' as Role });
   const [made, setMade] = useState<NewInvitation | null>(null);
   const submit = async () => {
-    setMade(await api('POST /invitations', { body: { email, role } }));
+    setMade(await api('POST /invitations', { body: values }));
     await reload('GET /team');
   };
   if (made !== null) return <Link made={made} onDone={onClose} />;
   return (
     <Form onSubmit={submit} action={t('invite')} onCancel={onClose}>
-      <TextInput
-        label={t('email')}
-        type="email"
-        autoComplete="off"
-        data-autofocus
-        required
-        maxLength={254}
-        {...typed(email, setEmail)}
-      />
-      <Radio.Group label={t('role')} value={role} onChange={setRole}>
+      <EmailInput label={t('email')} data-autofocus {...field('email')} />
+      <Radio.Group label={t('role')} {...field('role')}>
         <Stack gap="xs" mt={6}>
           {allRoles.map((each) => (
             <Radio

@@ -16,7 +16,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { typed } from '../../components/typed.ts';
+import { useFields, useSubmit } from '../../components/Form.tsx';
 import { Dimmed, Heading, PlainButton, QuietIcon, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
@@ -24,7 +24,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { webhooksSearch } from '../search.ts';
-import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/Clipped.tsx';
@@ -152,21 +151,16 @@ function TestSend() {
   const { t } = useTranslation('webhooks');
   const api = useAccountApi();
   const reload = useReload();
-  const [url, setUrl] = useState('');
-  const send = useMutation({
-    mutationFn: () => api('POST /webhooks/test', { body: { url } }),
+  const { values, field } = useFields({ url: '' });
+  const send = useSubmit(() => api('POST /webhooks/test', { body: values }), {
     onSuccess: () => reload('GET /deliveries'),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    send.mutate();
-  };
   const { data } = send;
   return (
     <Card withBorder padding="lg">
       <Heading mb={4}>{t('test')}</Heading>
       <Dimmed mb="md">{t('test_text')}</Dimmed>
-      <form onSubmit={submit}>
+      <form onSubmit={send.submit}>
         <Group align="flex-end" gap="sm">
           <TextInput
             label={t('common:address')}
@@ -174,7 +168,7 @@ function TestSend() {
             required
             placeholder="https://example.com/hooks/farebox"
             style={{ flex: '1 1 260px' }}
-            {...typed(url, setUrl)}
+            {...field('url')}
           />
           <Button type="submit" leftSection={<IconSend size={16} />} loading={send.isPending}>
             {t('common:send')}

@@ -2,7 +2,7 @@ import { Button, Group, Menu, Stack, Text, TextInput, UnstyledButton } from '@ma
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { typed } from '../../components/typed.ts';
+import { useFields } from '../../components/Form.tsx';
 import { Dimmed, Note, QuietIcon } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text.tsx';
@@ -93,15 +93,16 @@ function Rename(props: {
 }) {
   const { conversation, onName, onClose } = props;
   const { t } = useTranslation('chat');
-  const [title, setTitle] = useState(conversation.title);
+  const { values, field } = useFields({ title: conversation.title });
+  const title = values.title.trim();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (title.trim() !== '') onName(title.trim());
+    if (title !== '') onName(title);
   };
   return (
     <Modal opened onClose={onClose} title={t('common:rename')}>
       <form onSubmit={submit}>
-        <TextInput label={t('name')} maxLength={100} data-autofocus {...typed(title, setTitle)} />
+        <TextInput label={t('name')} maxLength={100} data-autofocus {...field('title')} />
         <Group justify="flex-end" mt="md">
           <Button type="submit">{t('common:save')}</Button>
         </Group>
