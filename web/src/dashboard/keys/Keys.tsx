@@ -3,7 +3,7 @@ import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { keysSearch, type KeysSearch } from '../search.ts';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import { Empty } from '../../components/list/Empty.tsx';
@@ -94,15 +94,7 @@ export function Keys() {
               </Empty>
             </Card>
           ) : (
-            <Card
-              withBorder
-              p={0}
-              component="ul"
-              className={styles.rows}
-              aria-label={t('common:nav.keys')}
-            >
-              {keys.map(rowOf)}
-            </Card>
+            <Rows label={t('common:nav.keys')}>{keys.map(rowOf)}</Rows>
           )}
           <More of={found} mt={0} />
           <section aria-labelledby="studio-key">
@@ -110,15 +102,7 @@ export function Keys() {
               {t('common:studio')}
             </Text>
             <Dimmed mb="xs">{t('studio_text')}</Dimmed>
-            <Card
-              withBorder
-              p={0}
-              component="ul"
-              className={styles.rows}
-              aria-label={t('common:studio')}
-            >
-              {rowOf(first!.studio)}
-            </Card>
+            <Rows label={t('common:studio')}>{rowOf(first!.studio)}</Rows>
           </section>
         </Stack>
       )}
@@ -140,6 +124,14 @@ export function Keys() {
       )}
       <KeyShown made={made} onClose={() => setMade(null)} />
     </>
+  );
+}
+
+function Rows({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Card withBorder p={0} component="ul" className={styles.rows} aria-label={label}>
+      {children}
+    </Card>
   );
 }
 

@@ -54,6 +54,14 @@ export function RequestFilters(props: Props) {
 
 function Fields({ search, choices, set }: Props & { set: (change: Search) => void }) {
   const { t } = useTranslation('requests');
+  const choice = (name: 'status' | 'model' | 'key') => ({
+    label: t(name),
+    placeholder: t('any'),
+    clearable: true,
+    clearButtonProps: { 'aria-label': t('remove', { what: t(name) }) },
+    value: search[name] ?? null,
+    onChange: (chosen: string | null) => set({ [name]: chosen ?? undefined }),
+  });
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 7 }} spacing="sm" verticalSpacing="xs" mb="sm">
       <TypedField
@@ -65,36 +73,18 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
         onType={(id) => set({ id })}
       />
       <Select
-        label={t('status')}
-        placeholder={t('any')}
-        clearable
-        clearButtonProps={{ 'aria-label': t('remove', { what: t('status') }) }}
+        {...choice('status')}
         data={statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
-        value={search.status ?? null}
-        onChange={(status) => set({ status: status ?? undefined })}
       />
       <Select
-        label={t('model')}
-        placeholder={t('any')}
-        clearable
-        clearButtonProps={{ 'aria-label': t('remove', { what: t('model') }) }}
+        {...choice('model')}
         searchable
         limit={100}
         nothingFoundMessage={t('common:nothing_found')}
         data={choices.models}
-        value={search.model ?? null}
-        onChange={(model) => set({ model: model ?? undefined })}
         comboboxProps={{ width: 320, position: 'bottom-start' }}
       />
-      <Select
-        label={t('key')}
-        placeholder={t('any')}
-        clearable
-        clearButtonProps={{ 'aria-label': t('remove', { what: t('key') }) }}
-        data={choices.keys}
-        value={search.key ?? null}
-        onChange={(key) => set({ key: key ?? undefined })}
-      />
+      <Select {...choice('key')} data={choices.keys} />
       <TypedField
         label={t('metadata')}
         hint={t('metadata_hint')}
