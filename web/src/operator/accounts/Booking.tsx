@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { Note } from '../../components/styles.ts';
 import { useMoment } from '../../components/text.tsx';
+import type { OperatorCalls } from '../../api.ts';
 import type { Booking as Booked, OperatorAccount } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
@@ -13,9 +14,8 @@ import { useAction } from '../action.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { ReferenceInput, ReasonInput } from '../inputs.ts';
 
-/** The sources that an operator can name. */
-const bookedSources = ['paid', 'bonus', 'refund'] as const;
-type Source = (typeof bookedSources)[number];
+type Source = NonNullable<OperatorCalls['POST /accounts/:account_id/credits']['body']['source']>;
+const bookedSources: readonly Source[] = ['paid', 'bonus', 'refund'];
 
 /**
  * The form for a credit or a correction. While a reference is typed, shows its earlier bookings.
