@@ -135,150 +135,90 @@ async function run(model: string, input: object): Promise<any> {
 const dataOf = (name: string, type: string) =>
   `data:${type};base64,${file(name).toString('base64')}`;
 
+/** The value of a field that names the file in this way. */
+type Value = () => Promise<string> | string;
+const stored =
+  (name: string, type: string): Value =>
+  () =>
+    uploaded(name, type);
+const data =
+  (name: string, type: string): Value =>
+  () =>
+    dataOf(name, type);
+const fetched =
+  (name: string): Value =>
+  () =>
+    `${server.url}/media/${name}`;
+
 describe('an upstream gets', () => {
-  const cases: [
-    what: string,
-    model: string,
-    field: string,
-    value: () => Promise<string> | string,
-    expected: string[],
-  ][] = [
-    [
-      'a TIFF as PNG',
-      'jobs/usual',
-      'image_url',
-      () => uploaded('lzw.tif', 'image/tiff'),
-      ['image/png 96x64'],
-    ],
-    [
-      'a TIFF upright',
-      'jobs/usual',
-      'image_url',
-      () => uploaded('turned.tif', 'image/tiff'),
-      ['image/png 64x96'],
-    ],
-    [
-      'a TIFF as it is',
-      'jobs/tiff',
-      'image_url',
-      () => uploaded('lzw.tif', 'image/tiff'),
-      ['image/tiff 96x64'],
-    ],
-    [
-      'a HEIC as it is',
-      'jobs/tiff',
-      'image_url',
-      () => uploaded('photo.heic', 'image/heic'),
-      ['image/heic 96x64'],
-    ],
-    [
-      'an AVIF as JPEG',
-      'jobs/jpeg',
-      'image_url',
-      () => uploaded('general.avif', 'image/avif'),
-      ['image/jpeg 96x64'],
-    ],
-    [
-      'a WebP as it is',
-      'jobs/usual',
-      'image_url',
-      () => uploaded('photo.webp', 'image/webp'),
-      ['image/webp 96x64'],
-    ],
-    [
-      'a moving GIF as one PNG',
-      'jobs/png',
-      'image_url',
-      () => uploaded('moving.gif', 'image/gif'),
-      ['image/png 64x48'],
-    ],
-    [
-      'a photo as PNG, upright',
-      'jobs/png',
-      'image_url',
-      () => uploaded('turned.jpg', 'image/jpeg'),
-      ['image/png 64x96'],
-    ],
+  const cases: [what: string, model: string, value: Value, ...expected: string[]][] = [
+    ['a TIFF as PNG', 'jobs/usual', stored('lzw.tif', 'image/tiff'), 'image/png 96x64'],
+    ['a TIFF upright', 'jobs/usual', stored('turned.tif', 'image/tiff'), 'image/png 64x96'],
+    ['a TIFF as it is', 'jobs/tiff', stored('lzw.tif', 'image/tiff'), 'image/tiff 96x64'],
+    ['a HEIC as it is', 'jobs/tiff', stored('photo.heic', 'image/heic'), 'image/heic 96x64'],
+    ['an AVIF as JPEG', 'jobs/jpeg', stored('general.avif', 'image/avif'), 'image/jpeg 96x64'],
+    ['a WebP as it is', 'jobs/usual', stored('photo.webp', 'image/webp'), 'image/webp 96x64'],
+    ['a moving GIF as one PNG', 'jobs/png', stored('moving.gif', 'image/gif'), 'image/png 64x48'],
+    ['a photo as PNG, upright', 'jobs/png', stored('turned.jpg', 'image/jpeg'), 'image/png 64x96'],
     [
       'a data: address of a TIFF as PNG',
       'jobs/usual',
-      'image_url',
-      () => dataOf('lzw.tif', 'image/tiff'),
-      ['image/png 96x64'],
+      data('lzw.tif', 'image/tiff'),
+      'image/png 96x64',
     ],
     [
       'a data: address under its own type',
       'jobs/usual',
-      'image_url',
-      () => dataOf('photo.jpg', 'application/octet-stream'),
-      ['image/jpeg 96x64'],
+      data('photo.jpg', 'application/octet-stream'),
+      'image/jpeg 96x64',
     ],
     [
       'a data: address that is called another',
       'jobs/usual',
-      'image_url',
-      () => dataOf('photo.webp', 'image/png'),
-      ['image/webp 96x64'],
+      data('photo.webp', 'image/png'),
+      'image/webp 96x64',
     ],
-    [
-      'a voice under its own type',
-      'jobs/avatar',
-      'audio_url',
-      () => uploaded('sound.webm', 'video/webm'),
-      ['audio/webm'],
-    ],
+    ['a voice under its own type', 'jobs/avatar', stored('sound.webm', 'video/webm'), 'audio/webm'],
     [
       'a voice in a data: address',
       'jobs/avatar',
-      'audio_url',
-      () => dataOf('sound.webm', 'audio/webm;codecs=opus'),
-      ['audio/webm'],
+      data('sound.webm', 'audio/webm;codecs=opus'),
+      'audio/webm',
     ],
-    [
-      'an address as it is',
-      'jobs/png',
-      'image_url',
-      () => `${server.url}/media/lzw.tif`,
-      ['URL/media/lzw.tif'],
-    ],
+    ['an address as it is', 'jobs/png', fetched('lzw.tif'), 'URL/media/lzw.tif'],
     [
       'a fetched PNG that is called bytes',
       'open/edit',
-      'image_url',
-      () => `${server.url}/media/photo.png`,
-      ['image/png 96x64', 'image-1.png'],
+      fetched('photo.png'),
+      'image/png 96x64',
+      'image-1.png',
     ],
     [
       'a fetched JPEG that is called bytes',
       'open/edit',
-      'image_url',
-      () => `${server.url}/media/turned.jpg`,
-      ['image/jpeg 96x64', 'image-1.jpg'],
+      fetched('turned.jpg'),
+      'image/jpeg 96x64',
+      'image-1.jpg',
     ],
     [
       'a moving AVIF as one PNG',
       'open/edit',
-      'image_url',
-      () => uploaded('moving.avif', 'image/avif'),
-      ['image/png 64x48', 'image-1.png'],
+      stored('moving.avif', 'image/avif'),
+      'image/png 64x48',
+      'image-1.png',
     ],
-    [
-      'a fetched AVIF as PNG',
-      'open/edit',
-      'image_url',
-      () => `${server.url}/media/photo.avif`,
-      ['image/png 96x64', 'image-1.png'],
-    ],
+    ['a fetched AVIF as PNG', 'open/edit', fetched('photo.avif'), 'image/png 96x64', 'image-1.png'],
     [
       'a stored TIFF as PNG, in a form',
       'open/edit',
-      'image_url',
-      () => uploaded('lzw.tif', 'image/tiff'),
-      ['image/png 96x64', 'image-1.png'],
+      stored('lzw.tif', 'image/tiff'),
+      'image/png 96x64',
+      'image-1.png',
     ],
   ];
-  for (const [what, model, field, value, expected] of cases)
+  for (const [what, model, value, ...expected] of cases)
     test(what, async () => {
+      const field = model === 'jobs/avatar' ? 'audio_url' : 'image_url';
       const { status, error } = await run(model, { [field]: await value() });
       assert.equal(status, 'COMPLETED', JSON.stringify(error));
       assert.deepEqual(
@@ -289,28 +229,23 @@ describe('an upstream gets', () => {
 });
 
 describe('a file that cannot be converted is refused with 400, and nothing is reserved:', () => {
-  const cases: [
-    what: string,
-    model: string,
-    value: () => Promise<string> | string,
-    rule: RegExp,
-  ][] = [
+  const cases: [what: string, model: string, value: Value, rule: RegExp][] = [
     [
       'HEIC',
       'jobs/usual',
-      () => uploaded('photo.heic', 'image/heic'),
+      stored('photo.heic', 'image/heic'),
       /image_url is HEIC; this model takes PNG, JPEG, WebP, GIF, AVIF, and HEIC cannot be converted here$/,
     ],
     [
       'BMP',
       'jobs/png',
-      () => uploaded('photo.bmp', 'image/bmp'),
+      stored('photo.bmp', 'image/bmp'),
       /image_url is BMP; this model takes PNG, and BMP cannot be converted here$/,
     ],
     [
       'HEIC in a data: address',
       'open/edit',
-      () => dataOf('photo.heic', 'image/jpeg'),
+      data('photo.heic', 'image/jpeg'),
       /is HEIC; this model takes PNG, JPEG, WebP, and HEIC cannot be converted here$/,
     ],
     [
@@ -328,19 +263,14 @@ describe('a file that cannot be converted is refused with 400, and nothing is re
     [
       'a PSD that is called a JPEG',
       'jobs/png',
-      () => dataOf('photo.psd', 'image/jpeg'),
+      data('photo.psd', 'image/jpeg'),
       /is image\/vnd\.adobe\.photoshop; this model takes PNG, and .*photoshop cannot be converted here$/,
     ],
-    [
-      'a film',
-      'jobs/png',
-      () => uploaded('film.mp4', 'video/mp4'),
-      /is MP4; this model takes PNG$/,
-    ],
+    ['a film', 'jobs/png', stored('film.mp4', 'video/mp4'), /is MP4; this model takes PNG$/],
     [
       'a sound that is not listed',
       'jobs/jpeg',
-      () => uploaded('sound.wav', 'audio/wav'),
+      stored('sound.wav', 'audio/wav'),
       /is WAV; this model takes MP3$/,
     ],
   ];

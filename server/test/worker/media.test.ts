@@ -19,6 +19,7 @@ import { card, moneyOf, rounds, submitted } from './floor.ts';
 
 const file = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/media', name));
 const b64 = (name: string) => file(name).toString('base64');
+const photo = b64('photo.png');
 
 const row = (
   upstream: string,
@@ -123,230 +124,169 @@ const done = (out: unknown) => ({ status: 'done', out });
 const png = 'images: image/png 96x64';
 const gif = 'images: image/gif 96x64';
 
-type Case = [
-  what: string,
-  model: string,
-  input: object,
-  reply: unknown,
-  outputs: string[],
-  charged: number,
-];
+type Asked = [model: string, input: object];
+type Case = [what: string, asked: Asked, reply: unknown, charged: number, ...outputs: string[]];
+
+const images = (model: string, num_images?: number): Asked => [model, { num_images }];
+const open = (count?: number) => images('open/picture', count);
+const picture = (count?: number) => images('jobs/picture', count);
+const film = (duration: number): Asked => ['jobs/film', { duration }];
+const larger = (duration: number): Asked => ['jobs/larger', { duration }];
+const sound = (duration: number): Asked => ['jobs/sound', { duration }];
+const pixels: Asked = ['jobs/pixels', { image_size: '1024x1024' }];
 
 /** `data` of OpenAI's images; an upstream with `b64_json` or `url`, or both. */
 const data = (...places: unknown[]) => ({ data: places });
 const chosen: Case[] = [
-  [
-    'an empty url beside the bytes',
-    'open/picture',
-    {},
-    data({ url: '', b64_json: b64('photo.png') }),
-    [png],
-    10_000,
-  ],
-  [
-    'a url of null beside the bytes',
-    'open/picture',
-    {},
-    data({ url: null, b64_json: b64('photo.png') }),
-    [png],
-    10_000,
-  ],
+  ['an empty url beside the bytes', open(), data({ url: '', b64_json: photo }), 10_000, png],
+  ['a url of null beside the bytes', open(), data({ url: null, b64_json: photo }), 10_000, png],
   [
     'a url that is no address beside the bytes',
-    'open/picture',
-    {},
-    data({ url: 'n/a', b64_json: b64('photo.png') }),
-    [png],
+    open(),
+    data({ url: 'n/a', b64_json: photo }),
     10_000,
+    png,
   ],
   [
     'empty bytes beside the address',
-    'open/picture',
-    {},
+    open(),
     data({ url: 'URL/photo.png', b64_json: '' }),
-    [png],
     10_000,
+    png,
   ],
   [
     'bytes that are a data: address',
-    'open/picture',
-    {},
-    data({ b64_json: `data:image/png;base64,${b64('photo.png')}` }),
-    [png],
+    open(),
+    data({ b64_json: `data:image/png;base64,${photo}` }),
     10_000,
+    png,
   ],
-  [
-    'bytes that are an address',
-    'open/picture',
-    {},
-    data({ b64_json: 'URL/photo.png' }),
-    [png],
-    10_000,
-  ],
-  ['an address that is base64', 'open/picture', {}, data({ url: b64('photo.png') }), [png], 10_000],
-  [
-    'base64 in lines',
-    'open/picture',
-    {},
-    data({ b64_json: b64('photo.png').replaceAll(/.{60}/g, '$&\n') }),
-    [png],
-    10_000,
-  ],
+  ['bytes that are an address', open(), data({ b64_json: 'URL/photo.png' }), 10_000, png],
+  ['an address that is base64', open(), data({ url: photo }), 10_000, png],
+  ['base64 in lines', open(), data({ b64_json: photo.replaceAll(/.{60}/g, '$&\n') }), 10_000, png],
   [
     'a place that stayed empty',
-    'open/picture',
-    { num_images: 2 },
-    data({ b64_json: b64('photo.png') }, { b64_json: null, error: { message: 'filtered' } }),
-    [png],
+    open(2),
+    data({ b64_json: photo }, { b64_json: null, error: { message: 'filtered' } }),
     10_000,
+    png,
   ],
   [
     'empty places of all forms',
-    'open/picture',
-    { num_images: 4 },
+    open(4),
     data(null, {}, { url: '' }, { url: 'URL/photo.png' }),
-    [png],
     10_000,
+    png,
   ],
   [
     'empty places among addresses',
-    'jobs/picture',
-    { num_images: 4 },
+    picture(4),
     done([null, '', 'URL/photo.png', { url: null }, 'URL/photo.gif']),
-    [png, gif],
     20_000,
+    png,
+    gif,
   ],
   [
     'one address three times',
-    'jobs/picture',
-    { num_images: 4 },
+    picture(4),
     done(['URL/photo.png', 'URL/photo.png', { url: 'URL/photo.png' }]),
-    [png],
     10_000,
+    png,
   ],
-  ['a path at the upstream', 'jobs/picture', {}, done({ url: '/media/photo.png' }), [png], 10_000],
+  ['a path at the upstream', picture(), done({ url: '/media/photo.png' }), 10_000, png],
   [
     'an address without a scheme',
-    'jobs/picture',
-    {},
+    picture(),
     done('URL/photo.png'.replace('URL', '//HOST/media')),
-    [png],
     10_000,
+    png,
   ],
   [
     'the same bytes twice are two pictures',
-    'open/picture',
-    { num_images: 2 },
-    data({ b64_json: b64('photo.png') }, { b64_json: b64('photo.png') }),
-    [png, png],
+    open(2),
+    data({ b64_json: photo }, { b64_json: photo }),
     20_000,
+    png,
+    png,
   ],
 ];
 
 const judged: Case[] = [
   [
     'a film at an address without an extension',
-    'jobs/larger',
-    { duration: 2 },
+    larger(2),
     done('URL/film.mp4/1'),
-    ['video: video/mp4 64x48 2s'],
     200_000,
+    'video: video/mp4 64x48 2s',
   ],
   [
     'a film and a picture under one path',
-    'jobs/film',
-    { duration: 2 },
+    film(2),
     done(['URL/film.webm', 'URL/photo.png']),
-    ['video: video/webm 64x48 2s', png],
     200_000,
+    'video: video/webm 64x48 2s',
+    png,
   ],
   [
     'two films',
-    'jobs/film',
-    { duration: 5 },
+    film(5),
     done(['URL/film.mp4', 'URL/film.mov']),
-    ['videos: video/mp4 64x48 2s', 'videos: video/quicktime 64x48 2s'],
     400_000,
+    'videos: video/mp4 64x48 2s',
+    'videos: video/quicktime 64x48 2s',
   ],
   [
     'a film with a longer sound',
-    'jobs/film',
-    { duration: 10 },
+    film(10),
     done('URL/long-sound.mp4'),
-    ['video: video/mp4 64x48 1s'],
     100_000,
+    'video: video/mp4 64x48 1s',
   ],
   [
     'a WebM with a longer sound',
-    'jobs/film',
-    { duration: 10 },
+    film(10),
     done('URL/long-sound.webm'),
-    ['video: video/webm 64x48 1s'],
     100_000,
+    'video: video/webm 64x48 1s',
   ],
-  [
-    'a film on its side',
-    'jobs/film',
-    { duration: 2 },
-    done('URL/rotated.mp4'),
-    ['video: video/mp4 48x64 2s'],
-    200_000,
-  ],
+  ['a film on its side', film(2), done('URL/rotated.mp4'), 200_000, 'video: video/mp4 48x64 2s'],
   [
     'sound in an MP4 that a row for sounds sells',
-    'jobs/sound',
-    { duration: 5 },
+    sound(5),
     done('URL/sound.mp4'),
-    ['audio: audio/mp4 2s'],
     200_000,
+    'audio: audio/mp4 2s',
   ],
-  [
-    'sound in a WebM',
-    'jobs/sound',
-    { duration: 5 },
-    done('URL/sound.webm'),
-    ['audio: audio/webm 2.02s'],
-    202_100,
-  ],
-  ['a TIFF', 'jobs/picture', {}, done('URL/lzw.tif'), ['images: image/tiff 96x64'], 10_000],
-  ['a BMP', 'jobs/picture', {}, done('URL/photo.bmp'), ['images: image/bmp 32x20'], 10_000],
-  [
-    'a HEIC',
-    'jobs/pixels',
-    { image_size: '1024x1024' },
-    done('URL/photo.heic'),
-    ['images: image/heic 96x64'],
-    6_144,
-  ],
+  ['sound in a WebM', sound(5), done('URL/sound.webm'), 202_100, 'audio: audio/webm 2.02s'],
+  ['a TIFF', picture(), done('URL/lzw.tif'), 10_000, 'images: image/tiff 96x64'],
+  ['a BMP', picture(), done('URL/photo.bmp'), 10_000, 'images: image/bmp 32x20'],
+  ['a HEIC', pixels, done('URL/photo.heic'), 6_144, 'images: image/heic 96x64'],
   [
     'an AVIF with a general brand',
-    'jobs/picture',
-    {},
+    picture(),
     done('URL/general.avif'),
-    ['images: image/avif 96x64'],
     10_000,
+    'images: image/avif 96x64',
   ],
   [
     'a photo with an orientation',
-    'jobs/pixels',
-    { image_size: '1024x1024' },
+    pixels,
     done('URL/turned.jpg'),
-    ['images: image/jpeg 64x96'],
     6_144,
+    'images: image/jpeg 64x96',
   ],
   [
     'a moving WebP is one picture',
-    'jobs/pixels',
-    { image_size: '1024x1024' },
+    pixels,
     done('URL/moving.webp'),
-    ['images: image/webp 64x48'],
     3_072,
+    'images: image/webp 64x48',
   ],
 ];
 
 for (const [part, cases] of Object.entries({ chosen, judged }))
   describe(`what is returned is ${part} by what it is:`, () => {
-    for (const [what, model, input, reply, outputs, charged] of cases)
+    for (const [what, [model, input], reply, charged, ...outputs] of cases)
       test(what, async () => {
         const made = await ended(model, input, reply);
         assert.deepEqual(made.outputs, outputs, JSON.stringify(made.error));
@@ -392,7 +332,7 @@ describe('a file that cannot be kept costs the others nothing, and is named:', (
       () =>
         data(
           { b64_json: file('photo.jpg').subarray(0, 900).toString('base64') },
-          { b64_json: b64('photo.png') },
+          { b64_json: photo },
         ),
       [png],
       10_000,
