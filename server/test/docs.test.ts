@@ -44,7 +44,7 @@ describe('docs/clients.md', () => {
       if (state === 'not offered') assert.equal(by, '–', tool);
       else if (file === undefined)
         assert.deepEqual([state, by], ['should work', 'settings only'], tool);
-      else assert.match(read(`server/test/${file}`), packageOf(tool), tool);
+      else assert.match(read(file), packageOf(tool), tool);
     }
   });
 

@@ -44,7 +44,7 @@ describe('the image', () => {
     const sources = own.flatMap((line) => line.split(/\s+/).slice(1, -1));
     assert.ok(sources.includes('server') && sources.includes('web'), sources.join(' '));
     for (const source of sources) {
-      const forTests = (file: string) => /^server\/test\/|\.test\.ts$/.test(file);
+      const forTests = (file: string) => /^\w+\/test\/|\.test\.ts$/.test(file);
       for (const file of filesOf(source))
         assert.equal(isLeftOut(file, rules), forTests(file), file);
     }

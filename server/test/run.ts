@@ -34,7 +34,7 @@ import { changedSince, stepsTo, watchFolders } from './changed.ts';
 import { readProject } from './layout/project.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
+const folders = ['server/src', 'server/test', 'client/src', 'client/test', 'bench', 'tools'];
 /** The folders whose files tests import or read. */
 const watched = ['server/migrations', 'catalog', 'chains', 'docs', 'web/src', ...folders];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
@@ -55,7 +55,7 @@ const oneFileEach = new RegExp(
     '^server/test/(chaos|examples)/',
     '^server/test/commands/(verbs|serve|snapshot)',
     '^server/test/db/(embedded|migrate)',
-    '^server/test/(client|commands|db)/.*\\.long\\.test\\.ts$',
+    '^(client/test|server/test/(commands|db))/.*\\.long\\.test\\.ts$',
   ].join('|'),
 );
 /** Databases live for seconds, so vacuuming and compressing cost more than they save. */

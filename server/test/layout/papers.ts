@@ -119,7 +119,7 @@ export function checkMigrations(project: Project): string[] {
   });
 }
 
-const testFolders = /^(server\/src|server\/test|client\/src|bench|tools)\//;
+const testFolders = /^((server|client)\/(src|test)|web\/test|bench|tools)\//;
 
 export function checkTestsAreRun(project: Project): string[] {
   return [...project.keys()]

@@ -35,5 +35,5 @@ export function sources(project: Project, where: RegExp): Source[] {
 }
 
 export function isTest(file: string): boolean {
-  return /\.test\.tsx?$/.test(file) || file.startsWith('server/test/');
+  return /\.test\.tsx?$|^(server|client|web)\/test\//.test(file);
 }
