@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser, signIn, visitor, withoutBrowser } from '../server/test/kit/browser.ts';
+import { openBrowser, signIn, visitor, withoutBrowser } from '../web/test/browser.ts';
 import { round } from './calls.ts';
 import type { Question, Row } from './run.ts';
 import { nodeFlags } from './service.ts';

@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { openBrowser, withoutBrowser } from '../../server/test/kit/browser.ts';
+import { openBrowser, withoutBrowser } from '../../web/test/browser.ts';
 import { tinyPng } from '../../server/test/kit/fake.ts';
 import { startService, type Service } from '../../server/test/kit/service.ts';
 import { delta, openTap } from '../../server/test/kit/tap.ts';

@@ -34,7 +34,15 @@ import { changedSince, stepsTo, watchFolders } from './changed.ts';
 import { readProject } from './layout/project.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folders = ['server/src', 'server/test', 'client/src', 'client/test', 'bench', 'tools'];
+const folders = [
+  'server/src',
+  'server/test',
+  'client/src',
+  'client/test',
+  'web/test',
+  'bench',
+  'tools',
+];
 /** The folders whose files tests import or read. */
 const watched = ['server/migrations', 'catalog', 'chains', 'docs', 'web/src', ...folders];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
