@@ -95,7 +95,7 @@ export const guards: Tests = {
     'replaced-key-shows-nothing': 'if the configured key differs from the stored one',
     'changed-address-is-not-shown': 'if somebody changed it in the database',
   },
-  'test/web/play-deposits.test.ts': {
+  'test/http/dashboard/play-deposits.test.ts': {
     'play-money-in-the-trial': 'play tokens are paid only in the trial',
     'addresses-for-payers': 'only to people who may pay',
   },
@@ -274,7 +274,7 @@ export const guards: Tests = {
   'src/lib/log.test.ts': {
     'log-holds-no-secret': 'a secret in a line is cut out',
   },
-  'test/web/left-starts.long.test.ts': {
+  'test/http/operator/left-starts.long.test.ts': {
     'left-start-booked-once': 'is an unknown outcome beside its completed request',
     'left-start-costs-there': 'counts on the day it was left',
   },
