@@ -81,14 +81,14 @@ const onlyLong = /\.long\.test\.ts$/;
 const ofCheck = /^server\/test\/(layout|rows)\.test\.ts$/;
 /** Laws of one process must also hold across several, so these files run again with --fleet. */
 const fleetToo = [
-  'server/test/http/chat-repeat.test.ts',
-  'server/test/http/chat-stream.test.ts',
-  'server/test/http/chat.test.ts',
-  'server/test/http/idempotency.test.ts',
+  'server/test/http/api/chat/chat-repeat.test.ts',
+  'server/test/http/api/chat/chat-stream.test.ts',
+  'server/test/http/api/chat/chat.test.ts',
+  'server/test/http/requests/idempotency.test.ts',
   'server/test/http/order-of-checks.test.ts',
-  'server/test/http/queue.test.ts',
+  'server/test/http/requests/queue.test.ts',
   'server/test/http/rate.test.ts',
-  'server/test/http/requests.test.ts',
+  'server/test/http/requests/requests.test.ts',
   'server/test/operations/duplicates.test.ts',
   'server/test/operations/limits.test.ts',
   'server/test/operations/races.test.ts',

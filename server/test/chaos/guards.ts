@@ -213,14 +213,14 @@ export const guards: Tests = {
     'lost-commit-end': 'a cancel: 200, and its reservation is released once',
     'lost-commit-begin': 'the intent to start a job: who recognises no repeat is asked once',
   },
-  'test/http/chat-stream.test.ts': {
+  'test/http/api/chat/chat-stream.test.ts': {
     'broken-chat-is-free': 'zero output with an error finish is free',
   },
-  'test/http/chat-repeat.test.ts': {
+  'test/http/api/chat/chat-repeat.test.ts': {
     'failed-call-frees-key': 'a call that failed frees its key',
     'dead-chat-is-released': 'is released when it is due, and its key is free',
   },
-  'test/http/chat-lost.test.ts': {
+  'test/http/api/chat/chat-lost.test.ts': {
     'left-chat-is-written': 'goes on to the next upstream, is charged once',
     'lost-waits': 'goes to no other route if the row or the route says wait',
     'patience-for-streams': 'does not bound a reply that is not streamed',
@@ -242,11 +242,11 @@ export const guards: Tests = {
     'callback-is-signed': 'of an attempt it is not signed for',
     'callback-keeps-lease': 'that comes before the answer of the start ends no lease',
   },
-  'test/http/webhooks.test.ts': {
+  'test/http/requests/webhooks.test.ts': {
     'webhook-judged-when-sent': 'an address that is not public is not called',
     'one-notice': "the receiver's answer is recorded",
   },
-  'test/http/local-webhooks.test.ts': {
+  'test/http/requests/local-webhooks.test.ts': {
     'local-webhooks-in-the-trial': 'outside a trial the demo account is refused',
     'local-webhooks-of-the-demo-account': 'of another account in the trial are refused',
   },
@@ -256,7 +256,7 @@ export const guards: Tests = {
     'own-outputs': 'with the key of another account it is not there',
     'outputs-end-after-a-day': 'ends 24 hours after completion',
   },
-  'test/http/queue.test.ts': {
+  'test/http/requests/queue.test.ts': {
     'own-input-files': 'of another account is refused like an unknown one',
   },
   'test/http/capacity.long.test.ts': {

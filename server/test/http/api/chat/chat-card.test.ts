@@ -1,9 +1,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { completion } from '../kit/fake.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { withService } from '../kit/with-service.ts';
+import { rawSql, sql } from '../../../../src/lib/sql/sql.ts';
+import { completion } from '../../../kit/fake.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { withService } from '../../../kit/with-service.ts';
 
 /** The card of a finished call: tokens, charge, links. */
 

@@ -1,13 +1,13 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { ReplyBroken } from '../../src/core/apis/read-reply.ts';
-import type { ChatRefusal } from '../../src/core/chat/refusal.ts';
-import { sql } from '../../src/lib/sql/sql.ts';
-import { dataIn, doors } from '../apis/doors.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import { ReplyBroken } from '../../../../src/core/apis/read-reply.ts';
+import type { ChatRefusal } from '../../../../src/core/chat/refusal.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import { dataIn, doors } from '../../../apis/doors.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { fakeCatalog } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { traces } from '../../../kit/traces.ts';
 
 /** Prompts around the end of a row's window. A prompt token costs one micro-USD. */
 

@@ -2,15 +2,15 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import type { ChatCall } from '../../src/upstreams/upstream.ts';
-import { completion, type SaidReply } from '../kit/fake.ts';
-import { finished } from '../kit/finished.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, shortChatRow, type Service } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { assertTokensCharged } from '../kit/tokens.ts';
-import { until } from '../kit/until.ts';
+import { rawSql, sql } from '../../../../src/lib/sql/sql.ts';
+import type { ChatCall } from '../../../../src/upstreams/upstream.ts';
+import { completion, type SaidReply } from '../../../kit/fake.ts';
+import { finished } from '../../../kit/finished.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { fakeCatalog, shortChatRow, type Service } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { assertTokensCharged } from '../../../kit/tokens.ts';
+import { until } from '../../../kit/until.ts';
 
 /**
  * Chat without streaming whose caller leaves before the reply. A prompt token costs one micro-USD

@@ -1,10 +1,10 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { isLong } from '../kit/long.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import { isLong } from '../../kit/long.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import { withService } from '../../kit/with-service.ts';
+import { traces } from '../../kit/traces.ts';
 
 /**
  * Addresses that a submit brings along: for the notification and in the input. No worker runs here, so that none of
@@ -107,7 +107,7 @@ describe('webhook_url', () => {
 });
 
 describe('an address of somewhere inside', () => {
-  const fixture = new URL('../fixtures/ssrf-cases.json', import.meta.url);
+  const fixture = new URL('../../fixtures/ssrf-cases.json', import.meta.url);
   const cases = JSON.parse(readFileSync(fixture, 'utf8')) as {
     refuse: { url: string; form: string; range: string }[];
     allow: string[];

@@ -1,14 +1,14 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import * as keys from '../../src/db/accounts/keys.ts';
-import { preferredWait } from '../../src/http/prefer.ts';
-import { accept } from '../kit/fake.ts';
-import { held } from '../kit/held.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { wake } from '../kit/states.ts';
-import { until } from '../kit/until.ts';
+import * as keys from '../../../src/db/accounts/keys.ts';
+import { preferredWait } from '../../../src/http/prefer.ts';
+import { accept } from '../../kit/fake.ts';
+import { held } from '../../kit/held.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import { startService, type CallOptions } from '../../kit/service.ts';
+import { withService } from '../../kit/with-service.ts';
+import { wake } from '../../kit/states.ts';
+import { until } from '../../kit/until.ts';
 
 /** POST /queue/{model_id} with `Prefer: wait`: the output in one call, if it comes in time. */
 

@@ -1,12 +1,12 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { FetchError } from '../../src/lib/outbound/fetch.ts';
-import { sql } from '../../src/lib/sql/sql.ts';
-import { createFake } from '../kit/fake.ts';
-import { withService } from '../kit/with-service.ts';
-import { delta } from '../kit/tap.ts';
-import { setFront } from '../upstreams/fakes/kit.ts';
-import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
+import { FetchError } from '../../../../src/lib/outbound/fetch.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import { createFake } from '../../../kit/fake.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { delta } from '../../../kit/tap.ts';
+import { setFront } from '../../../upstreams/fakes/kit.ts';
+import { fakeOpenai, type FakeOpenai } from '../../../upstreams/fakes/openai.ts';
 
 /**
  * Replies that log probabilities make larger than we take: their usage stands at their end, so the

@@ -1,8 +1,8 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { assertRefused } from '../kit/refusal.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { traces } from '../../../kit/traces.ts';
 
 /** Counts in a chat call are checked before the rest of it is read, at every door. */
 

@@ -1,10 +1,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import type { CallOptions } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import type { ErrorCode } from '../../../../src/core/errors.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import type { CallOptions } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { traces } from '../../../kit/traces.ts';
 
 /** Chat calls that are refused before anything is reserved, and what a 10 MiB body may hold. */
 

@@ -4,14 +4,17 @@ import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/accounts/account.ts';
-import { newWebhookSecret, signWebhook } from '../../src/core/request/webhook.ts';
-import { isLong } from '../kit/long.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { withService } from '../kit/with-service.ts';
-import { until } from '../kit/until.ts';
-import { serveHttp, serveTcp, type LocalServer, type TcpServer } from '../lib/local-server.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
+import {
+  retireWebhookSecret,
+  rotateWebhookSecret,
+} from '../../../src/operations/accounts/account.ts';
+import { newWebhookSecret, signWebhook } from '../../../src/core/request/webhook.ts';
+import { isLong } from '../../kit/long.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import { withService } from '../../kit/with-service.ts';
+import { until } from '../../kit/until.ts';
+import { serveHttp, serveTcp, type LocalServer, type TcpServer } from '../../lib/local-server.ts';
 
 /** Notifications at real receivers: sent once, signed, and never to a private address. */
 
@@ -103,7 +106,7 @@ type IsGenuine = (secret: string, headers: IncomingHttpHeaders, body: string | B
 
 /** The code of docs/api/webhooks.md, unchanged. */
 async function documented(): Promise<IsGenuine> {
-  const page = readFileSync(new URL('../../../docs/api/webhooks.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../../docs/api/webhooks.md', import.meta.url), 'utf8');
   const [, recipe] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const module = await import(`data:text/javascript,${encodeURIComponent(recipe!)}`);
   return module.isGenuine;

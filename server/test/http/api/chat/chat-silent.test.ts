@@ -1,11 +1,11 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { openEvents, type StreamEvent } from '../kit/events.ts';
-import type { SaidReply } from '../kit/fake.ts';
-import { fakeCatalog } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { delta, usageChunk } from '../kit/tap.ts';
-import { until } from '../kit/until.ts';
+import { openEvents, type StreamEvent } from '../../../kit/events.ts';
+import type { SaidReply } from '../../../kit/fake.ts';
+import { fakeCatalog } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { delta, usageChunk } from '../../../kit/tap.ts';
+import { until } from '../../../kit/until.ts';
 
 /**
  * Streamed calls whose model is silent for long. The stream begins before the reply, and tells what

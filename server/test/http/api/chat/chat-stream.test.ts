@@ -1,14 +1,14 @@
 import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { sql } from '../../src/lib/sql/sql.ts';
-import type { ChatCall } from '../../src/upstreams/upstream.ts';
-import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
-import { isLong } from '../kit/long.ts';
-import { fakeCatalog, shortChatRow, startService } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
-import { assertTokensCharged } from '../kit/tokens.ts';
-import { until } from '../kit/until.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import type { ChatCall } from '../../../../src/upstreams/upstream.ts';
+import { openEvents, type Events, type StreamEvent } from '../../../kit/events.ts';
+import { isLong } from '../../../kit/long.ts';
+import { fakeCatalog, shortChatRow, startService } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { delta, openTap, usageChunk, type Tap } from '../../../kit/tap.ts';
+import { assertTokensCharged } from '../../../kit/tokens.ts';
+import { until } from '../../../kit/until.ts';
 
 /**
  * Chat as a stream: the text that comes through, and the charge after a break by any side at any

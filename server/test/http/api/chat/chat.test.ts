@@ -1,14 +1,14 @@
 import { beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/core/errors.ts';
-import { sql } from '../../src/lib/sql/sql.ts';
-import { completion, type SaidReply } from '../kit/fake.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import type { CallOptions, Reply } from '../kit/service.ts';
-import { traces } from '../kit/traces.ts';
-import { wellAgain } from '../kit/well.ts';
+import type { ErrorCode } from '../../../../src/core/errors.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import { completion, type SaidReply } from '../../../kit/fake.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { fakeCatalog } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import type { CallOptions, Reply } from '../../../kit/service.ts';
+import { traces } from '../../../kit/traces.ts';
+import { wellAgain } from '../../../kit/well.ts';
 
 /**
  * Chat without streaming: what is reserved, what goes to the upstream, what is charged. A dollar a

@@ -1,12 +1,12 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { tinyPng } from '../kit/fake.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import type { Reply, TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
-import { until } from '../kit/until.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
+import { tinyPng } from '../../kit/fake.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import type { Reply, TestAccount } from '../../kit/service.ts';
+import { withService } from '../../kit/with-service.ts';
+import { traces } from '../../kit/traces.ts';
+import { until } from '../../kit/until.ts';
 
 /** POST /queue/{model_id}: accepted inputs, their reservations, and refusals that leave nothing. */
 

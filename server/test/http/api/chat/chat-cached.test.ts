@@ -1,10 +1,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { Json } from '../../src/lib/json.ts';
-import { sql } from '../../src/lib/sql/sql.ts';
-import { completion } from '../kit/fake.ts';
-import { fakeCatalog } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import type { Json } from '../../../../src/lib/json.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import { completion } from '../../../kit/fake.ts';
+import { fakeCatalog } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
 
 /**
  * Prompt tokens of a cache have prices of their own: the highest is reserved, and the charge

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { openPlayChain } from '../../src/chains/play-chain.ts';
-import { trialAccounts } from '../../src/core/account/trial.ts';
-import { createLog } from '../../src/lib/log.ts';
-import { loopbackHosts } from '../../src/lib/outbound/address.ts';
-import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import type { Service, TestAccount } from '../kit/service.ts';
-import { person, startWebService } from '../kit/web.ts';
-import { serveHttp, type LocalServer } from '../lib/local-server.ts';
+import { openPlayChain } from '../../../src/chains/play-chain.ts';
+import { trialAccounts } from '../../../src/core/account/trial.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { loopbackHosts } from '../../../src/lib/outbound/address.ts';
+import { createFetch } from '../../../src/lib/outbound/fetch.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
+import { tellLowBalances } from '../../../src/worker/jobs/low-balance.ts';
+import { assertRefused } from '../../kit/refusal.ts';
+import type { Service, TestAccount } from '../../kit/service.ts';
+import { person, startWebService } from '../../kit/web.ts';
+import { serveHttp, type LocalServer } from '../../lib/local-server.ts';
 
 /** Webhooks to the computer of the trial: for its demo account, and nobody else. */
 

@@ -1,12 +1,12 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { sql } from '../../src/lib/sql/sql.ts';
-import type { Lookup } from '../../src/lib/outbound/fetch.ts';
-import { tinyPng } from '../kit/fake.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { startService, type Reply } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import type { Lookup } from '../../../../src/lib/outbound/fetch.ts';
+import { tinyPng } from '../../../kit/fake.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { startService, type Reply } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { traces } from '../../../kit/traces.ts';
 
 /** Images, audio and files in the messages of a chat call, by the same rules as in the queue. */
 

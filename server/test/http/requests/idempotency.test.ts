@@ -1,8 +1,8 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { CallOptions } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
+import type { CallOptions } from '../../kit/service.ts';
+import { withService } from '../../kit/with-service.ts';
+import { traces } from '../../kit/traces.ts';
 
 /** Idempotency-Key: a repeated call gets the same reply, and is done once. */
 

@@ -1,17 +1,17 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { sql } from '../../src/lib/sql/sql.ts';
-import type { ChatCall } from '../../src/upstreams/upstream.ts';
-import { openEvents } from '../kit/events.ts';
-import { completion, type SaidReply } from '../kit/fake.ts';
-import { lookUps } from '../kit/held.ts';
-import { inLong } from '../kit/long.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { withService } from '../kit/with-service.ts';
-import type { CallOptions, Reply } from '../kit/service.ts';
-import { delta, openTap, usageChunk } from '../kit/tap.ts';
-import { traces } from '../kit/traces.ts';
-import { until } from '../kit/until.ts';
+import { sql } from '../../../../src/lib/sql/sql.ts';
+import type { ChatCall } from '../../../../src/upstreams/upstream.ts';
+import { openEvents } from '../../../kit/events.ts';
+import { completion, type SaidReply } from '../../../kit/fake.ts';
+import { lookUps } from '../../../kit/held.ts';
+import { inLong } from '../../../kit/long.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { withService } from '../../../kit/with-service.ts';
+import type { CallOptions, Reply } from '../../../kit/service.ts';
+import { delta, openTap, usageChunk } from '../../../kit/tap.ts';
+import { traces } from '../../../kit/traces.ts';
+import { until } from '../../../kit/until.ts';
 
 /**
  * Chat calls with an Idempotency-Key: their replies are repeated or awaited, or made again after a

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { completion, createFake, type Fake, type SaidReply } from '../kit/fake.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import type { Reply } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { until } from '../kit/until.ts';
-import { wellAgain } from '../kit/well.ts';
+import { rawSql, sql } from '../../../../src/lib/sql/sql.ts';
+import { completion, createFake, type Fake, type SaidReply } from '../../../kit/fake.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import type { Reply } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { until } from '../../../kit/until.ts';
+import { wellAgain } from '../../../kit/well.ts';
 
 /**
  * Chat at a model with two upstreams: the second is called if the first surely accepted nothing.

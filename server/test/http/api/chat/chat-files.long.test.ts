@@ -1,14 +1,14 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { tinyPng } from '../kit/fake.ts';
-import { finished } from '../kit/finished.ts';
-import { assertRefused } from '../kit/refusal.ts';
-import { fakeCatalog, startService } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { traces } from '../kit/traces.ts';
-import { until } from '../kit/until.ts';
-import { replyOf } from '../upstreams/fakes/openai-chat.ts';
-import { openStand, type Stand } from '../upstreams/openai-kit.ts';
+import { tinyPng } from '../../../kit/fake.ts';
+import { finished } from '../../../kit/finished.ts';
+import { assertRefused } from '../../../kit/refusal.ts';
+import { fakeCatalog, startService } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { traces } from '../../../kit/traces.ts';
+import { until } from '../../../kit/until.ts';
+import { replyOf } from '../../../upstreams/fakes/openai-chat.ts';
+import { openStand, type Stand } from '../../../upstreams/openai-kit.ts';
 
 /** Uploads and outputs in the messages of a chat, at an upstream that stores no files. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { completion, createFake, type SaidReply } from '../kit/fake.ts';
-import type { TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
-import { until } from '../kit/until.ts';
-import { moneyOf } from '../worker/floor.ts';
+import { rawSql, sql } from '../../../../src/lib/sql/sql.ts';
+import { completion, createFake, type SaidReply } from '../../../kit/fake.ts';
+import type { TestAccount } from '../../../kit/service.ts';
+import { withService } from '../../../kit/with-service.ts';
+import { until } from '../../../kit/until.ts';
+import { moneyOf } from '../../../worker/floor.ts';
 
 /** Chat calls whose answer was lost at the first upstream of their model. */
 
