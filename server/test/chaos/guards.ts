@@ -126,12 +126,12 @@ export const guards: Tests = {
     'revoked-operator-key': 'is closed to everyone else',
     'operator-calls-a-minute': 'refused above the limit',
   },
-  'test/http/keys.test.ts': {
+  'test/http/api/keys.test.ts': {
     'studio-key-unmanaged': 'not the key of the studio',
     'keys-made-a-day': 'made in a day are bounded',
     'managers-unmanaged': 'cannot be changed or revoked by itself or another',
   },
-  'test/http/managing-keys.test.ts': {
+  'test/http/api/managing-keys.test.ts': {
     'keys-changed-a-day': 'changes by a managing key are limited a day',
     'keys-by-api': 'may not manage keys by API is refused',
     'managers-only-if-allowed': 'may not manage keys by API is refused',
@@ -208,7 +208,7 @@ export const guards: Tests = {
   'test/worker/hanging.test.ts': {
     'hanging-upstream-leaves-slots': 'leave places free',
   },
-  'test/http/lost-commits.long.test.ts': {
+  'test/http/load/lost-commits.long.test.ts': {
     'lost-commit-submit': 'a submit: 202, and one request is reserved for',
     'lost-commit-end': 'a cancel: 200, and its reservation is released once',
     'lost-commit-begin': 'the intent to start a job: who recognises no repeat is asked once',
@@ -228,7 +228,7 @@ export const guards: Tests = {
   'test/http/rate.test.ts': {
     'calls-a-minute': 'does not let a refused call through to its work',
   },
-  'test/http/key-changes.test.ts': {
+  'test/http/api/key-changes.test.ts': {
     'key-models': 'is for the models of the key',
     'suspended-account': 'a change applies from the next call on',
   },
@@ -238,7 +238,7 @@ export const guards: Tests = {
     'own-requests': 'what belongs to another account',
     'key-checksum': 'a key that cannot be one is refused without a look-up',
   },
-  'test/http/callbacks.test.ts': {
+  'test/http/api/callbacks.test.ts': {
     'callback-is-signed': 'of an attempt it is not signed for',
     'callback-keeps-lease': 'that comes before the answer of the start ends no lease',
   },
@@ -250,7 +250,7 @@ export const guards: Tests = {
     'local-webhooks-in-the-trial': 'outside a trial the demo account is refused',
     'local-webhooks-of-the-demo-account': 'of another account in the trial are refused',
   },
-  'test/http/outputs.test.ts': {
+  'test/http/api/outputs.test.ts': {
     'output-link-signed': 'with a link that was changed in any way',
     'bad-link-opens-nothing': 'with a link that was changed in any way',
     'own-outputs': 'with the key of another account it is not there',
@@ -259,7 +259,7 @@ export const guards: Tests = {
   'test/http/requests/queue.test.ts': {
     'own-input-files': 'of another account is refused like an unknown one',
   },
-  'test/http/capacity.long.test.ts': {
+  'test/http/load/capacity.long.test.ts': {
     'calls-bounded': 'above the limit are refused at once',
   },
   'test/lib/names.test.ts': {

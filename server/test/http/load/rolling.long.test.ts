@@ -1,0 +1,109 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startProcess, type ServiceProcess } from '../../kit/process.ts';
+import type { Reply } from '../../kit/service.ts';
+import { withService } from '../../kit/with-service.ts';
+import { until } from '../../kit/until.ts';
+
+/** Two processes behind a load balancer are replaced one by one, and no caller notices. */
+
+const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
+const callers = 4;
+const small = { prompt: 'x', image_size: { width: 64, height: 64 } };
+/** Starts a process. Both have the same folder, for jobs of the sandbox and for media. */
+const startNode = () =>
+  startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir });
+
+const nodes: ServiceProcess[] = [];
+after(() => Promise.all(nodes.map((node) => node.kill())));
+const { service, account } = withService({ account: { rpm: 1_000_000, open_jobs: 1_000_000 } });
+before(async () => void nodes.push(...(await Promise.all([startNode(), startNode()]))));
+
+/** Processes that were ready at the last check, as a load balancer knows it. */
+const ready = new Set<string>();
+async function watch(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const { base } of nodes) {
+      const is = await fetch(`${base}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      if (is) ready.add(base);
+      else ready.delete(base);
+    }
+    await pause(100);
+  }
+}
+
+let turn = 0;
+let passedOn = 0;
+/** Sends a call to a ready process, and after a 503 to the next one, as a load balancer does. */
+async function balanced(method: string, path: string, body?: unknown): Promise<Reply> {
+  const bases = [...ready];
+  const base = bases[turn++ % bases.length]!;
+  const call = { key: account.key, body };
+  const reply = await service.call(method, path, { ...call, base });
+  if (reply.status !== 503) return reply;
+  passedOn++;
+  const other = bases.find((each) => each !== base) ?? base;
+  return service.call(method, path, { ...call, base: other });
+}
+
+interface Seen {
+  submitted: Set<string>;
+  strange: string[];
+}
+
+async function goOn(signal: AbortSignal, seen: Seen): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const submitted = await balanced('POST', '/v1/queue/real/image', small);
+      if (submitted.status !== 202) seen.strange.push(`submit: ${submitted.status}`);
+      const { request_id } = submitted.body;
+      seen.submitted.add(request_id);
+      for (const path of ['/status', '', '/status?wait=1']) {
+        const { status } = await balanced('GET', `/v1/requests/${request_id}${path}`);
+        if (status !== 200) seen.strange.push(`${path}: ${status}`);
+      }
+    } catch (error) {
+      seen.strange.push(String((error as Error).cause ?? error));
+    }
+  }
+}
+
+test('two processes replaced one after the other while callers go on: no error, no request lost', async (t) => {
+  const watching = new AbortController();
+  const watched = watch(watching.signal);
+  await until('both are ready', () => ready.size === 2);
+  const stop = new AbortController();
+  const seen: Seen = { submitted: new Set(), strange: [] };
+  const going = Array.from({ length: callers }, () => goOn(stop.signal, seen));
+  for (let round = 0; round < rounds * nodes.length; round++) {
+    const at = round % nodes.length;
+    const old = nodes[at]!;
+    old.signal('SIGTERM');
+    assert.equal(await old.ended, 0, old.output());
+    nodes[at] = await startNode();
+    ready.delete(old.base);
+    await until('both are ready', () => ready.size === 2);
+  }
+  stop.abort();
+  await Promise.all(going);
+  watching.abort();
+  await watched;
+  t.diagnostic(`${seen.submitted.size} submits, ${passedOn} calls passed on`);
+  assert.deepEqual(seen.strange, []);
+  const ids = [...seen.submitted];
+  assert.ok(ids.length > callers * 2, `only ${ids.length} submits`);
+  await until(
+    'all are completed',
+    async () => {
+      const replies = await Promise.all(
+        ids.map((id) => balanced('GET', `/v1/requests/${id}/status`)),
+      );
+      return replies.every(({ body }) => body.status === 'COMPLETED');
+    },
+    60_000,
+  );
+});
