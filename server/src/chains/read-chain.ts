@@ -91,11 +91,7 @@ export async function readChain(
   const newest = await readFinal(rpc, chain, head);
   if (before && newest) demandOrder(before, newest);
   const from = cursor === null ? BigInt(chain.start_height ?? head) : cursor.height + 1n;
-  const read = from - 1n;
-  const most = newest === null ? read : lower(newest.height, read + blocksMax);
-  // While far behind, only final blocks are read.
-  const isNear = newest === null || newest.height <= most;
-  const to = isNear ? higher(head, most) : most;
+  const { most, isNear, to } = blocksFrom(from, newest?.height ?? null, head);
   // An address that is issued from now on cannot have been paid in a block that is final already.
   const addresses = await load();
   const question = { from, to, addresses, takesGarbled: holds, leaveOut, final: most };
@@ -103,7 +99,7 @@ export async function readChain(
   const { found, skipped, unread, readable } = around;
   const others = more.map((each) => new Witness(chain, each.rpc));
   const isPaid = found.some(({ block_height }) => block_height <= readable);
-  const target = isPaid ? higher(read, await agreedFinal(others, readable, newest)) : readable;
+  const target = isPaid ? higher(from - 1n, await agreedFinal(others, readable, newest)) : readable;
   const scanned = target < from ? null : await blockAfter(rpc, target, before, newest);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
   // guard: only-final-is-credited (off: found)
@@ -129,6 +125,17 @@ export async function readChain(
     skipped: doubt ? { from: upTo + 1n, to: skipped?.to ?? target } : skipped,
     scanned: upTo < from ? null : await demandBlock(rpc, upTo),
   };
+}
+
+/**
+ * The blocks of a read that begins at `from`: final ones up to `most`, all together up to `to`.
+ * While far behind the newest final block, only final blocks are read.
+ */
+function blocksFrom(from: bigint, newest: bigint | null, head: bigint) {
+  const read = from - 1n;
+  const most = newest === null ? read : lower(newest, read + blocksMax);
+  const isNear = newest === null || newest <= most;
+  return { most, isNear, to: isNear ? higher(head, most) : most };
 }
 
 /**
