@@ -65,7 +65,7 @@ const states: Record<string, string> = {
 const videos: Door = {
   name: '/v1/videos',
   connect({ key }, base) {
-    const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: key, maxRetries: 6 });
+    const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: key, maxRetries: 1 });
     return {
       async create(idempotencyKey) {
         const headers = { 'idempotency-key': idempotencyKey ?? null };
@@ -169,8 +169,7 @@ for (const door of [videos, predictions]) {
     test('makes and charges each once, however its connections are cut', async (t) => {
       t.diagnostic(`DOORS_SEED=${seed}`);
       const random = mulberry(seed);
-      const faults: (() => Fault | undefined)[] = [
-        () => undefined,
+      const faults: (() => Fault)[] = [
         () => 'unsent',
         () => ({ cutAt: 0 }),
         () => ({ cutAt: Math.floor(random() * 600) }),
@@ -178,21 +177,22 @@ for (const door of [videos, predictions]) {
       ];
       let cut = 0;
       proxy.spoil = () => {
-        const fault = faults[Math.floor(random() * faults.length)]!();
-        if (fault !== undefined) cut++;
-        return fault;
+        if (random() < 0.5) return undefined;
+        cut++;
+        return faults[Math.floor(random() * faults.length)]!();
       };
       const client = door.connect(account, proxy.base);
       const ids = await Promise.all(
         Array.from({ length: 20 }, (_, i) => insist(() => client.create(`key-${i}`))),
       );
       const stopped = ids.slice(0, 5);
-      for (const id of stopped) await insist(() => client.stop(id));
+      await Promise.all(stopped.map((id) => insist(() => client.stop(id))));
       await runAll();
-      for (const id of ids) {
-        const expected = stopped.includes(id) ? 'CANCELLED' : 'COMPLETED';
-        assert.equal(await insist(() => client.status(id)), expected);
-      }
+      const ends = await Promise.all(ids.map((id) => insist(() => client.status(id))));
+      assert.deepEqual(
+        ends,
+        ids.map((id) => (stopped.includes(id) ? 'CANCELLED' : 'COMPLETED')),
+      );
       assert.ok(cut > 20, `only ${cut} calls were broken`);
       assert.equal(new Set(ids).size, 20);
       const made = await requestsOf(account);
