@@ -1,16 +1,5 @@
 import type { ReplyEvent } from '../chat/reply.ts';
 
-/**
- * Writes the pieces of a reply as blocks or items, one after the other. The pieces of parallel tool
- * calls may be mixed, and a call may go on until the end of the reply. So the first call stays open
- * until the end, and what follows it waits.
- */
-export interface Ordered<E> {
-  add(event: ReplyEvent): E[];
-  /** Writes what has waited. `isWhole`: false if the last entry is incomplete. */
-  end(isWhole: boolean): E[];
-}
-
 /** A block or item of a reply, and its events. */
 export interface Entry<E> {
   /** Whether the next piece belongs to this entry. */
@@ -21,10 +10,15 @@ export interface Entry<E> {
   end(isWhole: boolean): E[];
 }
 
-/** `entryOf`: returns the entry that begins with this piece; null if none does. */
-export function inOrder<E>(
-  entryOf: (event: ReplyEvent, index: number) => Entry<E> | null,
-): Ordered<E> {
+/**
+ * Writes the pieces of a reply as blocks or items, one after the other. The pieces of parallel tool
+ * calls may be mixed, and a call may go on until the end of the reply. So the first call stays open
+ * until the end, and what follows it waits. `entryOf`: the entry that begins with this piece.
+ */
+export function inOrder<E>(entryOf: (event: ReplyEvent, index: number) => Entry<E> | null): {
+  add(event: ReplyEvent): E[];
+  end(isWhole: boolean): E[];
+} {
   let open: Entry<E> | null = null;
   let entries = 0;
   let firstCall: number | null = null;
@@ -58,6 +52,7 @@ export function inOrder<E>(
       hold(event);
       return [];
     },
+    /** Writes what has waited. `isWhole`: false if the last entry is incomplete. */
     end(isWhole) {
       const events = held.flat().flatMap(write);
       held = [];

@@ -1,5 +1,4 @@
 import { isObject, itemsOf, objectOf, parseJson, type Json } from '../../lib/json.ts';
-import type { ThoughtBlock } from '../chat/conversation.ts';
 import type { ThoughtPiece } from '../chat/reply.ts';
 import { isFilled } from '../check.ts';
 import { badMessages } from '../bad-request.ts';
@@ -27,7 +26,7 @@ export function googleProof({ extra_content }: Json): string {
 }
 
 /** A thought without its place in a call or in a reply. */
-export type Thought = Pick<ThoughtBlock, 'form' | 'text' | 'signature' | 'id' | 'format'>;
+export type Thought = Omit<ThoughtPiece, 'type' | 'index'>;
 
 /** The facts of a thought that proves nothing. */
 export const unproven = { signature: null, id: null, format: null };

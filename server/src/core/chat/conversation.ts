@@ -1,4 +1,5 @@
 import type { Json } from '../../lib/json.ts';
+import type { TextPiece, ThoughtPiece } from './reply.ts';
 
 /** A chat call, whatever API it came by. It can express more than each of the APIs. */
 export interface Conversation {
@@ -37,17 +38,12 @@ interface AnyBlock {
   mark?: true;
 }
 
-export interface RefusalBlock extends AnyBlock {
+interface AnyText extends AnyBlock, Pick<TextPiece, 'text' | 'phase'> {}
+export interface RefusalBlock extends AnyText {
   type: 'refusal';
-  text: string;
-  phase?: string;
 }
-
-export interface TextBlock extends AnyBlock {
+export interface TextBlock extends AnyText {
   type: 'text';
-  text: string;
-  /** As in `TextPiece`. */
-  phase?: string;
 }
 
 export interface MediaBlock extends AnyBlock {
@@ -59,15 +55,8 @@ export interface MediaBlock extends AnyBlock {
   format?: string;
 }
 
-/** A thought of an earlier reply, as `ThoughtPiece` has it. */
-export interface ThoughtBlock extends AnyBlock {
-  type: 'thought';
-  form: 'text' | 'summary' | 'hidden';
-  text: string;
-  signature: string | null;
-  id: string | null;
-  format: string | null;
-}
+/** A thought of an earlier reply. */
+export interface ThoughtBlock extends AnyBlock, Omit<ThoughtPiece, 'index'> {}
 
 export interface CallBlock extends AnyBlock {
   type: 'call';

@@ -88,22 +88,13 @@ export function growThoughts(thoughts: ThoughtPiece[], piece: ThoughtPiece): voi
   else join(last, piece);
 }
 
-/** Adds up the events of one reply. */
-export interface GatheredReply {
-  add(event: ReplyEvent): void;
-  /** All text that the model wrote, for counting tokens if there is no usage. */
-  text(): string;
-  /** The reported usage, as far as it covers the reply. `hasEnded`: it came to a regular end. */
-  usage(hasEnded: boolean): Json | null;
-  end(): ReplyEnd | null;
-  /** The same reply in as few events as possible, without its usage. */
-  events(): ReplyEvent[];
-}
+export type GatheredReply = ReturnType<typeof gatherReply>;
 
 type Piece = TextPiece | ThoughtPiece | CallBegin | InputPiece;
 type Saying = TextPiece | ThoughtPiece;
 
-export function gatherReply(): GatheredReply {
+/** Adds up the events of one reply. */
+export function gatherReply() {
   const pieces: Piece[] = [];
   const inputs = new Map<number, InputPiece>();
   let sayings = 0;
@@ -143,7 +134,7 @@ export function gatherReply(): GatheredReply {
   }
 
   return {
-    add(event) {
+    add(event: ReplyEvent): void {
       if (event.type === 'end') end = event;
       else if (event.type === 'usage') {
         // Some servers repeat a growing usage in every piece, so the last one counts.
@@ -151,8 +142,10 @@ export function gatherReply(): GatheredReply {
         isOutrun = false;
       } else addPiece(event);
     },
+    /** All text that the model wrote, for counting tokens if there is no usage. */
     text: () => pieces.map(writtenIn).join(''),
-    usage(hasEnded) {
+    /** The reported usage, as far as it covers the reply. `hasEnded`: it came to a regular end. */
+    usage(hasEnded: boolean): Json | null {
       // Some servers report 0 until they have counted, so 0 is not a count while text is arriving.
       const isPending = isOutrun || (hasWritten && !hasEnded);
       if (usage === null || readUsage(usage)?.completion_tokens !== 0 || !isPending) return usage;
@@ -161,8 +154,9 @@ export function gatherReply(): GatheredReply {
       const { prompt_tokens, ...prompt_tokens_details } = prompt;
       return { prompt_tokens, prompt_tokens_details };
     },
-    end: () => end,
-    events: () => (end ? [...pieces, end] : [...pieces]),
+    end: (): ReplyEnd | null => end,
+    /** The same reply in as few events as possible, without its usage. */
+    events: (): ReplyEvent[] => (end ? [...pieces, end] : [...pieces]),
   };
 }
 

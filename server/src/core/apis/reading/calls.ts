@@ -16,42 +16,16 @@ export interface SentCall {
   proof?: string;
 }
 
-/** A tool call whose pieces arrive. Some servers send its name in pieces; input waits for it. */
-export interface OpenCall {
-  /** As the upstream sent it; empty if it sent none. */
-  readonly id: string;
-  readonly name: string;
-  readonly input: string;
-  add(sent: SentCall): void;
-  /** Adds an input of which pieces may have come. */
-  addWhole(sent: SentCall): void;
-  isComplete(): boolean;
-  /** The name is whole. */
-  begin(): void;
-  /** The input has come to its end. */
-  end(): void;
-  /** The reply broke off. */
-  cut(): void;
-}
-
-export interface Calls {
-  /** A further call; null if the reply has more than any model makes. */
-  open(): OpenCall | null;
-  /** In the order in which they were opened. */
-  all: readonly OpenCall[];
-  hasBegun(): boolean;
-  /** Ends every call. */
-  end(): void;
-  /** Says what is left of every call of a reply that broke off. */
-  cut(): void;
-}
+export type OpenCall = ReturnType<typeof openCall>;
+export type Calls = ReturnType<typeof replyCalls>;
 
 /** The tool calls of a reply. `prove` gets the proof of a call, before the call begins. */
 export function replyCalls(
   asked: Asked,
   say: Say,
   prove: (proof: string, id: string) => void = () => {},
-): Calls {
+) {
+  /** In the order in which they were opened. */
   const all: OpenCall[] = [];
   const ids = new Set<string>();
   let begun = 0;
@@ -81,7 +55,8 @@ export function replyCalls(
   return {
     all,
     hasBegun: () => begun > 0,
-    open() {
+    /** A further call; null if the reply has more than any model makes. */
+    open(): OpenCall | null {
       if (all.length >= callsMax) return null;
       // Calls begin in the order in which they were opened.
       all.at(-1)?.begin();
@@ -89,16 +64,18 @@ export function replyCalls(
       all.push(call);
       return call;
     },
-    end() {
+    end(): void {
       for (const call of all) call.end();
     },
-    cut() {
+    /** Says what is left of every call of a reply that broke off. */
+    cut(): void {
       for (const call of all) call.cut();
     },
   };
 }
 
-function openCall(begin: (sent: SentCall) => InputReader): OpenCall {
+/** A tool call whose pieces arrive. Some servers send its name in pieces; input waits for it. */
+function openCall(begin: (sent: SentCall) => InputReader) {
   const own: SentCall = { id: '', name: '', isCustom: false, input: '' };
   let reader: InputReader | null = null;
   let hasEnded = false;
@@ -121,27 +98,30 @@ function openCall(begin: (sent: SentCall) => InputReader): OpenCall {
   }
 
   return {
+    /** As the upstream sent it; empty if it sent none. */
     get id() {
       return own.id;
     },
     get name() {
       return own.name;
     },
-    get input() {
+    get input(): string {
       return reader?.text() ?? own.input;
     },
-    add: (sent) => take(sent, sent.input),
-    addWhole: (sent) => take(sent, restOf(reader?.text() ?? own.input, sent.input)),
-    isComplete: () => reader?.isComplete() ?? false,
+    add: (sent: SentCall) => take(sent, sent.input),
+    /** Adds an input of which pieces may have come. */
+    addWhole: (sent: SentCall) => take(sent, restOf(reader?.text() ?? own.input, sent.input)),
+    isComplete: (): boolean => reader?.isComplete() ?? false,
+    /** The name is whole. */
     begin: open,
-    end() {
+    end(): void {
       if (hasEnded) return;
       open();
       if (reader === null) return;
       hasEnded = true;
       reader.end();
     },
-    cut() {
+    cut(): void {
       open();
       if (!hasEnded) reader?.cut();
     },

@@ -1,8 +1,8 @@
 import { isCount, isObject, itemsOf, type Json } from '../../../lib/json.ts';
-import { callsMax, type FinishReason, type ThoughtPiece } from '../../chat/reply.ts';
+import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
 import type { Say } from '../api.ts';
-import { unproven } from '../thoughts.ts';
+import { unproven, type Thought } from '../thoughts.ts';
 
 /** Reads values of upstreams by their evident meaning, whatever their types. */
 
@@ -110,16 +110,10 @@ export function foreignUsage(report: Json): Json | null {
  */
 export type TextForm = 'piece' | 'whole' | 'either';
 
-export interface TextReader {
-  add(text: string, form: TextForm, logprobs: unknown): void;
-  /** The text so far. */
-  said(): string;
-  /** Whether this is all of the text once more, after it came in pieces. */
-  isRepeat(text: string): boolean;
-}
+export type TextReader = ReturnType<typeof textReader>;
 
 /** Reads a text that comes in pieces, and perhaps once more as a whole. */
-export function textReader(type: 'text' | 'refusal', say: Say, phase?: string): TextReader {
+export function textReader(type: 'text' | 'refusal', say: Say, phase?: string) {
   let said = '';
   let pieces = 0;
   /** Log probabilities of tokens that have no text of their own, such as parts of a character. */
@@ -133,8 +127,9 @@ export function textReader(type: 'text' | 'refusal', say: Say, phase?: string): 
 
   return {
     said: () => said,
-    isRepeat: (text) => pieces > 1 && text === said,
-    add(text, form, logprobs) {
+    /** Whether this is all of the text once more, after it came in pieces. */
+    isRepeat: (text: string) => pieces > 1 && text === said,
+    add(text: string, form: TextForm, logprobs: unknown): void {
       const isNew = form === 'piece' || said === '';
       if (isNew) for (const each of itemsOf(logprobs)) if (isObject(each)) waiting.push(each);
       const piece = pieceOf(text, form);
@@ -149,25 +144,19 @@ export function textReader(type: 'text' | 'refusal', say: Say, phase?: string): 
 }
 
 /** A piece of a thought as an upstream sends it. Values that it leaves out are absent. */
-export type SentThought = Pick<ThoughtPiece, 'form' | 'text'> &
-  Partial<Pick<ThoughtPiece, 'signature' | 'id' | 'format'>>;
+export type SentThought = Pick<Thought, 'form' | 'text'> & Partial<Thought>;
 
-export interface Thoughts {
-  /** A piece of a thought that has neither proof nor id. */
-  plain(text: string): void;
-  /** A piece of the thought with this key. Data and what follows a signature are new thoughts. */
-  piece(key: string, sent: SentThought): void;
-  hasAny(): boolean;
-}
+export type Thoughts = ReturnType<typeof replyThoughts>;
 
 /** Numbers the thoughts of a reply. */
-export function replyThoughts(say: Say): Thoughts {
+export function replyThoughts(say: Say) {
   const open = new Map<string, { index: number; format: string | null }>();
   let count = 0;
   let hasAny = false;
   /** The text since the last proof. */
   let said = '';
 
+  /** A piece of a thought that has neither proof nor id. */
   function plain(text: string): void {
     if (text === '') return;
     hasAny = true;
@@ -178,7 +167,9 @@ export function replyThoughts(say: Say): Thoughts {
   return {
     plain,
     hasAny: () => hasAny,
-    piece(key, { form, text: sent, signature = null, id = null, format = null }) {
+    /** A piece of the thought with this key. Data and what follows a signature are new thoughts. */
+    piece(key: string, given: SentThought): void {
+      const { form, text: sent, signature = null, id = null, format = null } = given;
       if (sent === '' && signature === null) return;
       // Some servers repeat all of a thought with its signature.
       const isRepeat = signature !== null && sent.startsWith(said);
