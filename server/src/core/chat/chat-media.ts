@@ -10,10 +10,12 @@ import type { Modality } from '../catalog/catalog.ts';
 import type { ApiError } from '../errors.ts';
 import { parseFileId } from '../request/id.ts';
 import { badMessages } from '../bad-request.ts';
+import { isFilled } from '../check.ts';
 import { usualType } from '../media/content-type.ts';
 import type { Conversation, Media, MediaBlock, Turn } from './conversation.ts';
 import { asBase64 } from '../../lib/base64.ts';
 import { dataIn } from '../../lib/data-address.ts';
+import type { Json } from '../../lib/json.ts';
 
 /** The caller's field with the list of what was said. */
 export function listOf({ api }: Pick<Conversation, 'api'>): 'messages' | 'input' {
@@ -109,6 +111,15 @@ export function mediaOrBytes(value: string, at: string, name: string | null = nu
   const bytes = value.startsWith('file_') ? null : asBase64(value);
   if (bytes === null) return mediaOf(value, at, name);
   return { type: null, from: 'base64', value: bytes, name, at };
+}
+
+/** The media in the first of these fields that is filled; null if none is. */
+export function mediaIn(own: Json, at: string, fields: readonly string[]): Media | null {
+  const field = fields.find((each) => isFilled(own[each]));
+  if (field === undefined) return null;
+  const name = isFilled(own.filename) ? own.filename : null;
+  const read = field === 'file_data' ? mediaOrBytes : mediaOf;
+  return read(String(own[field]), `${at}.${field}`, name);
 }
 
 /** Bytes in base64 with the type that the caller states. Any other text names a file. */

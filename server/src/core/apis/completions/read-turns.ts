@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
-import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
+import { mediaIn, mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import * as checks from '../../check.ts';
@@ -88,15 +88,10 @@ function readMessage(sent: unknown, at: string, reading: Reading): Turn {
     return { by: 'user', name: null, blocks: [result], at, ...listed };
   }
   const { refusal } = message;
-  // A list may have more items than a function takes arguments, so none is spread into a call.
-  const blocks: Block[] = [
-    ...(role === 'assistant' ? thoughtsOf(message, at, reading) : []),
-    ...said,
-    ...(isFilled(refusal)
-      ? [{ type: 'refusal' as const, text: refusal, at: `${at}.refusal` }]
-      : []),
-    ...callsOf(message, at, reading),
-  ];
+  const thoughts = role === 'assistant' ? thoughtsOf(message, at, reading) : [];
+  const blocks: Block[] = [...thoughts, ...said];
+  if (isFilled(refusal)) blocks.push({ type: 'refusal', text: refusal, at: `${at}.refusal` });
+  for (const call of callsOf(message, at, reading)) blocks.push(call);
   const audio_id = audio !== undefined && { audio_id: String(objectOf(audio).id) };
   const by = role as Turn['by'];
   return { by, name: isFilled(name) ? name : null, blocks, at, ...listed, ...audio_id };
@@ -109,13 +104,12 @@ function thoughtsOf(message: Json, at: string, { left }: Reading): Block[] {
   if (thoughts.length < details.length) left.add('messages[]', 'reasoning_details');
   const plain = [message.reasoning_content, message.reasoning].find(isFilled);
   const isTold = thoughts.some(({ form, text: told }) => form !== 'hidden' && told !== '');
-  return [
-    ...(isTold || plain === undefined
-      ? []
-      : [{ type: 'thought' as const, form: 'text' as const, text: plain, at, ...unproven }]),
-    ...thoughts.map((own): Block => ({ type: 'thought', ...own, at: `${at}.reasoning_details` })),
-    ...proofOf(message, null, `${at}.extra_content`),
-  ];
+  const blocks = thoughts.map((own): Block => {
+    return { type: 'thought', ...own, at: `${at}.reasoning_details` };
+  });
+  if (!isTold && plain !== undefined)
+    blocks.unshift({ type: 'thought', form: 'text', text: plain, at, ...unproven });
+  return [...blocks, ...proofOf(message, null, `${at}.extra_content`)];
 }
 
 /** Google's proof beside a message or a call, as a thought. */
@@ -127,11 +121,8 @@ function proofOf(own: Json, id: string | null, at: string): ThoughtBlock[] {
 }
 
 /** The id of the call that a result is of. One without an id is of the first call without one. */
-function calledBy(
-  { role, name, tool_call_id: id }: Json,
-  at: string,
-  { unnamed }: Reading,
-): string {
+function calledBy({ role, name, tool_call_id: id }: Json, at: string, reading: Reading): string {
+  const { unnamed } = reading;
   if (role === 'tool' && isFilled(id)) return id;
   const first = unnamed.findIndex((call) => role === 'tool' || call.name === name);
   if (first !== -1) return unnamed.splice(first, 1)[0]!.id;
@@ -231,11 +222,7 @@ const parts: Readonly<Record<string, PartKind>> = {
       },
     },
     read({ file }, at) {
-      const { file_id, file_data, filename } = objectOf(file);
-      const name = isFilled(filename) ? filename : null;
-      const media = isFilled(file_id)
-        ? mediaOf(file_id, `${at}.file.file_id`, name)
-        : mediaOrBytes(String(file_data), `${at}.file.file_data`, name);
+      const media = mediaIn(objectOf(file), `${at}.file`, ['file_id', 'file_data'])!;
       return { type: 'file', media, at };
     },
   },

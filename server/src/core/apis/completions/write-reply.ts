@@ -12,7 +12,7 @@ export function completionsWriter(answering: Answering): ReplyWriter {
   const wantsUsage = objectOf(body.stream_options).include_usage === true;
   const pending = wantsUsage ? { usage: null } : {};
   const delta = deltaWriter(isLegacy);
-  const whole = openMessage(isLegacy);
+  const whole = replies.gatherReply();
   let hasBegun = false;
 
   function chunk(piece: Json, choice: Json): SentEvent {
@@ -39,7 +39,10 @@ export function completionsWriter(answering: Answering): ReplyWriter {
     end: (usage) => [...usageChunk(usage), done],
     // The HTTP status has already been sent, so the error becomes the last chunk.
     fail: (error, usage) => [...usageChunk(usage), sent({ error }), done],
-    whole: (usage) => ({ ...shown(head, 'chat.completion', [whole.choice()]), usage }),
+    whole: (usage) => ({
+      ...shown(head, 'chat.completion', [wholeOf(whole.events(), isLegacy)]),
+      usage,
+    }),
   };
 }
 
@@ -132,53 +135,44 @@ function logprobsOf({ type, logprobs }: replies.TextPiece): Json {
     : { content: null, refusal: logprobs };
 }
 
-/** The message that the events add up to. */
-function openMessage(isLegacy: boolean) {
-  const said: Record<replies.TextPiece['type'], { texts: string[]; logprobs: Json[] | null }> = {
-    text: { texts: [], logprobs: null },
-    refusal: { texts: [], logprobs: null },
-  };
-  const thoughts: replies.ThoughtPiece[] = [];
+/** The choice that the events add up to. */
+function wholeOf(events: readonly replies.ReplyEvent[], isLegacy: boolean): Json {
   const proofs = new Map<string, string>();
-  let extra: Json = {};
-  const calls: (Call & { inputs: string[] })[] = [];
+  const thoughts: replies.ThoughtPiece[] = [];
+  const said = { text: '', refusal: '' };
+  const logprobs: Record<'text' | 'refusal', Json[] | null> = { text: null, refusal: null };
+  const calls: (replies.CallBegin & { input: string })[] = [];
+  const extra: Json = {};
   let end: Json = { finish_reason: null };
-
-  function add(event: replies.ReplyEvent): void {
+  for (const event of events)
     if (event.type === 'text' || event.type === 'refusal') {
-      const own = said[event.type];
-      own.texts.push(event.text);
-      for (const each of event.logprobs ?? []) (own.logprobs ??= []).push(each);
+      said[event.type] += event.text;
+      for (const each of event.logprobs ?? []) (logprobs[event.type] ??= []).push(each);
     } else if (event.type === 'thought' && event.format === googleFormat)
-      extra = { ...extra, ...thoughtDelta(event, proofs) };
+      Object.assign(extra, thoughtDelta(event, proofs));
     else if (event.type === 'thought') replies.growThoughts(thoughts, event);
-    else if (event.type === 'call') calls.push({ ...event, inputs: [] });
-    else if (event.type === 'input') calls[event.call]?.inputs.push(event.text);
+    else if (event.type === 'call') calls.push({ ...event, input: '' });
+    else if (event.type === 'input') calls[event.call]!.input = event.text;
     else if (event.type === 'end') end = endOf(event.reason, event.stop, isLegacy);
-  }
-
-  function choice(): Json {
-    const [content, refusal] = [said.text.texts.join(''), said.refusal.texts.join('')];
-    const called = calls.map((call) => callOf(call, call.inputs.join(''), proofs));
-    const plain = thoughts.filter(({ form }) => form !== 'hidden').map(({ text }) => text);
-    const details = thoughts.flatMap((each) =>
-      each.index === null ? [] : [detailOf(each, each.index)],
-    );
-    const saysOtherwise = called.length > 0 || refusal !== '';
-    const message = {
-      role: 'assistant',
-      content: content || (saysOtherwise ? null : ''),
-      refusal: refusal || null,
-      ...plainOf(plain.join('')),
-      ...(details.length > 0 && { reasoning_details: details }),
-      ...extra,
-      ...(called.length > 0 &&
-        (isLegacy ? { function_call: called[0]!.function } : { tool_calls: called })),
-    };
-    const told = said.text.logprobs ?? said.refusal.logprobs;
-    const logprobs = told && { content: said.text.logprobs, refusal: said.refusal.logprobs };
-    return { index: 0, message, logprobs, ...end };
-  }
-
-  return { add, choice };
+  const called = calls.map((call) => callOf(call, call.input, proofs));
+  const plain = thoughts.map(({ form, text }) => (form === 'hidden' ? '' : text));
+  const details = thoughts.flatMap((each) =>
+    each.index === null ? [] : [detailOf(each, each.index)],
+  );
+  const tools = isLegacy ? { function_call: called[0]?.function } : { tool_calls: called };
+  const saysOtherwise = called.length > 0 || said.refusal !== '';
+  const message = {
+    role: 'assistant',
+    content: said.text || (saysOtherwise ? null : ''),
+    refusal: said.refusal || null,
+    ...plainOf(plain.join('')),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...extra,
+    ...(called.length > 0 && tools),
+  };
+  const told = (logprobs.text ?? logprobs.refusal) && {
+    content: logprobs.text,
+    refusal: logprobs.refusal,
+  };
+  return { index: 0, message, logprobs: told, ...end };
 }

@@ -1,7 +1,7 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/chat-bill.ts';
 import { isOfThought } from '../../chat/reply.ts';
-import type { CallBegin, FinishReason, ReplyEvent, ThoughtPiece } from '../../chat/reply.ts';
+import type { FinishReason, ReplyEvent, ThoughtPiece } from '../../chat/reply.ts';
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../writing.ts';
 import { errors, type ErrorCode } from '../../errors.ts';
@@ -141,24 +141,35 @@ function usageOf(usage: Json): Json {
 
 function blockOf(event: ReplyEvent, index: number): Entry<Json> | null {
   switch (event.type) {
-    case 'call':
-      return toolUse(event, index);
+    case 'call': {
+      const { call, id, name } = event;
+      const head = { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' } };
+      const takes = (next: ReplyEvent) => next.type === 'input' && next.call === call;
+      return block(index, head, takes, (piece) =>
+        piece.type === 'input' ? [{ type: 'input_json_delta', partial_json: piece.text }] : [],
+      );
+    }
     case 'thought':
-      return event.form === 'hidden' ? redacted(event, index) : thinking(index);
+      if (event.form !== 'hidden') return thinking(index);
+      return block(index, { type: 'redacted_thinking', data: packed(event.text, event) });
     case 'text':
-    case 'refusal':
-      return text(index);
+    case 'refusal': {
+      const takes = ({ type }: ReplyEvent) => type === 'text' || type === 'refusal';
+      return block(index, { type: 'text', text: '', citations: null }, takes, (piece) =>
+        'text' in piece ? [{ type: 'text_delta', text: piece.text }] : [],
+      );
+    }
     default:
       return null;
   }
 }
 
-/** `piecesOf`: what an event adds to the block. */
+/** `piecesOf`: what an event adds to the block, which takes none if these are left out. */
 function block(
   index: number,
   content_block: Json,
-  takes: (event: ReplyEvent) => boolean,
-  piecesOf: (event: ReplyEvent) => Json[],
+  takes: (event: ReplyEvent) => boolean = () => false,
+  piecesOf: (event: ReplyEvent) => Json[] = () => [],
 ): Entry<Json> {
   return {
     takes,
@@ -166,13 +177,6 @@ function block(
     add: (event) => piecesOf(event).map((delta) => ({ type: 'content_block_delta', index, delta })),
     end: () => [{ type: 'content_block_stop', index }],
   };
-}
-
-function text(index: number): Entry<Json> {
-  const takes = ({ type }: ReplyEvent) => type === 'text' || type === 'refusal';
-  return block(index, { type: 'text', text: '', citations: null }, takes, (event) =>
-    'text' in event ? [{ type: 'text_delta', text: event.text }] : [],
-  );
 }
 
 function thinking(index: number): Entry<Json> {
@@ -189,22 +193,4 @@ function thinking(index: number): Entry<Json> {
     if (event.signature === null) return said;
     return [...said, { type: 'signature_delta', signature: packed(event.signature, event) }];
   });
-}
-
-function redacted(thought: ThoughtPiece, index: number): Entry<Json> {
-  const data = packed(thought.text, thought);
-  return block(
-    index,
-    { type: 'redacted_thinking', data },
-    () => false,
-    () => [],
-  );
-}
-
-function toolUse({ call, id, name }: CallBegin, index: number): Entry<Json> {
-  const takes = (event: ReplyEvent) => event.type === 'input' && event.call === call;
-  const head = { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' } };
-  return block(index, head, takes, (event) =>
-    event.type === 'input' ? [{ type: 'input_json_delta', partial_json: event.text }] : [],
-  );
 }

@@ -3,7 +3,7 @@ import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
 import * as common from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
-import { mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
+import { mediaIn } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
 import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
 
@@ -59,15 +59,10 @@ const uncalled = kindOf(addUncalled, 'name', 'namespace', 'output');
  */
 export function readInput({ input, instructions }: Json, left: common.LeftOut): Turn[] {
   const reading: Reading = { turns: [], results: null, thoughts: 0, left };
-  if (isFilled(instructions))
-    addBlocks(
-      reading,
-      'system',
-      [{ type: 'text', text: instructions, at: 'instructions' }],
-      'instructions',
-    );
-  if (typeof input === 'string')
-    addBlocks(reading, 'user', [{ type: 'text', text: input, at: 'input' }], 'input');
+  const addText = (by: Turn['by'], said: string, at: string) =>
+    addBlocks(reading, by, [{ type: 'text', text: said, at }], at);
+  if (isFilled(instructions)) addText('system', instructions, 'instructions');
+  if (typeof input === 'string') addText('user', input, 'input');
   else {
     if (!Array.isArray(input)) throw badMessages('input', 'must be a string or a list of items');
     if (input.length === 0) throw badMessages('input', 'must hold at least one item');
@@ -120,12 +115,8 @@ function addMessage(item: Json, at: string, reading: Reading): void {
   if (role !== 'assistant' && blocks.length === 0)
     throw badMessages(place, 'must hold at least one part');
   const said = blocks.filter((block) => !('text' in block) || block.text !== '');
-  addBlocks(
-    reading,
-    role,
-    said.map((block) => ({ ...block, ...more })),
-    at,
-  );
+  const phased = said.map((block) => ({ ...block, ...more }));
+  addBlocks(reading, role, phased, at);
 }
 
 /** A part of one message of the assistant. */
@@ -159,11 +150,13 @@ function thoughtsOf(item: Json, at: string): Thought[] {
     id: isFilled(data) && isFilled(item.id) ? item.id : null,
     format: isFilled(data) ? responsesFormat : null,
   };
+  const as = (form: Thought['form'], texts: string[]) =>
+    texts.map((said): Thought => ({ form, text: said, ...origin }));
   return [
-    ...textsIn(item.summary, `${at}.summary`).map((said) => ({ form: 'summary', text: said })),
-    ...textsIn(item.content, `${at}.content`).map((said) => ({ form: 'text', text: said })),
-    ...(isFilled(data) ? [{ form: 'hidden', text: data }] : []),
-  ].map((each) => ({ ...each, ...origin }) as Thought);
+    ...as('summary', textsIn(item.summary, `${at}.summary`)),
+    ...as('text', textsIn(item.content, `${at}.content`)),
+    ...as('hidden', isFilled(data) ? [data] : []),
+  ];
 }
 
 function textsIn(list: unknown, at: string): string[] {
@@ -241,20 +234,17 @@ const details: ReadonlySet<unknown> = new Set(['auto', 'low', 'high']);
 
 function imageOf(image: Json, at: string): MediaBlock {
   const { detail } = image;
-  const field = ['image_url', 'file_id'].find((each) => isFilled(image[each]));
-  if (field === undefined) throw badMessages(at, 'must have image_url or file_id');
+  const media = mediaIn(image, at, ['image_url', 'file_id']);
+  if (media === null) throw badMessages(at, 'must have image_url or file_id');
   if (isGiven(detail) && !details.has(detail))
     throw badMessages(`${at}.detail`, 'must be auto, low or high');
-  const media = mediaOf(String(image[field]), `${at}.${field}`);
   return { type: 'image', media, at, ...(isFilled(detail) && { detail }) };
 }
 
 function fileOf(file: Json, at: string): MediaBlock {
-  const field = ['file_id', 'file_data', 'file_url'].find((each) => isFilled(file[each]));
-  if (field === undefined) throw badMessages(at, 'must have file_id, file_data or file_url');
-  const name = isFilled(file.filename) ? file.filename : null;
-  const read = field === 'file_data' ? mediaOrBytes : mediaOf;
-  return { type: 'file', media: read(String(file[field]), `${at}.${field}`, name), at };
+  const media = mediaIn(file, at, ['file_id', 'file_data', 'file_url']);
+  if (media === null) throw badMessages(at, 'must have file_id, file_data or file_url');
+  return { type: 'file', media, at };
 }
 
 function checked(item: Json, field: string, at: string, { is, test }: Check = text): string {
