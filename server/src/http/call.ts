@@ -43,11 +43,16 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
 }
 
 /** The headers of a call that makes a job. Throws what forbids to read its body. */
-export function jobHeaders({ caller, raw: { rawHeaders } }: KeyedRequest, deps: HttpDeps) {
+export function jobHeaders({ caller, raw }: KeyedRequest, deps: HttpDeps) {
+  const headers = requestHeaders(raw);
+  demandFreeJob({ caller, idempotency_key: headers.idempotency_key }, deps);
+  return headers;
+}
+
+/** The headers of a call that makes a request. Throws if one is invalid. */
+export function requestHeaders({ rawHeaders }: FastifyRequest['raw']) {
   const idempotency_key = idempotencyKey(headerValues(rawHeaders, 'idempotency-key'));
-  const metadata = metadataIn(headerValues(rawHeaders, metadataHeader));
-  demandFreeJob({ caller, idempotency_key }, deps);
-  return { idempotency_key, metadata };
+  return { idempotency_key, metadata: metadataIn(headerValues(rawHeaders, metadataHeader)) };
 }
 
 /**

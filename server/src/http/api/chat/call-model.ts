@@ -8,19 +8,16 @@ import type { ReplyEvent } from '../../../core/chat/reply.ts';
 import { promptUsageOf } from '../../../core/chat/usage.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { quoteToJson, shownQuote } from '../../../core/price/quote-json.ts';
-import { idempotencyKey } from '../../../core/request/fingerprint.ts';
-import { metadataHeader, metadataIn } from '../../../core/request/metadata.ts';
 import { isFinal } from '../../../core/request/request.ts';
 import type { Budget } from '../../../lib/budget.ts';
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
-import { headerValues } from '../../../lib/outbound/headers.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
 import type { ChatRun } from '../../../operations/requests/call-routes.ts';
 import { runChat, unanswered, type Break } from '../../../operations/requests/run-chat.ts';
 import type { BegunReply, Reader } from '../../../operations/requests/run-chat.ts';
 import * as submits from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
-import { demandAwaited, makingCall } from '../../call.ts';
+import { demandAwaited, makingCall, requestHeaders } from '../../call.ts';
 import { replaced } from '../../database-share.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint, type Shapes } from '../../endpoint.ts';
@@ -76,14 +73,13 @@ async function complete(
   door: ChatDoor,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-  const metadata = metadataIn(headerValues(req.raw.rawHeaders, metadataHeader));
+  const { idempotency_key, metadata } = requestHeaders(req.raw);
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const making = makingCall(req, reply);
   const call = { path: door.path, body, read: door.read(body), metadata, making };
   const shown = { req, reply, door, call };
   const line = openLine(shown, deps);
-  const answered = answerCall(shown, line, key, deps)
+  const answered = answerCall(shown, line, idempotency_key, deps)
     .catch((error: unknown) => line.refuse(error))
     .finally(line.close);
   // A stopping process waits for these calls, so that they are settled.
@@ -347,15 +343,12 @@ interface KeptReply {
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<KeptReply | null> {
   const row = await deps.operations.status(requestId);
   if (row && !isFinal(row.status)) {
-    await new Promise<void>((resolve) => {
-      const stop = deps.requestEvents.watch(row, (newer) => isFinal(newer.status) && done());
-      const timer = setTimeout(done, deps.settings.times.repeatWaitMs);
-      function done(): void {
-        clearTimeout(timer);
-        stop();
-        resolve();
-      }
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = deps.requestEvents.watch(row, (newer) => isFinal(newer.status) && resolve());
+    const timer = setTimeout(resolve, deps.settings.times.repeatWaitMs);
+    await promise;
+    clearTimeout(timer);
+    stop();
   }
   const now = await deps.operations.card(requestId);
   if (!now || now.status === 'FAILED') return null;
