@@ -277,11 +277,12 @@ async function refused(
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const told = outcome.outcome === 'unknown' ? (outcome.told ?? null) : null;
-  const code = failureOf(outcome, told !== null);
+  const isLost = outcome.outcome === 'unknown' && told === null;
+  const isRejected = outcome.outcome === 'rejected';
   await deps.operations.end({
     ...endOf(run),
     to: 'FAILED',
-    code,
+    code: isRejected ? 'upstream_rejected' : isLost ? 'outcome_unknown' : 'upstream_failed',
     message: publicText(outcome),
     cost_usd_micro: told && costOf(run, told, null),
     cause: redactInput(message, run.body),
@@ -314,11 +315,6 @@ function rejection(
   });
 }
 
-function failureOf({ outcome }: ChatOutcome, wasAnswered: boolean) {
-  if (outcome === 'rejected') return 'upstream_rejected';
-  return outcome === 'not_accepted' || wasAnswered ? 'upstream_failed' : 'outcome_unknown';
-}
-
 const oversized = {
   message:
     'The reply is larger than this server accepts. The model had written all of it, so it was charged in full. Ask for fewer log probabilities, or for fewer tokens.',
@@ -342,9 +338,8 @@ function billedEnd(
 function publicText(outcome: ChatOutcome): string {
   if (outcome === unsent) return 'The call ended before the model was called.';
   if (outcome.outcome === 'rejected') return outcome.message;
-  return outcome.outcome === 'not_accepted'
-    ? 'The model had no capacity.'
-    : 'The model gave no answer.';
+  const isRefused = outcome.outcome === 'not_accepted';
+  return isRefused ? 'The model had no capacity.' : 'The model gave no answer.';
 }
 
 /** Ends the request with its charge, or releases it. */

@@ -8,7 +8,7 @@ import { givenFields } from '../../core/check.ts';
 import { tooLong } from '../../core/chat/refusal.ts';
 import { boundPromptTokens, countPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { ApiError } from '../../core/errors.ts';
-import { price, type Quote } from '../../core/price/price.ts';
+import { price } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
 import { eitherMetadata, type Metadata } from '../../core/request/metadata.ts';
@@ -49,12 +49,9 @@ export interface ReceivedChat {
 }
 
 /** A chat call that has been checked and priced. */
-export interface PreparedChat extends Ceiling {
+export interface PreparedChat extends Ceiling, Pick<ChatRun, 'model' | 'files'> {
   caller: Spender;
   call: ReceivedChat;
-  model: Model;
-  /** Stored files used in the messages, by the value (id or link) that names them. */
-  files: Record<string, InputFile>;
   /** Total size of the files; a file that is named twice counts twice. */
   file_bytes: number;
 }
@@ -143,10 +140,7 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
 }
 
 /** The highest price of a call, and the most tokens that its reply may have at that price. */
-interface Ceiling {
-  max_tokens: number;
-  quote: Quote;
-}
+type Ceiling = Pick<ChatRun, 'max_tokens' | 'quote'>;
 
 /** Throws `bad_messages` if the prompt may be longer than the row allows. */
 function ceiling(

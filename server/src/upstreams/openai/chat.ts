@@ -68,8 +68,9 @@ export function createChat(
     const times = { firstMs, idleMs, peekMs: peek };
     const marks = form.manners.marks && call.marks;
     const write = (conversation: Conversation) => {
-      const known = [...form.manners.message_fields].filter((field) => !refused.has(field));
-      const manners = { ...form.manners, marks, message_fields: new Set(known) };
+      const message_fields = new Set(form.manners.message_fields);
+      for (const field of refused) message_fields.delete(field);
+      const manners = { ...form.manners, marks, message_fields };
       const written = form.write(conversation, call, manners);
       return { conversation, written, sent: body.write(written.body) };
     };

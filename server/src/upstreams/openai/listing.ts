@@ -37,17 +37,11 @@ export async function listModels(
   { videos }: Partial<Pick<Options, 'videos'>> = {},
 ): Promise<string[]> {
   const models = await readList(wire, path, signal);
-  // OpenRouter lists video models separately.
-  if (videos === 'openrouter') models.push(...(await readVideos(wire, signal)));
+  // OpenRouter lists video models separately. A key that may not use them may use other models.
+  if (videos === 'openrouter')
+    models.push(...(await readList(wire, '/videos/models', signal).catch(() => [])));
+  signal.throwIfAborted();
   return models.map(({ id }) => id).filter((id) => typeof id === 'string');
-}
-
-/** Empty on failure, because a key that may not use videos may still use other models. */
-function readVideos(wire: Wire, signal: AbortSignal): Promise<Json[]> {
-  return readList(wire, '/videos/models', signal).catch(() => {
-    signal.throwIfAborted();
-    return [];
-  });
 }
 
 /** OpenRouter accepts these endings after any model's name, but does not list them. */
@@ -98,15 +92,11 @@ export async function checkKey(
       return wire.clean(`answered ${reply.status}${said === null ? '' : `: ${said}`}`);
     }
     if (value === undefined) return 'its answer is not JSON: is the address right?';
-    return isSpent(value) ? 'the credit of its key is used up' : null;
+    // OpenRouter reports what is left of a key's spending limit.
+    const { limit_remaining: left } = objectOf(objectOf(value).data);
+    return typeof left === 'number' && left <= 0 ? 'the credit of its key is used up' : null;
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
     return wire.clean(error.message);
   }
-}
-
-/** Whether a key's spending limit is used up; OpenRouter reports what is left. */
-function isSpent(value: unknown): boolean {
-  const { limit_remaining: left } = objectOf(objectOf(value).data);
-  return typeof left === 'number' && left <= 0;
 }
