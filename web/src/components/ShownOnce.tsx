@@ -5,7 +5,7 @@ import { Copy } from './Copy.tsx';
 /** A secret that is shown once. */
 export function ShownOnce(props: { title: string; text: string; secret: string; what: string }) {
   return (
-    <Alert icon={<IconEyeOff />} title={props.title} color="yellow" variant="light">
+    <Alert icon={<IconEyeOff />} title={props.title} color="yellow">
       <Stack gap="xs">
         <Text size="sm">{props.text}</Text>
         <Group gap="xs" wrap="nowrap">

@@ -50,7 +50,7 @@ function People({ team }: { team: UseQueryResult<TeamReply> }) {
   return (
     <Stack gap="lg">
       {team.data?.is_operator && (
-        <Alert icon={<IconShieldLock />} variant="light" color="yellow" c="inherit">
+        <Alert icon={<IconShieldLock />} color="yellow" c="inherit">
           {t('operator')}
         </Alert>
       )}

@@ -43,7 +43,6 @@ export function Invitations() {
         <Alert
           icon={<IconInfoCircle />}
           color={data.sign_up === 'closed' ? 'yellow' : 'fare'}
-          variant="light"
           mb="md"
           role="note"
         >

@@ -105,7 +105,7 @@ function Codes(props: { codes: string[]; amount: string; onClose: () => void }) 
       withCloseButton={false}
     >
       <Stack>
-        <Alert icon={<IconEyeOff />} color="yellow" variant="light" title={t('made_title')}>
+        <Alert icon={<IconEyeOff />} color="yellow" title={t('made_title')}>
           {t('made_text')}
         </Alert>
         <Group gap="xs" wrap="nowrap" align="flex-start">
