@@ -20,7 +20,7 @@ export const budgets: Record<string, number> = {
   'server/src/worker': 3_750,
   tests: 129_600,
   tools: 1_200,
-  'web/src': 25_650,
+  'web/src': 25_600,
 };
 
 /** Written by `npm run generate`, or mostly data. */

@@ -11,24 +11,22 @@ import type { Model, NewKey } from '../../api-types.ts';
 import { firstChoice, modelsQuery } from '../../studio/models.ts';
 import styles from './Keys.module.css';
 import { useAccountQuery } from '../../queries.ts';
-import { useKept } from '../../components/kept.ts';
 import { programs } from '../../../../server/src/core/snippets.ts';
 
 /** The secret of a new key, shown once, until the user closes it. */
-export function KeyShown({ made, onClose }: { made: NewKey | null; onClose: () => void }) {
+export function KeyShown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   const { t } = useTranslation('keys');
-  const last = useKept(made);
   return (
     <Modal
-      opened={made !== null}
+      opened
       onClose={onClose}
-      title={last && t('shown_title', { name: last.name })}
+      title={t('shown_title', { name: made.name })}
       size="lg"
       withCloseButton={false}
       closeOnClickOutside={false}
       closeOnEscape={false}
     >
-      {last && <Shown made={last} onClose={onClose} />}
+      <Shown made={made} onClose={onClose} />
     </Modal>
   );
 }
@@ -37,7 +35,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
   const { t } = useTranslation('keys');
   return (
     <Stack>
-      <Alert icon={<IconEyeOff />} color="yellow" variant="light" title={t('shown_once')}>
+      <Alert icon={<IconEyeOff />} color="yellow" title={t('shown_once')}>
         {t('shown_once_text')}
       </Alert>
       <Group gap="sm" align="stretch">

@@ -119,10 +119,10 @@ export function Keys() {
           {open?.what === 'rotate' && (
             <RotateKey rotated={open.key} onClose={close} onMade={shown} />
           )}
-          <RevokeKey revoked={open?.what === 'revoke' ? open.key : null} onClose={close} />
+          {open?.what === 'revoke' && <RevokeKey revoked={open.key} onClose={close} />}
         </>
       )}
-      <KeyShown made={made} onClose={() => setMade(null)} />
+      {made && <KeyShown made={made} onClose={() => setMade(null)} />}
     </>
   );
 }
