@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Chains } from './chains/chains.ts';
 import { ceilings, type Config } from './config.ts';
+import { sellerText } from './core/account/receipt.ts';
 import { formatUsd } from './core/price/money.ts';
 import * as depositLists from './db/deposits/deposit-lists.ts';
 import * as keys from './db/accounts/keys.ts';
@@ -17,6 +18,7 @@ import { falCalls } from './http/fal/routes.ts';
 import { createPageEvents, type PageEvents } from './http/page-events.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
+import { openPost } from './http/session/auth-policy.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createStreamGrants } from './http/stream-grants.ts';
 import { createRequestEvents } from './http/request-events.ts';
@@ -279,10 +281,14 @@ function httpDeps(
     (upstream, accountId) => queue.waitedSeconds(db, upstream, accountId),
     config.FAREBOX_QUEUE_AGE_SECONDS,
   );
+  const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
+  const origin = () => webOrigin(config, services.links);
   return {
     ...services,
     wholeDb: db,
+    files: catalog,
     catalog: () => catalog.current(),
+    trusted: services.fetches.trusted,
     requestEvents: createRequestEvents(
       services.hints,
       {
@@ -309,7 +315,9 @@ function httpDeps(
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
     ...rest,
-    origin: () => webOrigin(config, services.links),
+    origin,
+    seller: () => sellerText(name, lines, new URL(origin()).host),
+    post: openPost(services.mail, services).post,
     chats: new Set(),
     ...budgets(config, times),
     settings: {

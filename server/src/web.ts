@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { sellerText } from './core/account/receipt.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { openAuth, openPost } from './http/session/auth-policy.ts';
 import type { Oidc } from './http/session/oidc.ts';
@@ -18,30 +17,23 @@ export function openWeb(
   config: Config,
   deps: HttpDeps,
 ): { table: Row[]; deps: WebDeps } {
-  const { db, log, secrets, catalog: files, connected, hints, events } = services;
+  const { db, log, secrets } = services;
   if (!existsSync(join(pagesDir, 'index.html')))
     log.warn({}, 'the web pages are not built: npm run build');
-  const { origin } = deps;
+  const { origin, post } = deps;
   const oidc = oidcOf(config);
-  const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
   const web: WebSettings = {
     origin,
     signUp: deps.settings.signUp,
     hasMail: services.mail !== null,
     oidcName: oidc && config.FAREBOX_OIDC_NAME,
     topUpText: config.FAREBOX_TOP_UP_TEXT,
-    seller: () => sellerText(name, lines, new URL(origin()).host),
     ...openPost(services.mail, { db, log }),
   };
   const own = {
-    auth: openAuth(web, { db, log, secrets, oidc }),
+    auth: openAuth(web, { db, log, post, secrets, oidc }),
     web,
-    trusted: services.fetches.trusted,
     thumbnails: createThumbnails(deps.storage, deps.decoding),
-    files,
-    connected,
-    hints,
-    events,
   };
   return { table: webRoutes, deps: { ...deps, ...own } };
 }

@@ -1,14 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CatalogStore } from '../catalog/catalog.ts';
 import type { Chains } from '../chains/chains.ts';
 import type { Catalog } from '../core/catalog/catalog.ts';
 import type { Scope } from '../core/account/scope.ts';
+import type { EndTransition } from '../core/request/request.ts';
 import type { Links } from '../core/request/views.ts';
 import type { Spender } from '../db/accounts/callers.ts';
+import type { Hints } from '../db/hints.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
+import type { Letter } from '../lib/mail.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import type { Lookup } from '../lib/outbound/fetch.ts';
+import type { Fetch, Lookup } from '../lib/outbound/fetch.ts';
 import type { Author } from '../operations/operator-action.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
 import type { AccountLimits } from '../operations/requests/admit.ts';
@@ -18,6 +22,7 @@ import type { WebhookFetches } from '../operations/requests/webhook-fetch.ts';
 import type { QueueView } from '../operations/upstreams/queue-view.ts';
 import type { Refusals } from '../operations/accounts/refusals.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
+import type { Upstreams } from '../upstreams/index.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PageEvents } from './page-events.ts';
@@ -34,9 +39,22 @@ export interface HttpDeps {
   storage: WatchedStorage;
   catalog: () => Catalog;
   upstreams: ReadonlyMap<string, Upstream>;
+  /** The contents of the catalog files, and their problems. */
+  files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
+  /** The setup of the upstreams. */
+  connected: Pick<Upstreams, 'about' | 'usable'>;
+  /** For calls to upstreams. */
+  trusted: Fetch;
+  hints: Pick<Hints, 'changed' | 'work'>;
+  /** Records ended requests in the log and the metrics. */
+  events: { ended(ending: EndTransition): void };
   links: Links;
   /** Origin of the web pages, without a path. */
   origin: () => string;
+  /** The operator, as receipts name them. */
+  seller: () => string;
+  /** Sends mail without waiting for it; a failure is logged. Null: no mail server is set up. */
+  post: ((letter: Letter) => void) | null;
   /** The chains on which customers can pay. */
   chains: Pick<Chains, 'live' | 'play'>;
   /** Signing secrets that are accepted, newest first. */

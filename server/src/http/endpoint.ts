@@ -95,37 +95,21 @@ export const visitEndpoint = endpointFor<Visit, WebDeps>();
 /** A call of the operator's API. */
 export const operatorEndpoint = endpointFor<OperatorRequest, HttpDeps>();
 
-/** Becomes an endpoint once its name in the operator's log is given. */
-export type Action<Request, Deps = HttpDeps, Params = unknown> = (
-  name: OperatorAction,
-) => Endpoint<Request, Deps, Params>;
-
 /**
- * Makes actions: calls that leave a row in the operator's log. An action's `prepare` checks the
- * call outside any transaction and returns the work, which runs in one transaction with that row.
+ * Makes an action: a call that leaves a row of this name in the operator's log. `prepare` checks
+ * the call outside any transaction and returns the work, which runs in one transaction with that
+ * row.
  */
-function actionFor<Request extends FastifyRequest, Deps extends HttpDeps>(
-  authorOf: (req: Request) => Author,
-) {
-  return <const S extends Shapes>(
-    shapes: S,
-    prepare: (
-      call: Call<S, Request> & { by: Author },
-      deps: Deps,
-    ) => Promise<(db: Database) => Promise<ActionResult<Answer<S>>>>,
-  ): Action<Request, Deps, ParamsOf<S['params']>> =>
-    (name) =>
-      endpointFor<Request, Deps>()(shapes, async (call, deps) => {
-        const by = authorOf(call.req);
-        const work = await prepare({ ...call, by }, deps);
-        return runAction(deps.db, by, name, work);
-      });
+export function operatorAction<const S extends Shapes>(
+  name: OperatorAction,
+  shapes: S,
+  prepare: (
+    call: Call<S, OperatorRequest> & { by: Author },
+    deps: HttpDeps,
+  ) => Promise<(db: Database) => Promise<ActionResult<Answer<S>>>>,
+): Endpoint<OperatorRequest, HttpDeps, ParamsOf<S['params']>> {
+  return operatorEndpoint(shapes, async (call, deps) => {
+    const { by } = call.req.operator;
+    return runAction(deps.db, by, name, await prepare({ ...call, by }, deps));
+  });
 }
-
-/** An operator's action on the web pages. */
-export const visitAction = actionFor<Visit, WebDeps>(({ session: { person_id, email } }) => ({
-  person_id,
-  email,
-}));
-/** An action of the operator's API. */
-export const operatorAction = actionFor<OperatorRequest, HttpDeps>(({ operator }) => operator.by);

@@ -3,7 +3,8 @@ import * as callbacks from './api/callbacks.ts';
 import * as chats from './api/chat/doors.ts';
 import { client } from './api/client.ts';
 import * as deposits from './api/deposits.ts';
-import * as docs from './docs/index.ts';
+import * as docs from './docs/calls.ts';
+import type { RouteDocs } from './docs/route-docs.ts';
 import { run as falRun } from './fal/run.ts';
 import { estimate } from './api/estimate.ts';
 import * as files from './api/files.ts';
@@ -25,7 +26,7 @@ import { anyone, below, key, keyOrSignature, row, signature, type Row } from './
 
 /** A call of the API, which the OpenAPI document describes. */
 export type Route = Row & {
-  docs: docs.RouteDocs;
+  docs: RouteDocs;
 };
 
 const spend = key('spend');
@@ -33,14 +34,14 @@ const manage = key('keys');
 
 /** Below /v1, with a key of scope `spend`, or for the pages with a session. */
 export const keyedCalls: Row[] = [
-  row(spend, 'GET', '/balance', balance, docs.balance),
-  row(spend, 'GET', '/deposit-addresses', deposits.addresses, docs.depositAddresses),
-  row(spend, 'GET', '/deposits', deposits.list, docs.listDeposits),
+  row(spend, 'GET', '/balance', balance, 'readBalance'),
+  row(spend, 'GET', '/deposit-addresses', deposits.addresses, 'listDepositAddresses'),
+  row(spend, 'GET', '/deposits', deposits.list, 'listDeposits'),
   row(spend, 'POST', '/estimate', estimate, docs.estimate),
   row(spend, 'POST', '/chat/completions', chats.createCompletion, docs.chat),
   row(spend, 'POST', '/queue/*', queue.submit, docs.submit),
-  row(spend, 'GET', '/requests', requestLists.list, docs.listRequests),
-  row(spend, 'GET', '/requests/:request_id', requests.read, docs.readRequest),
+  row(spend, 'GET', '/requests', requestLists.list, 'listRequests'),
+  row(spend, 'GET', '/requests/:request_id', requests.read, 'readRequest'),
   row(
     spend,
     'GET',
@@ -53,7 +54,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'GET', '/requests/:request_id/response', requests.response, docs.response),
   row(spend, 'POST', '/requests/:request_id/cancel', requests.cancel, docs.cancel),
   row(spend, 'PUT', '/requests/:request_id/cancel', requests.cancel, docs.cancelPut),
-  row(spend, 'GET', '/usage', usage, docs.usage),
+  row(spend, 'GET', '/usage', usage, 'sumUsage'),
   row(spend, 'POST', '/files', files.upload, docs.upload),
 ];
 
@@ -63,7 +64,7 @@ const otherForms: Row[] = [
   row(spend, 'POST', '/images/generations', images.generate, docs.generateImages),
   row(spend, 'POST', '/images/edits', images.edit, docs.editImages),
   row(spend, 'POST', '/videos', videos.create, docs.createVideo),
-  row(spend, 'GET', '/videos', videos.list, docs.listVideos),
+  row(spend, 'GET', '/videos', videos.list, 'listVideos'),
   row(spend, 'GET', '/videos/:request_id', videos.read, docs.readVideo),
   row(spend, 'DELETE', '/videos/:request_id', videos.remove, docs.deleteVideo),
   row(spend, 'GET', '/videos/:request_id/content', videos.content, docs.videoContent),
@@ -74,10 +75,10 @@ const otherForms: Row[] = [
 /** Below /v1, with a key of scope `keys`. The pages have their own calls for keys. */
 const managingCalls: Row[] = [
   row(manage, 'POST', '/keys', keys.create, docs.createOwnKey),
-  row(manage, 'GET', '/keys', keys.list, docs.listOwnKeys),
-  row(manage, 'GET', '/keys/:key_id', keys.read, docs.readOwnKey),
-  row(manage, 'PATCH', '/keys/:key_id', keys.change, docs.changeOwnKey),
-  row(manage, 'DELETE', '/keys/:key_id', keys.revoke, docs.revokeOwnKey),
+  row(manage, 'GET', '/keys', keys.list, 'listOwnKeys'),
+  row(manage, 'GET', '/keys/:key_id', keys.read, 'readOwnKey'),
+  row(manage, 'PATCH', '/keys/:key_id', keys.change, 'changeOwnKey'),
+  row(manage, 'DELETE', '/keys/:key_id', keys.revoke, 'revokeOwnKey'),
 ];
 
 /** Below /v1, with a key or a signed link. */
@@ -112,16 +113,16 @@ const fal: Row[] = [row(spend, 'POST', '/fal/run/*', falRun, docs.falRun)];
 /** Outside /v1: the API of Replicate, for its client. */
 const replicate: Row[] = below('/replicate/v1', [
   row(spend, 'POST', '/predictions', predictions.create, docs.createPrediction),
-  row(spend, 'GET', '/predictions', predictions.list, docs.listPredictions),
-  row(spend, 'GET', '/predictions/:request_id', predictions.read, docs.readPrediction),
-  row(spend, 'POST', '/predictions/:request_id/cancel', predictions.cancel, docs.cancelPrediction),
+  row(spend, 'GET', '/predictions', predictions.list, 'listPredictions'),
+  row(spend, 'GET', '/predictions/:request_id', predictions.read, 'readPrediction'),
+  row(spend, 'POST', '/predictions/:request_id/cancel', predictions.cancel, 'cancelPrediction'),
   row(spend, 'POST', '/models/*', predictions.createOfModel, docs.createModelPrediction),
   row(spend, 'GET', '/models/*', predictions.model, docs.readReplicateModel),
   row(spend, 'POST', '/files', replicateFiles.create, docs.createReplicateFile),
-  row(spend, 'GET', '/files', replicateFiles.list, docs.listReplicateFiles),
-  row(spend, 'GET', '/files/:file_id', replicateFiles.read, docs.readReplicateFile),
+  row(spend, 'GET', '/files', replicateFiles.list, 'listReplicateFiles'),
+  row(spend, 'GET', '/files/:file_id', replicateFiles.read, 'readReplicateFile'),
   row(spend, 'DELETE', '/files/:file_id', replicateFiles.remove, docs.deleteReplicateFile),
-  row(spend, 'GET', '/webhooks/default/secret', predictions.secret, docs.readWebhookSecret),
+  row(spend, 'GET', '/webhooks/default/secret', predictions.secret, 'readWebhookSecret'),
 ]);
 
 /** Outside /v1: for operators and supervisors. */

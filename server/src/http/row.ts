@@ -71,13 +71,22 @@ export const operator = (scope: Scope): Entrance<OperatorRequest, HttpDeps> => (
   admits: isOperator,
   has: plain,
 });
+/** A signed-in operator. */
+export const operate: Entrance<OperatorRequest, HttpDeps> = {
+  way: { who: 'session', need: 'operate' },
+  admits: isOperator,
+  has: plain,
+};
 export const person = (need: Need): Entrance<Visit, WebDeps> => ({
   way: { who: 'session', need },
   admits: isVisit,
   has: ofWeb,
 });
 
-/** A row of a table. It compiles only if the path has the parameters that the handler needs. */
+/**
+ * A row of a table. It compiles only if the path has the parameters that the handler needs.
+ * `about`: the facts for OpenAPI; only an `operationId`, if no others are needed.
+ */
 export function row<
   const Path extends string,
   Request extends FastifyRequest,
@@ -87,9 +96,10 @@ export function row<
   method: Method,
   path: Path,
   work: Endpoint<Request, Deps, PathParams<Path>> | Handle<Request, Deps, PathParams<Path>>,
-  docs?: RouteDocs,
+  about?: RouteDocs | string,
   ahead?: Ahead<PathParams<Path>>,
 ): Row {
+  const docs = typeof about === 'string' ? { operationId: about } : about;
   const { shapes, handle } = typeof work === 'function' ? { shapes: {}, handle: work } : work;
   return {
     ...way,

@@ -5,7 +5,7 @@ import { receiptOf, type Issuer } from '../../operations/accounts/receipt.ts';
 import { idOf } from '../form.ts';
 import { id, microUsd, named, nullable, object, text, time, url } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { HttpDeps } from '../deps.ts';
 import { SourceName } from './views.ts';
 
 /** Receipts for paid deposits, and the transactions of deposits from chains. */
@@ -22,7 +22,7 @@ export const ChainTransaction = named(
 /** The transaction of a deposit from a chain; null for other rows. */
 export function transactionOf(
   row: { chain: string | null; token: string | null; tx_hash: string | null },
-  { chains }: Pick<WebDeps, 'chains'>,
+  { chains }: Pick<HttpDeps, 'chains'>,
 ) {
   const { chain: name, token, tx_hash: hash } = row;
   if (name === null || hash === null) return null;
@@ -35,7 +35,7 @@ export function transactionOf(
   };
 }
 
-function networks({ chains }: Pick<WebDeps, 'chains'>): Issuer['networks'] {
+function networks({ chains }: Pick<HttpDeps, 'chains'>): Issuer['networks'] {
   return chains.live.flatMap(({ chain }) =>
     chain.tokens.map(({ address, symbol }) => {
       return { chain: chain.name, token: address, title: `${chain.title}, ${symbol}` };
@@ -44,8 +44,8 @@ function networks({ chains }: Pick<WebDeps, 'chains'>): Issuer['networks'] {
 }
 
 /** The seller and the titles of the networks, as a receipt that is issued now gives them. */
-export function issuerOf(deps: Pick<WebDeps, 'chains' | 'web'>): Issuer {
-  return { seller: deps.web.seller(), networks: networks(deps) };
+export function issuerOf(deps: Pick<HttpDeps, 'chains' | 'seller'>): Issuer {
+  return { seller: deps.seller(), networks: networks(deps) };
 }
 
 export const Receipt = named(
@@ -65,7 +65,7 @@ export const Receipt = named(
 );
 
 /** The receipt of a deposit, as `Receipt`. Throws `not_found`. */
-export async function receiptFor(account_id: string, transferId: string, deps: WebDeps) {
+export async function receiptFor(account_id: string, transferId: string, deps: HttpDeps) {
   const row = await receiptOf(deps.db, account_id, idOf(transferId), issuerOf(deps));
   if (!row) throw new ApiError('not_found');
   const { number, created_at: issued_at, network, reference, ...shown } = row;

@@ -12,22 +12,7 @@ import { bytesOf, type RouteDocs } from './route-docs.ts';
 
 /** Facts for OpenAPI about the calls for callers, beside their schemas and their prose. */
 
-export const balance = named('readBalance');
-export const depositAddresses = named('listDepositAddresses');
-export const listDeposits = named('listDeposits');
-export const listRequests = named('listRequests');
-export const readRequest = named('readRequest');
-export const usage = named('sumUsage');
-export const listOwnKeys = named('listOwnKeys');
-export const readOwnKey = named('readOwnKey');
-export const changeOwnKey = named('changeOwnKey');
-export const revokeOwnKey = named('revokeOwnKey');
-
 export const createOwnKey: RouteDocs = { operationId: 'createOwnKey', replies: { 201: {} } };
-
-function named(operationId: string): RouteDocs {
-  return { operationId };
-}
 
 const cacheable: Pick<RouteDocs, 'headers' | 'replies'> = {
   headers: [ifNoneMatch],
@@ -137,7 +122,6 @@ export const createVideo: RouteDocs = {
   replies: { 200: { headers: ['Replayed?', 'Ignored?', 'PollAfter?'] } },
   errors: submit.errors!,
 };
-export const listVideos = named('listVideos');
 export const readVideo: RouteDocs = {
   operationId: 'readVideo',
   replies: { 200: { headers: ['PollAfter?'] } },
@@ -184,16 +168,10 @@ export const createModelPrediction = prediction(
   'createModelPrediction',
   '/replicate/v1/models/{model_id}/predictions',
 );
-export const listPredictions = named('listPredictions');
-export const readPrediction = named('readPrediction');
-export const cancelPrediction = named('cancelPrediction');
 export const readReplicateModel: RouteDocs = {
   operationId: 'readReplicateModel',
   errorsAt: { 404: { codes: ['unknown_model'] } },
 };
-export const readWebhookSecret = named('readWebhookSecret');
-export const listReplicateFiles = named('listReplicateFiles');
-export const readReplicateFile = named('readReplicateFile');
 export const deleteReplicateFile: RouteDocs = {
   operationId: 'deleteReplicateFile',
   replies: { 204: {} },

@@ -43,7 +43,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { operatorAction, operatorEndpoint, visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { emailChangedLetter } from '../session/letters.ts';
 import { keyBounds } from '../session/studio.ts';
 import { accountFields, view } from './accounts.ts';
@@ -173,7 +173,7 @@ export const movements = operatorEndpoint(
 );
 
 /** GET /receipts/:transfer_id */
-export const receipt = visitEndpoint(
+export const receipt = operatorEndpoint(
   { params: ['account_id', 'transfer_id'], reply: Receipt },
   async ({ params }, deps) => {
     const { id: account_id } = await need(deps.db, params);
@@ -185,6 +185,7 @@ const AccountStatus = named('AccountStatus', object({ status: choice(['active', 
 
 /** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
 export const suspend = operatorAction(
+  'account.suspend',
   { params: ['account_id'], reply: AccountStatus },
   async ({ params, by }, deps) => {
     const account = await need(deps.db, params);
@@ -202,6 +203,7 @@ export const suspend = operatorAction(
 
 /** POST /operator/accounts/{account_id}/resume */
 export const resume = operatorAction(
+  'account.resume',
   { params: ['account_id'], reply: AccountStatus },
   async ({ params }, deps) => {
     const account = await need(deps.db, params);
@@ -216,6 +218,7 @@ const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmM
  * next call on, in millionths.
  */
 export const price = operatorAction(
+  'account.price',
   { params: ['account_id'], body: form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, deps) => {
     const account = await need(deps.db, params);
@@ -226,7 +229,8 @@ export const price = operatorAction(
 const OperatorRight = object({ is_operator: boolean() });
 
 /** PUT /operator: whether the account's owners run the service. */
-export const operator = visitAction(
+export const operator = operatorAction(
+  'account.operator',
   { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
   async ({ by, params, body: { is_operator } }, deps) => {
     const account = await need(deps.db, params);
@@ -245,6 +249,7 @@ const KeysByApi = object({ keys_by_api: boolean() });
  * account's keys.
  */
 export const keysByApi = operatorAction(
+  'account.keys_by_api',
   { params: ['account_id'], body: form(KeysByApi.properties), reply: KeysByApi },
   async ({ params, body: { keys_by_api } }, deps) => {
     const account = await need(deps.db, params);
@@ -267,25 +272,27 @@ async function demandOther(db: Database, by: Author, account_id: string): Promis
 const Link = object({ link: text('Shown only here.') });
 
 /** POST /invitations: makes a link with which somebody joins the account. */
-export const inviteInto = visitAction(
+export const inviteInto = operatorAction(
+  'account.invite',
   { params: ['account_id'], body: form({ email: email(), role: Role }), reply: Link },
-  async ({ req, params, body }, deps) => {
+  async ({ by, params, body }, deps) => {
     const { id: account_id } = await need(deps.db, params);
     return async (db) => {
-      const made = await invite(db, { account_id, ...body, invited_by: req.session.person_id });
-      const link = `${deps.web.origin()}/invitation?token=${made.token}`;
+      const made = await invite(db, { account_id, ...body, invited_by: by.person_id });
+      const link = `${deps.origin()}/invitation?token=${made.token}`;
       return { answer: { link }, account_id, target: made.email, details: { role: body.role } };
     };
   },
 );
 
 /** POST /people/:person_id/reset: makes a link for setting a new password. */
-export const reset = visitAction(
+export const reset = operatorAction(
+  'person.reset',
   { params: ['account_id', 'person_id'], reply: Link },
   async ({ params }, deps) => {
     const person = await personOf(params, deps.db);
     return async (db) => {
-      const link = `${deps.web.origin()}/reset?token=${await resetLink(db, person.email)}`;
+      const link = `${deps.origin()}/reset?token=${await resetLink(db, person.email)}`;
       return { answer: { link }, account_id: person.account_id, target: person.email };
     };
   },
@@ -295,7 +302,8 @@ export const reset = visitAction(
  * POST /people/:person_id/email: changes the address that a person signs in with. The operator
  * vouches for the new address.
  */
-export const setEmail = visitAction(
+export const setEmail = operatorAction(
+  'person.email',
   {
     params: ['account_id', 'person_id'],
     body: form({ email: email() }),
@@ -305,7 +313,7 @@ export const setEmail = visitAction(
     const { account_id, email: target } = await personOf(params, deps.db);
     return async (db) => {
       const changed = await changeEmail(db, target, body.email);
-      const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
+      const after = () => deps.post?.(emailChangedLetter(changed.before, changed.email));
       const details = { email: changed.email };
       return { answer: changed, account_id, target: changed.before, details, after };
     };

@@ -103,6 +103,7 @@ const MadeAccount = named(
 
 /** POST /operator/accounts */
 export const create = operatorAction(
+  'account.create',
   {
     body: form({
       email: email(),

@@ -31,8 +31,8 @@ import {
 } from '../schemas/schema.ts';
 import type { Static } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
-import { visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { operatorEndpoint } from '../endpoint.ts';
+import type { HttpDeps } from '../deps.ts';
 
 /**
  * Lines that need the operator's attention: problems that do not end by themselves, or not soon.
@@ -86,7 +86,7 @@ const proofMaxMs = 2 * 3_600_000;
 const oldShare = 0.5;
 
 /** GET /attention: empty when all is well. */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {
     const { db } = deps;
@@ -160,7 +160,7 @@ function ofClock(skew: number | null): Omit<Line, 'what'> {
   return skew === null ? { count: 0, of: [] } : { count: 1, of: [`${skew} s`] };
 }
 
-async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Promise<Line[]> {
+async function ofUpstreams(db: Database, { upstreams, settings }: HttpDeps): Promise<Line[]> {
   const states = await upstreamStates.upstreamStates(db, [...upstreams.keys()]);
   const keys = (await keyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
     return { name: pausedName(upstream, key), last_why };
@@ -197,7 +197,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
 }
 
 /** Problems of chains that are set up, and deposits that wait for an operator. */
-async function ofChains({ db, chains: { live, play } }: WebDeps): Promise<Line[]> {
+async function ofChains({ db, chains: { live, play } }: HttpDeps): Promise<Line[]> {
   const [rows, differing, held] = await Promise.all([
     chains.list(db),
     differingKeys(db, live),
@@ -240,7 +240,7 @@ function ofHeld(counts: HeldCount[], titleOf: (name: string) => string): Line {
   return { what: 'deposits_held', count, of, ...(count > 0 && { since: new Date(oldest) }) };
 }
 
-function ofCatalog({ files }: WebDeps): Line[] {
+function ofCatalog({ files }: HttpDeps): Line[] {
   const problems = files.problems();
   const named = [...new Set(problems.map(({ file }) => file).filter((file) => file !== ''))];
   return [

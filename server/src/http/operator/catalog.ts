@@ -30,8 +30,8 @@ import {
   type Static,
 } from '../schemas/schema.ts';
 import type { Sendable } from '../schemas/serialize.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import type { HttpDeps } from '../deps.ts';
 
 /** The catalog as its files define it, with what callers do not see, such as margins. */
 
@@ -131,7 +131,7 @@ const CatalogRowDetail = named(
 );
 
 /** GET /catalog: the rows of all files, and the problems of the files. */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   {
     reply: object({
       problems: listOf(CatalogProblem),
@@ -151,7 +151,7 @@ export const list = visitEndpoint(
 );
 
 /** GET /catalog/row: one row with its catalog entry, its rates and its recent revenue. */
-export const read = visitEndpoint(
+export const read = operatorEndpoint(
   { query: object({ id: text(undefined, { maxLength: 300 }) }), reply: CatalogRowDetail },
   async ({ query }, deps) => {
     const row = rowOf(query.id, deps);
@@ -176,7 +176,8 @@ const modelId = text(undefined, { minLength: 1, maxLength: 128 });
 const ModelState = object({ model_id: text(), stopped: boolean() });
 
 /** POST /catalog/row/stop: starts no more requests of this model until it is resumed. */
-export const stop = visitAction(
+export const stop = operatorAction(
+  'model.stop',
   {
     body: form({
       id: modelId,
@@ -184,15 +185,16 @@ export const stop = visitAction(
     }),
     reply: ModelState,
   },
-  async ({ body: { id, reason = null }, req }, deps) => {
+  async ({ body: { id, reason = null }, by }, deps) => {
     const { model } = rowOf(id, deps);
     const after = () => deps.hints.work();
-    return async (db) => ({ ...(await stopModel(db, req.session, model.id, reason)), after });
+    return async (db) => ({ ...(await stopModel(db, by, model.id, reason)), after });
   },
 );
 
 /** POST /catalog/row/resume */
-export const resume = visitAction(
+export const resume = operatorAction(
+  'model.resume',
   { body: form({ id: modelId }), reply: ModelState },
   async ({ body }, deps) => {
     const { model } = rowOf(body.id, deps);
@@ -202,7 +204,7 @@ export const resume = visitAction(
 );
 
 /** Throws `not_found`. */
-function rowOf(id: string, { files }: WebDeps): FiledRow {
+function rowOf(id: string, { files }: HttpDeps): FiledRow {
   const row = files.contents().rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
   return row;
@@ -214,7 +216,7 @@ interface States {
   stopped: ReadonlyMap<string, { since: Date; by: string }>;
 }
 
-async function statesOf({ db, files }: WebDeps): Promise<States> {
+async function statesOf({ db, files }: HttpDeps): Promise<States> {
   const { hidden } = files.current();
   return {
     hidden: new Map(hidden.map(({ id, reason }) => [id, reason])),
@@ -227,7 +229,7 @@ async function statesOf({ db, files }: WebDeps): Promise<States> {
   };
 }
 
-function viewRow(row: FiledRow, known: States, deps: WebDeps): Row {
+function viewRow(row: FiledRow, known: States, deps: HttpDeps): Row {
   const { model, file, line, problem } = row;
   const { id, name, kind, task, uncensored, cost_may_exceed, checked_on } = model;
   const reason = known.hidden.get(id) ?? null;
@@ -280,11 +282,11 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
 }
 
 /** The route that a request takes first now; its cost is shown as the row's cost. */
-function routeOf({ upstreams }: Model, { connected }: WebDeps): ModelUpstream {
+function routeOf({ upstreams }: Model, { connected }: HttpDeps): ModelUpstream {
   return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
 }
 
-function viewRoute(model: Model, route: ModelUpstream, { connected }: WebDeps) {
+function viewRoute(model: Model, route: ModelUpstream, { connected }: HttpDeps) {
   const usable = connected.usable(route.upstream);
   return {
     ...route,

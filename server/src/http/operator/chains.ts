@@ -24,8 +24,8 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import type { HttpDeps } from '../deps.ts';
 
 /** The blockchains that are read for deposits: their state, and the sums of their deposits. */
 
@@ -83,12 +83,12 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
 };
 
 /** GET /chains: the chains that are set up, and chains that were read before. */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   { reply: object({ data: listOf(OperatorChain) }) },
   (_call, deps) => readChains(deps),
 );
 
-async function readChains({ db, chains: { live, play } }: WebDeps) {
+async function readChains({ db, chains: { live, play } }: HttpDeps) {
   const [rows, held, differing] = await Promise.all([
     chains.list(db),
     heldCounts(db),
@@ -158,7 +158,7 @@ const ChainSums = named(
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
 /** GET /chain-sums: sums of credited deposits by chain, and the ledger's sums of the same. */
-export const sums = visitEndpoint(
+export const sums = operatorEndpoint(
   { reply: object({ data: listOf(ChainSums) }) },
   async ({ req, reply }, deps) => {
     const { live } = deps.chains;
@@ -188,7 +188,8 @@ export const sums = visitEndpoint(
 );
 
 /** POST /chains/:chain/resume: reads on where the reading stopped, or from a lower block. */
-export const resume = visitAction(
+export const resume = operatorAction(
+  'chain.resume',
   {
     params: ['chain'],
     body: form({ from_height: optional(height('The first block that is read again.')) }),
@@ -201,7 +202,8 @@ export const resume = visitAction(
 );
 
 /** POST /chains/:chain/rescan: reads blocks again while new ones are read. */
-export const rescan = visitAction(
+export const rescan = operatorAction(
+  'chain.rescan',
   {
     params: ['chain'],
     body: form({

@@ -25,7 +25,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Deposits from blockchains, of all accounts: held, credited and ignored. */
 
@@ -56,7 +56,7 @@ const OperatorDeposit = named(
 );
 
 /** GET /chain-deposits: newest first. */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   {
     query: object({
       state: optional(choice(depositStates)),
@@ -108,7 +108,8 @@ const DecidedDeposit = named(
 );
 
 /** POST /chain-deposits/:deposit_id/credit: credits a held or ignored deposit; cannot be undone. */
-export const credit = visitAction(
+export const credit = operatorAction(
+  'deposit.credit',
   {
     params: ['deposit_id'],
     body: form(NewDepositCredit),
@@ -124,7 +125,8 @@ export const credit = visitAction(
 );
 
 /** POST /chain-deposits/:deposit_id/ignore: a held deposit is ignored; it can be credited later. */
-export const ignore = visitAction(
+export const ignore = operatorAction(
+  'deposit.ignore',
   { params: ['deposit_id'], body: form({ reason: DepositReason }), reply: DecidedDeposit },
   async ({ params, body }) => {
     const deposit_id = idOf(params.deposit_id);

@@ -40,6 +40,7 @@ export const list = operatorEndpoint(
 
 /** POST /operator/invitations */
 export const create = operatorAction(
+  'invitation.create',
   {
     body: form({ email: email() }),
     reply: object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
@@ -58,6 +59,7 @@ export const create = operatorAction(
 
 /** DELETE /operator/invitations/{invitation_id} */
 export const withdraw = operatorAction(
+  'invitation.withdraw',
   { params: ['invitation_id'], reply: object({ withdrawn: boolean() }) },
   async ({ params }, deps) => {
     const invitation_id = idOf(params.invitation_id);

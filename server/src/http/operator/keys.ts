@@ -25,6 +25,7 @@ export const list = operatorEndpoint(
 
 /** POST /operator/accounts/{account_id}/keys */
 export const create = operatorAction(
+  'key.create',
   {
     params: ['account_id'],
     body: NewKeyForm,
@@ -43,6 +44,7 @@ export const create = operatorAction(
 
 /** PATCH /operator/keys/{key_id}: null removes a limit, and a limit that is left out stays. */
 export const change = operatorAction(
+  'key.limits',
   { params: ['key_id'], body: KeyForm, reply: AccountKey },
   async ({ params, body }, deps) => {
     const key = await need(params, deps);
@@ -53,6 +55,7 @@ export const change = operatorAction(
 
 /** DELETE /operator/keys/{key_id}: revokes the key for good, from the next call on. */
 export const revoke = operatorAction(
+  'key.revoke',
   { params: ['key_id'], reply: AccountKey },
   async ({ params }, deps) => {
     const key = await need(params, deps);

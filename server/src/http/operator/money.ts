@@ -74,6 +74,7 @@ const Booking = named(
 
 /** POST /operator/accounts/{account_id}/credits */
 export const credit = operatorAction(
+  'account.credit',
   { params: ['account_id'], body: form(NewCredit), reply: Booking },
   async ({ params, body, by, reply }, deps) => {
     const { id: account_id } = await need(deps.db, params);
@@ -93,6 +94,7 @@ function creditOf<Body extends { amount_usd_micro: string; expires_at?: string |
 
 /** POST /operator/accounts/{account_id}/adjustments */
 export const adjust = operatorAction(
+  'account.adjust',
   {
     params: ['account_id'],
     body: form(NewCorrection),
@@ -116,6 +118,7 @@ const RefundBooking = named(
 
 /** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
 export const refund = operatorAction(
+  'request.refund',
   { params: ['request_id'], body: form(NewRefund), reply: RefundBooking },
   async ({ params, body, by, reply }) => {
     return async (db) => logged(reply, await refundOf(params, body, by, db));

@@ -15,7 +15,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Keys for the operator's API. */
 
@@ -35,7 +35,7 @@ const OperatorKey = named(
 );
 
 /** GET /operator-keys: newest first, revoked ones too. */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   { query: object(pageQuery(50)), reply: pageOf(OperatorKey) },
   async ({ query }, { db }) => {
     const { cursor: below_id = null, limit } = query;
@@ -47,19 +47,21 @@ export const list = visitEndpoint(
 );
 
 /** POST /operator-keys: the secret is shown only here. */
-export const create = visitAction(
+export const create = operatorAction(
+  'operator_key.create',
   {
     body: form(NewOperatorKey),
     reply: object({ key: text('The secret.'), operator_key_id: id() }),
   },
-  async ({ body, req }) => {
+  async ({ body, by }) => {
     const wanted = { name: body.name, scopes: body.scopes };
-    return (db) => createOperatorKey(db, wanted, req.session);
+    return (db) => createOperatorKey(db, wanted, by);
   },
 );
 
 /** DELETE /operator-keys/:operator_key_id: revokes the key for good, from the next call on. */
-export const revoke = visitAction(
+export const revoke = operatorAction(
+  'operator_key.revoke',
   { params: ['operator_key_id'], reply: object({ operator_key_id: id() }) },
   async ({ params }) => {
     const operator_key_id = idOf(params.operator_key_id);

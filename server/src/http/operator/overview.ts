@@ -25,7 +25,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { SourceSum } from '../dashboard/views.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Revenue, debts to customers, and whether the books balance. */
 
@@ -81,7 +81,7 @@ const Revenue = named(
 );
 
 /** GET /overview: days are in UTC and include today. */
-export const overview = visitEndpoint(
+export const overview = operatorEndpoint(
   { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
   async ({ query, req, reply }, deps) => {
     const { db } = deps;
@@ -176,7 +176,8 @@ function resultOf(verdict: verdicts.Verdict | null) {
  * POST /audit: proves the books now. `proved` is false if another process is proving them, or if
  * the proof takes too long.
  */
-export const prove = visitAction(
+export const prove = operatorAction(
+  'books.prove',
   { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },
   async (_call, { db }) => {
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
-import * as docs from '../docs/index.ts';
-import { operator, person, row, type Row } from '../row.ts';
+import type { RouteDocs } from '../docs/route-docs.ts';
+import { operate, operator, row, type Row } from '../row.ts';
 import * as oneAccount from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
@@ -31,68 +31,48 @@ const account = '/accounts/:account_id';
  * /api/operator with the session of an operator, who has every scope.
  */
 export const operatorCalls: Row[] = [
-  row(read, 'GET', '/accounts', accounts.list, docs.listAccounts),
-  row(manage, 'POST', '/accounts', accounts.create('account.create'), docs.createAccount),
-  row(read, 'GET', account, oneAccount.read, docs.readAccount),
-  row(money, 'POST', `${account}/credits`, bookings.credit('account.credit'), docs.credit),
-  row(money, 'POST', `${account}/adjustments`, bookings.adjust('account.adjust'), docs.adjust),
-  row(manage, 'POST', `${account}/suspend`, oneAccount.suspend('account.suspend'), docs.suspend),
-  row(manage, 'POST', `${account}/resume`, oneAccount.resume('account.resume'), docs.resume),
-  row(manage, 'PUT', `${account}/price`, oneAccount.price('account.price'), docs.setPrice),
-  row(
-    manage,
-    'PUT',
-    `${account}/keys-by-api`,
-    oneAccount.keysByApi('account.keys_by_api'),
-    docs.setKeysByApi,
-  ),
-  row(read, 'GET', `${account}/statement`, oneAccount.movements, docs.readStatement),
-  row(read, 'GET', `${account}/keys`, keys.list, docs.listKeys),
-  row(manageKeys, 'POST', `${account}/keys`, keys.create('key.create'), docs.createKey),
-  row(manageKeys, 'PATCH', '/keys/:key_id', keys.change('key.limits'), docs.changeKey),
-  row(manageKeys, 'DELETE', '/keys/:key_id', keys.revoke('key.revoke'), docs.revokeKey),
-  row(read, 'GET', '/requests', requestLists.listAll, docs.listAllRequests),
-  row(
-    money,
-    'POST',
-    '/requests/:request_id/refunds',
-    bookings.refund('request.refund'),
-    docs.refund,
-  ),
-  row(read, 'GET', '/requests/:request_id', requests.readAny, docs.readAnyRequest),
-  row(read, 'GET', '/requests/:request_id/input', requests.readInput, docs.readInput),
-  row(read, 'GET', '/transfers', transfers.list, docs.listTransfers),
-  row(read, 'GET', '/usage', usage.list, docs.readUsage),
-  row(read, 'GET', '/events', events.list, docs.listEvents),
-  row(read, 'GET', '/references', bookings.reference, docs.findReference),
-  row(read, 'GET', '/vouchers', vouchers.list, docs.listVouchers),
-  row(money, 'POST', '/vouchers', vouchers.create('voucher.create'), docs.createVouchers),
-  row(
-    money,
-    'POST',
-    '/vouchers/:voucher_id/void',
-    vouchers.cancel('voucher.void'),
-    docs.voidVoucher,
-  ),
-  row(read, 'GET', '/invitations', invitations.list, docs.listInvitations),
-  row(
-    manage,
-    'POST',
-    '/invitations',
-    invitations.create('invitation.create'),
-    docs.createInvitation,
-  ),
+  row(read, 'GET', '/accounts', accounts.list, 'listAccounts'),
+  row(manage, 'POST', '/accounts', accounts.create, {
+    ...made('createAccount'),
+    errors: ['invalid_input', 'idempotency_conflict'],
+  }),
+  row(read, 'GET', account, oneAccount.read, 'readAccount'),
+  row(money, 'POST', `${account}/credits`, bookings.credit, booked('creditAccount')),
+  row(money, 'POST', `${account}/adjustments`, bookings.adjust, booked('adjustAccount')),
+  row(manage, 'POST', `${account}/suspend`, oneAccount.suspend, 'suspendAccount'),
+  row(manage, 'POST', `${account}/resume`, oneAccount.resume, 'resumeAccount'),
+  row(manage, 'PUT', `${account}/price`, oneAccount.price, 'setAccountPrice'),
+  row(manage, 'PUT', `${account}/keys-by-api`, oneAccount.keysByApi, 'setKeysByApi'),
+  row(read, 'GET', `${account}/statement`, oneAccount.movements, 'readStatement'),
+  row(read, 'GET', `${account}/keys`, keys.list, 'listKeys'),
+  row(manageKeys, 'POST', `${account}/keys`, keys.create, made('createKey')),
+  row(manageKeys, 'PATCH', '/keys/:key_id', keys.change, 'changeKey'),
+  row(manageKeys, 'DELETE', '/keys/:key_id', keys.revoke, 'revokeKey'),
+  row(read, 'GET', '/requests', requestLists.listAll, searched('listAllRequests')),
+  row(money, 'POST', '/requests/:request_id/refunds', bookings.refund, booked('refundRequest')),
+  row(read, 'GET', '/requests/:request_id', requests.readAny, 'readAnyRequest'),
+  row(read, 'GET', '/requests/:request_id/input', requests.readInput, 'readRequestInput'),
+  row(read, 'GET', '/transfers', transfers.list, searched('listTransfers')),
+  row(read, 'GET', '/usage', usage.list, 'readUsage'),
+  row(read, 'GET', '/events', events.list, 'listEvents'),
+  row(read, 'GET', '/references', bookings.reference, 'findReference'),
+  row(read, 'GET', '/vouchers', vouchers.list, 'listVouchers'),
+  row(money, 'POST', '/vouchers', vouchers.create, made('createVouchers')),
+  row(money, 'POST', '/vouchers/:voucher_id/void', vouchers.cancel, 'voidVoucher'),
+  row(read, 'GET', '/invitations', invitations.list, 'listSignUpInvitations'),
+  row(manage, 'POST', '/invitations', invitations.create, {
+    ...made('createSignUpInvitation'),
+    errors: ['invalid_input'],
+  }),
   row(
     manage,
     'DELETE',
     '/invitations/:invitation_id',
-    invitations.withdraw('invitation.withdraw'),
-    docs.withdrawInvitation,
+    invitations.withdraw,
+    'withdrawSignUpInvitation',
   ),
-  row(read, 'GET', '/log', log.list, docs.readLog),
+  row(read, 'GET', '/log', log.list, searched('readLog')),
 ];
-
-const operate = person('operate');
 
 /** Calls that only the session of an operator can make: reads, and actions that are logged. */
 export const consoleCalls: Row[] = [
@@ -109,44 +89,24 @@ export const consoleCalls: Row[] = [
   row(operate, 'GET', '/queue', queue.depth),
   row(operate, 'GET', '/queue/requests', queue.list),
   row(operate, 'GET', '/unknown', unknownOutcomes.list),
-  row(operate, 'POST', '/audit', overview.prove('books.prove')),
-  row(operate, 'PUT', '/accounts/:account_id/operator', oneAccount.operator('account.operator')),
-  row(
-    operate,
-    'POST',
-    '/accounts/:account_id/invitations',
-    oneAccount.inviteInto('account.invite'),
-  ),
-  row(
-    operate,
-    'POST',
-    '/accounts/:account_id/people/:person_id/reset',
-    oneAccount.reset('person.reset'),
-  ),
-  row(
-    operate,
-    'POST',
-    '/accounts/:account_id/people/:person_id/email',
-    oneAccount.setEmail('person.email'),
-  ),
-  row(operate, 'POST', '/operator-keys', operatorKeys.create('operator_key.create')),
-  row(
-    operate,
-    'DELETE',
-    '/operator-keys/:operator_key_id',
-    operatorKeys.revoke('operator_key.revoke'),
-  ),
-  row(operate, 'POST', '/catalog/row/stop', catalog.stop('model.stop')),
-  row(operate, 'POST', '/catalog/row/resume', catalog.resume('model.resume')),
-  row(operate, 'POST', '/chains/:chain/resume', chains.resume('chain.resume')),
-  row(operate, 'POST', '/chains/:chain/rescan', chains.rescan('chain.rescan')),
-  row(operate, 'POST', '/chain-deposits/:deposit_id/credit', deposits.credit('deposit.credit')),
-  row(operate, 'POST', '/chain-deposits/:deposit_id/ignore', deposits.ignore('deposit.ignore')),
-  row(operate, 'POST', '/upstreams/:upstream/wake', upstreams.wake('upstream.wake')),
-  row(operate, 'POST', '/upstreams/:upstream/test', upstreams.test('upstream.test')),
-  row(operate, 'POST', '/queue/requests/:request_id/cancel', queue.cancel('request.cancel')),
-  row(operate, 'POST', '/unknown/:request_id/resolve', unknownOutcomes.resolve('request.resolve')),
-  row(operate, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany('request.resolve_many')),
+  row(operate, 'POST', '/audit', overview.prove),
+  row(operate, 'PUT', '/accounts/:account_id/operator', oneAccount.operator),
+  row(operate, 'POST', '/accounts/:account_id/invitations', oneAccount.inviteInto),
+  row(operate, 'POST', '/accounts/:account_id/people/:person_id/reset', oneAccount.reset),
+  row(operate, 'POST', '/accounts/:account_id/people/:person_id/email', oneAccount.setEmail),
+  row(operate, 'POST', '/operator-keys', operatorKeys.create),
+  row(operate, 'DELETE', '/operator-keys/:operator_key_id', operatorKeys.revoke),
+  row(operate, 'POST', '/catalog/row/stop', catalog.stop),
+  row(operate, 'POST', '/catalog/row/resume', catalog.resume),
+  row(operate, 'POST', '/chains/:chain/resume', chains.resume),
+  row(operate, 'POST', '/chains/:chain/rescan', chains.rescan),
+  row(operate, 'POST', '/chain-deposits/:deposit_id/credit', deposits.credit),
+  row(operate, 'POST', '/chain-deposits/:deposit_id/ignore', deposits.ignore),
+  row(operate, 'POST', '/upstreams/:upstream/wake', upstreams.wake),
+  row(operate, 'POST', '/upstreams/:upstream/test', upstreams.test),
+  row(operate, 'POST', '/queue/requests/:request_id/cancel', queue.cancel),
+  row(operate, 'POST', '/unknown/:request_id/resolve', unknownOutcomes.resolve),
+  row(operate, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany),
 ];
 
 /** The calls of the operator's pages, below /api/operator. */
@@ -156,3 +116,17 @@ export const operatorRoutes: Row[] = [
   ),
   ...consoleCalls,
 ];
+
+function made(operationId: string): RouteDocs {
+  return { operationId, replies: { 201: {} } };
+}
+
+/** 200: it was booked before. */
+function booked(operationId: string): RouteDocs {
+  return { operationId, replies: { 200: {}, 201: {} }, errors: ['idempotency_conflict'] };
+}
+
+/** A list with a filter that names a single account or request, which may not exist. */
+function searched(operationId: string): RouteDocs {
+  return { operationId, errors: ['not_found'] };
+}

@@ -28,8 +28,8 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import type { HttpDeps } from '../deps.ts';
 
 /** The upstreams: their setup, state, speed and cost. */
 
@@ -106,7 +106,7 @@ const Upstream = named(
 );
 
 /** GET /upstreams */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   { reply: object({ counted_max: integer(), data: listOf(Upstream) }) },
   async (_call, deps) => {
     const { db } = deps;
@@ -145,12 +145,12 @@ export const list = visitEndpoint(
 );
 
 /** Names of all upstreams: built in, defined in files, or set up in another way. */
-function namesOf({ files, upstreams }: WebDeps): string[] {
+function namesOf({ files, upstreams }: HttpDeps): string[] {
   const defined = files.contents().upstreams.map(({ definition }) => definition.name);
   return [...new Set([...builtIn, ...defined, ...upstreams.keys()])];
 }
 
-function setUpOf(name: string, { files, connected, upstreams }: WebDeps) {
+function setUpOf(name: string, { files, connected, upstreams }: HttpDeps) {
   const { upstreams: definitions, rows } = files.contents();
   const found = definitions.find(({ definition }) => definition.name === name);
   const usable = connected.usable(name);
@@ -209,10 +209,10 @@ interface Day {
   costs: Map<string, UpstreamCosts>;
 }
 
-const newestDays = new WeakMap<WebDeps['upstreams'], { at: number; figures: Promise<Day> }>();
+const newestDays = new WeakMap<HttpDeps['upstreams'], { at: number; figures: Promise<Day> }>();
 
 /** The last reading if it is recent, else a new reading, which all pages share. */
-function fullDay({ db, upstreams }: WebDeps): Promise<Day> {
+function fullDay({ db, upstreams }: HttpDeps): Promise<Day> {
   const known = newestDays.get(upstreams);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;
   const figures = readDay(db);
@@ -260,7 +260,8 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
 }
 
 /** POST /upstreams/:upstream/wake: ends the pause of the upstream, or of one model at it. */
-export const wake = visitAction(
+export const wake = operatorAction(
+  'upstream.wake',
   {
     params: ['upstream'],
     body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
@@ -300,7 +301,8 @@ const UpstreamCheck = named(
 );
 
 /** POST /upstreams/:upstream/test: checks the upstream with calls that cost nothing. */
-export const test = visitAction(
+export const test = operatorAction(
+  'upstream.test',
   { params: ['upstream'], reply: UpstreamCheck },
   async ({ params }, deps) => {
     const name = await need(params, deps);
@@ -327,7 +329,7 @@ export const test = visitAction(
 );
 
 /** The upstream that the path names. Throws `not_found`. */
-async function need(params: { upstream: string }, deps: WebDeps): Promise<string> {
+async function need(params: { upstream: string }, deps: HttpDeps): Promise<string> {
   const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
   const states = await upstreamStates.upstreamStates(deps.db, []);

@@ -48,6 +48,7 @@ export const list = operatorEndpoint(
 
 /** POST /operator/vouchers: the codes are shown only here. */
 export const create = operatorAction(
+  'voucher.create',
   {
     body: form(NewVouchers),
     reply: object({ data: listOf(object({ id: id(), code: text('Shown only here.') })) }),
@@ -69,6 +70,7 @@ export const create = operatorAction(
 
 /** POST /operator/vouchers/{voucher_id}/void */
 export const cancel = operatorAction(
+  'voucher.void',
   { params: ['voucher_id'], reply: object({ status: choice(['void']) }) },
   async ({ params, by }) => {
     const voucher_id = idOf(params.voucher_id);

@@ -22,9 +22,9 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { facts, progress } from './views.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { HttpDeps } from '../deps.ts';
 
 /** Waiting and running requests of all accounts. */
 
@@ -50,7 +50,7 @@ const QueueUpstream = named(
 const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
 
 /** GET /queue: the depth of the queues, and the number of running requests. */
-export const depth = visitEndpoint(
+export const depth = operatorEndpoint(
   {
     reply: object({
       counted_max: integer(),
@@ -101,7 +101,7 @@ function inSeconds(left: number, now: number): Date {
 }
 
 /** The longest time until a running request is due. A chat call is due when its time limit ends. */
-function dueSeconds({ catalog }: WebDeps): number {
+function dueSeconds({ catalog }: HttpDeps): number {
   const ages = [...catalog().models.values()].map(({ job_age_seconds }) => job_age_seconds);
   return Math.max(dueMinSeconds, ...ages);
 }
@@ -121,7 +121,7 @@ const OpenRequest = named(
 );
 
 /** GET /queue/requests */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   {
     query: object({
       upstream: optional(text(undefined, { maxLength: 300 })),
@@ -160,7 +160,7 @@ interface QueueFacts {
   models: upstreamStates.PausedModel[];
   /** Ids of models that an operator stopped. */
   stopped: ReadonlySet<string>;
-  deps: WebDeps;
+  deps: HttpDeps;
   now: number;
 }
 
@@ -213,7 +213,8 @@ function runsFor(row: open.OpenRow, { stopped: stops }: QueueFacts): WaitsFor {
 }
 
 /** POST /queue/requests/:request_id/cancel: the same as the caller's own cancel, free of charge. */
-export const cancel = visitAction(
+export const cancel = operatorAction(
+  'request.cancel',
   { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
   async ({ params }, deps) => {
     const request_id = idOf(params.request_id);

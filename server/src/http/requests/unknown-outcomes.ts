@@ -30,7 +30,7 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { visitAction, visitEndpoint } from '../endpoint.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { facts } from './views.ts';
 import { badField } from '../schemas/validate.ts';
 
@@ -81,7 +81,7 @@ const states = { open: false, resolved: true, all: null } as const;
  * GET /unknown: unknown outcomes of ended requests and left starts, requests that still wait for a
  * lost answer, and the number of open outcomes by upstream.
  */
-export const list = visitEndpoint(
+export const list = operatorEndpoint(
   {
     query: object({
       state: optional(choice(['open', 'resolved', 'all'])),
@@ -144,7 +144,8 @@ function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRo
  * POST /unknown/:request_id/resolve: resolves the outcome of the request; with `attempt`, the
  * outcome of a left start.
  */
-export const resolve = visitAction(
+export const resolve = operatorAction(
+  'request.resolve',
   {
     params: ['request_id'],
     body: form({
@@ -158,13 +159,13 @@ export const resolve = visitAction(
       cost_usd_micro: microUsd(),
     }),
   },
-  async ({ params, body, req }) => {
+  async ({ params, body, by }) => {
     const request_id = idOf(params.request_id);
     const attempt = body.attempt ?? null;
     const found = findingOf(body);
     return async (db) => {
       const of = { request_id, attempt: attempt ?? 0 };
-      const done = await resolveOutcome(db, req.session, of, found);
+      const done = await resolveOutcome(db, by, of, found);
       if (done === null) throw new ApiError('not_found');
       const { outcome, cost: cost_usd_micro } = found;
       return { answer: { request_id, attempt, outcome, cost_usd_micro }, logged: true };
@@ -173,7 +174,8 @@ export const resolve = visitAction(
 );
 
 /** POST /unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
-export const resolveMany = visitAction(
+export const resolveMany = operatorAction(
+  'request.resolve_many',
   {
     body: form({
       upstream: text(undefined, { minLength: 1, maxLength: 100 }),
@@ -182,11 +184,11 @@ export const resolveMany = visitAction(
     }),
     reply: object({ resolved: integer(), is_all: boolean() }),
   },
-  async ({ body, req }) => {
+  async ({ body, by }) => {
     const selected = { upstream: body.upstream, since: new Date(body.since) };
     const found = findingOf(body);
     return async (db) => {
-      const answer = await resolveOutcomes(db, req.session, selected, found);
+      const answer = await resolveOutcomes(db, by, selected, found);
       return { answer, logged: true };
     };
   },

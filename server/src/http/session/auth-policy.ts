@@ -6,6 +6,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { handOver } from '../../operations/accounts/hand-over.ts';
 import { askToConfirm, isInvited, settlePerson } from '../../operations/accounts/person.ts';
+import type { HttpDeps } from '../deps.ts';
 import { createAuth, type Auth } from './auth.ts';
 import { knownDevice } from './devices.ts';
 import { handOverLetter, verificationLetter } from './letters.ts';
@@ -20,7 +21,7 @@ interface PolicyDeps {
   log: Logger;
 }
 
-type Post = Pick<WebSettings, 'sendMail' | 'post' | 'postToStranger'>;
+type Post = Pick<WebSettings, 'sendMail' | 'postToStranger'> & Pick<HttpDeps, 'post'>;
 
 /** The ways to send a letter; each is null if no mail server is set up. */
 export function openPost(
@@ -56,8 +57,14 @@ function notSent(log: Logger): (error: unknown) => void {
 
 /** Sets up signing in. `oidc`: the identity provider; null: there is none. */
 export function openAuth(
-  { origin, signUp, post, postToStranger }: WebSettings,
-  { db, log, secrets, oidc }: PolicyDeps & { secrets: readonly Buffer[]; oidc: Oidc | null },
+  { origin, signUp, postToStranger }: WebSettings,
+  {
+    db,
+    log,
+    post,
+    secrets,
+    oidc,
+  }: PolicyDeps & Pick<HttpDeps, 'post' | 'secrets'> & { oidc: Oidc | null },
 ): Auth {
   return createAuth({
     db,

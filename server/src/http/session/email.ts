@@ -54,7 +54,7 @@ export const ask = visitEndpoint(
     const taken = (await people.find(db, email)) !== null;
     const token = await askForEmail(db, { person_id, session_id, email });
     const url = `${web.origin()}/email?token=${token}`;
-    web.post?.(emailAskedLetter(before, email));
+    deps.post?.(emailAskedLetter(before, email));
     const letter = taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url);
     web.postToStranger?.(letter, 'notice');
     return { status: 'check_mail' as const };
@@ -76,7 +76,7 @@ export const confirm = openPageEndpoint(
       await demandPassword({ id, password }, body.password, deps);
     }
     const { email, before } = await confirmEmail(deps.db, body.token);
-    deps.web.post?.(emailChangedLetter(before, email));
+    deps.post?.(emailChangedLetter(before, email));
     return { email };
   },
 );

@@ -3,16 +3,11 @@ import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/account/role.ts';
 import { scopes } from '../../core/account/scope.ts';
 import * as people from '../../db/accounts/people.ts';
-import type { Hints } from '../../db/hints.ts';
-import type { Fetch } from '../../lib/outbound/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { bodyStream, collect, reading } from '../body.ts';
-import type { EndTransition } from '../../core/request/request.ts';
-import type { CatalogStore } from '../../catalog/catalog.ts';
-import type { Upstreams } from '../../upstreams/index.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
 import { inSignIn } from '../database-share.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -34,15 +29,6 @@ export interface Visit extends FastifyRequest {
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
-  /** For calls to upstreams. */
-  trusted: Fetch;
-  /** The contents of the catalog files, and their problems. */
-  files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
-  /** The setup of the upstreams. */
-  connected: Pick<Upstreams, 'about' | 'usable'>;
-  hints: Pick<Hints, 'changed' | 'work'>;
-  /** Records ended requests in the log and the metrics. */
-  events: { ended(ending: EndTransition): void };
   thumbnails: Thumbnails;
 }
 
@@ -55,11 +41,7 @@ export interface WebSettings {
   oidcName: string | null;
   /** How to pay, in the operator's words; null: not shown. */
   topUpText: string | null;
-  /** The operator, as receipts name them. */
-  seller: () => string;
   sendMail: ((letter: Letter) => Promise<void>) | null;
-  /** Sends mail without waiting for it; a failure is logged. */
-  post: ((letter: Letter) => void) | null;
   /** As `post`, within the limit of letters to one address: anybody may cause it. */
   postToStranger: ((letter: Letter, kind: LetterKind) => void) | null;
 }
