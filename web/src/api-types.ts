@@ -338,6 +338,9 @@ export interface Calls {
   'GET /api/accounts/:account_id/studio/allowance': { reply: Allowance };
   'GET /api/accounts/:account_id/studio/models': { reply: { data: Array<Model> } };
   'POST /api/accounts/:account_id/studio/chat-price': { body: ChatRequest; reply: ChatPrice };
+  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
+  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
+  'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
   'GET /api/operator/accounts': {
     query: {
       /** The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note. */
@@ -409,6 +412,7 @@ export interface Calls {
     };
     reply: { data: Array<AccountMovement>; next_cursor: string | null };
   };
+  'GET /api/operator/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
   'GET /api/operator/accounts/:account_id/keys': {
     query: {
       /** Entries of a page. */
@@ -450,6 +454,14 @@ export interface Calls {
     reply: AccountKey;
   };
   'DELETE /api/operator/keys/:key_id': { reply: AccountKey };
+  'POST /api/operator/accounts/:account_id/invitations': {
+    body: {
+      /** An e-mail address. */
+      email: string;
+      role: Role;
+    };
+    reply: MadeInvitation;
+  };
   'GET /api/operator/requests': {
     query: {
       /** Only of this account. */
@@ -475,6 +487,8 @@ export interface Calls {
     };
     reply: { data: Array<AnyRequest>; next_cursor: string | null };
   };
+  'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
+  'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
   'POST /api/operator/requests/:request_id/refunds': {
     body: {
       /** If left out: all that is left of the charge. */
@@ -486,8 +500,84 @@ export interface Calls {
     };
     reply: RefundBooking;
   };
-  'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
-  'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
+  'POST /api/operator/requests/:request_id/cancel': {
+    reply: {
+      request_id: string;
+      status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+    };
+  };
+  'POST /api/operator/requests/:request_id/resolve': {
+    body: {
+      attempt?: number | null;
+      outcome: 'ran' | 'did_not_run';
+      /** Cost of each request, if it ran. */
+      cost_usd_micro?: string | null;
+      note?: string | null;
+    };
+    reply: {
+      request_id: string;
+      attempt: number | null;
+      outcome: 'ran' | 'did_not_run';
+      cost_usd_micro: string;
+    };
+  };
+  'GET /api/operator/queue': {
+    reply: {
+      counted_max: number;
+      upstreams: Array<QueueUpstream>;
+      accounts: Array<{
+        account_id: string;
+        email: string;
+        waiting: number;
+        oldest_seconds: number | null;
+      }>;
+      models: Array<{
+        model_id: string;
+        waiting: number;
+        oldest_seconds: number | null;
+      }>;
+    };
+  };
+  'GET /api/operator/queue/requests': {
+    query: {
+      upstream?: string;
+      status?: 'IN_QUEUE' | 'IN_PROGRESS';
+      account_id?: string;
+      older_seconds?: number;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OpenRequest>; next_cursor: string | null };
+  };
+  'GET /api/operator/unknown': {
+    query: {
+      state?: 'open' | 'resolved' | 'all';
+      upstream?: string;
+      /** Entries of a page. */
+      limit?: number;
+      cursor?: string;
+    };
+    reply: {
+      data: Array<UnknownOutcome>;
+      next_cursor: string | null;
+      waiting: Array<UnknownOutcome>;
+      open: number;
+      by_upstream: Array<UnknownOutcomes>;
+    };
+  };
+  'POST /api/operator/unknown/resolve': {
+    body: {
+      upstream: string;
+      since: string;
+      outcome: 'ran' | 'did_not_run';
+      /** Cost of each request, if it ran. */
+      cost_usd_micro?: string | null;
+      note?: string | null;
+    };
+    reply: { resolved: number; is_all: boolean };
+  };
   'GET /api/operator/transfers': {
     query: {
       /** Only of this account. */
@@ -574,6 +664,85 @@ export interface Calls {
     };
   };
   'POST /api/operator/vouchers/:voucher_id/void': { reply: { status: 'void' } };
+  'GET /api/operator/models': {
+    reply: {
+      problems: Array<CatalogProblem>;
+      files: Array<{ file: string; rows: number; has_problem: boolean }>;
+      data: Array<CatalogRow>;
+    };
+  };
+  'GET /api/operator/models/*': { reply: CatalogRowDetail };
+  'PATCH /api/operator/models/*': {
+    body: {
+      /** `stopped`: none of its requests start. */
+      status: 'live' | 'stopped';
+      /** For the operator's log. */
+      reason?: string | null;
+    };
+    reply: {
+      model_id: string;
+      /** `stopped`: none of its requests start. */
+      status: 'live' | 'stopped';
+    };
+  };
+  'GET /api/operator/upstreams': { reply: { counted_max: number; data: Array<Upstream> } };
+  'POST /api/operator/upstreams/:upstream/resume': {
+    body: { model?: string | null };
+    reply: { was_paused: boolean };
+  };
+  'POST /api/operator/upstreams/:upstream/test': { reply: UpstreamCheck };
+  'GET /api/operator/chains': { reply: { data: Array<OperatorChain> } };
+  'GET /api/operator/chains/sums': { reply: { data: Array<ChainSums> } };
+  'POST /api/operator/chains/:chain/resume': {
+    body: {
+      /** The first block that is read again. */
+      from_height?: number;
+    };
+    reply: { chain: string; stopped_why: string | null };
+  };
+  'POST /api/operator/chains/:chain/rescan': {
+    body: {
+      /** The first block that is read again. */
+      from_height: number;
+      /** The last block; by default the newest that was read. */
+      to_height?: number;
+    };
+    reply: { chain: string; from: number; to: number };
+  };
+  'GET /api/operator/deposits': {
+    query: {
+      state?: 'held' | 'credited' | 'ignored';
+      /** Why it is not credited. */
+      why?: OperatorDepositWhy;
+      chain?: string;
+      account_id?: string;
+      /** With or without 0x. */
+      tx_hash?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OperatorDeposit>; next_cursor: string | null };
+  };
+  'POST /api/operator/deposits/:deposit_id/credit': {
+    body: {
+      /** The e-mail address or id of the account; needed unless the deposit has an `account_id` and its `why` is `review` or `dust`. */
+      account?: string;
+      /** Credits it even if another booking names its hash. */
+      allows_booked?: boolean;
+      /** For the operator's log. */
+      reason?: string;
+    };
+    reply: DecidedDeposit;
+  };
+  'POST /api/operator/deposits/:deposit_id/ignore': {
+    body: {
+      /** For the operator's log. */
+      reason: string;
+    };
+    reply: DecidedDeposit;
+  };
   'GET /api/operator/invitations': {
     reply: {
       sign_up: 'open' | 'invite' | 'closed';
@@ -585,14 +754,18 @@ export interface Calls {
       /** An e-mail address. */
       email: string;
     };
-    reply: {
-      invitation_id: string;
-      email: string;
-      /** Shown only here. */
-      link: string;
-    };
+    reply: MadeInvitation;
   };
   'DELETE /api/operator/invitations/:invitation_id': { reply: { withdrawn: boolean } };
+  'GET /api/operator/operator-keys': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<OperatorKey>; next_cursor: string | null };
+  };
   'GET /api/operator/log': {
     query: {
       /** Only about this account. */
@@ -613,105 +786,9 @@ export interface Calls {
       authors: Array<string>;
     };
   };
-  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
-  'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
-  'GET /api/operator/accounts/:account_id/receipts/:transfer_id': { reply: Receipt };
-  'GET /api/operator/operator-keys': {
-    query: {
-      /** Entries of a page. */
-      limit?: number;
-      /** The `next_cursor` of the page before. */
-      cursor?: string;
-    };
-    reply: { data: Array<OperatorKey>; next_cursor: string | null };
-  };
-  'GET /api/operator/chains': { reply: { data: Array<OperatorChain> } };
-  'GET /api/operator/chain-sums': { reply: { data: Array<ChainSums> } };
-  'GET /api/operator/chain-deposits': {
-    query: {
-      state?: 'held' | 'credited' | 'ignored';
-      why?: 'unconfirmed' | 'unmatched' | 'review' | 'dust' | 'token' | 'operator';
-      chain?: string;
-      account_id?: string;
-      /** With or without 0x. */
-      tx_hash?: string;
-      /** Entries of a page. */
-      limit?: number;
-      /** The `next_cursor` of the page before. */
-      cursor?: string;
-    };
-    reply: { data: Array<OperatorDeposit>; next_cursor: string | null };
-  };
-  'GET /api/operator/catalog': {
-    reply: {
-      problems: Array<CatalogProblem>;
-      files: Array<{ file: string; rows: number; has_problem: boolean }>;
-      data: Array<CatalogRow>;
-    };
-  };
-  'GET /api/operator/catalog/row': { query: { id: string }; reply: CatalogRowDetail };
-  'GET /api/operator/upstreams': { reply: { counted_max: number; data: Array<Upstream> } };
-  'GET /api/operator/queue': {
-    reply: {
-      counted_max: number;
-      upstreams: Array<QueueUpstream>;
-      accounts: Array<{
-        account_id: string;
-        email: string;
-        waiting: number;
-        oldest_seconds: number | null;
-      }>;
-      models: Array<{
-        model_id: string;
-        waiting: number;
-        oldest_seconds: number | null;
-      }>;
-    };
-  };
-  'GET /api/operator/queue/requests': {
-    query: {
-      upstream?: string;
-      status?: 'IN_QUEUE' | 'IN_PROGRESS';
-      account_id?: string;
-      older_seconds?: number;
-      /** Entries of a page. */
-      limit?: number;
-      /** The `next_cursor` of the page before. */
-      cursor?: string;
-    };
-    reply: { data: Array<OpenRequest>; next_cursor: string | null };
-  };
-  'GET /api/operator/unknown': {
-    query: {
-      state?: 'open' | 'resolved' | 'all';
-      upstream?: string;
-      /** Entries of a page. */
-      limit?: number;
-      cursor?: string;
-    };
-    reply: {
-      data: Array<UnknownOutcome>;
-      next_cursor: string | null;
-      waiting: Array<UnknownOutcome>;
-      open: number;
-      by_upstream: Array<UnknownOutcomes>;
-    };
-  };
-  'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
   'PUT /api/operator/accounts/:account_id/operator': {
     body: { is_operator: boolean };
     reply: { is_operator: boolean };
-  };
-  'POST /api/operator/accounts/:account_id/invitations': {
-    body: {
-      /** An e-mail address. */
-      email: string;
-      role: Role;
-    };
-    reply: {
-      /** Shown only here. */
-      link: string;
-    };
   };
   'POST /api/operator/accounts/:account_id/people/:person_id/reset': {
     reply: {
@@ -735,85 +812,6 @@ export interface Calls {
     };
   };
   'DELETE /api/operator/operator-keys/:operator_key_id': { reply: { operator_key_id: string } };
-  'POST /api/operator/catalog/row/stop': {
-    body: { id: string; reason?: string | null };
-    reply: { model_id: string; stopped: boolean };
-  };
-  'POST /api/operator/catalog/row/resume': {
-    body: { id: string };
-    reply: { model_id: string; stopped: boolean };
-  };
-  'POST /api/operator/chains/:chain/resume': {
-    body: {
-      /** The first block that is read again. */
-      from_height?: number;
-    };
-    reply: { chain: string; stopped_why: string | null };
-  };
-  'POST /api/operator/chains/:chain/rescan': {
-    body: {
-      /** The first block that is read again. */
-      from_height: number;
-      /** The last block; by default the newest that was read. */
-      to_height?: number;
-    };
-    reply: { chain: string; from: number; to: number };
-  };
-  'POST /api/operator/chain-deposits/:deposit_id/credit': {
-    body: {
-      /** The e-mail address or id of the account; needed unless the deposit has an `account_id` and its `why` is `review` or `dust`. */
-      account?: string;
-      /** Credits it even if another booking names its hash. */
-      allows_booked?: boolean;
-      /** For the operator's log. */
-      reason?: string;
-    };
-    reply: DecidedDeposit;
-  };
-  'POST /api/operator/chain-deposits/:deposit_id/ignore': {
-    body: {
-      /** For the operator's log. */
-      reason: string;
-    };
-    reply: DecidedDeposit;
-  };
-  'POST /api/operator/upstreams/:upstream/wake': {
-    body: { model?: string | null };
-    reply: { was_paused: boolean };
-  };
-  'POST /api/operator/upstreams/:upstream/test': { reply: UpstreamCheck };
-  'POST /api/operator/queue/requests/:request_id/cancel': {
-    reply: {
-      request_id: string;
-      status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-    };
-  };
-  'POST /api/operator/unknown/:request_id/resolve': {
-    body: {
-      attempt?: number | null;
-      outcome: 'ran' | 'did_not_run';
-      /** Cost of each request, if it ran. */
-      cost_usd_micro?: string | null;
-      note?: string | null;
-    };
-    reply: {
-      request_id: string;
-      attempt: number | null;
-      outcome: 'ran' | 'did_not_run';
-      cost_usd_micro: string;
-    };
-  };
-  'POST /api/operator/unknown/resolve': {
-    body: {
-      upstream: string;
-      since: string;
-      outcome: 'ran' | 'did_not_run';
-      /** Cost of each request, if it ran. */
-      cost_usd_micro?: string | null;
-      note?: string | null;
-    };
-    reply: { resolved: number; is_all: boolean };
-  };
 }
 
 export type WebSettings = {
@@ -1441,6 +1439,63 @@ export type ChatPrice = {
   max_tokens: number;
 };
 
+export type Revenue = {
+  days: number;
+  totals: RevenueSum;
+  by_day: Array<RevenueDay>;
+  by_kind: Array<RevenueSum>;
+  by_model: Array<RevenueSum>;
+  by_upstream: Array<RevenueSum>;
+  top_accounts: Array<TopAccount>;
+  /** Money that came in, by its source. */
+  deposits: Array<SourceSum>;
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  /** Debts of customers. */
+  debt_usd_micro: string;
+  accounts: number;
+  books: AuditResult | null;
+};
+
+export type RevenueSum = {
+  name: string;
+  completed: number;
+  failed: number;
+  /** Charges less refunds. */
+  charged_usd_micro: string;
+  cost_usd_micro: string;
+  margin_usd_micro: string;
+  /** Number of requests that ran, or may have run, at an unknown cost. */
+  uncosted: number;
+};
+
+export type RevenueDay = RevenueSum & { new_accounts: number };
+
+export type TopAccount = RevenueSum & { account_id: string; email: string };
+
+export type AuditResult = {
+  ok: boolean;
+  /** Number of checked laws, and of checked rows of each kind. */
+  checked: Record<string, number>;
+  violations: Array<{
+    law: string;
+    says: string;
+    found: Array<Record<string, unknown>>;
+  }>;
+  took_ms: number;
+  proved_at: string;
+};
+
+export type AttentionLine = {
+  /** A kind of problem. */
+  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'xpub_differs' | 'chain_stopped' | 'chain_refused' | 'chain_behind' | 'chain_rescan_late' | 'deposits_held' | 'chain_single_endpoint' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
+  count: number;
+  /** The first ones that have this problem. */
+  of: Array<string>;
+  /** When the oldest of them began. */
+  since?: string;
+};
+
 export type FoundAccount = {
   account_id: string;
   email: string;
@@ -1593,6 +1648,13 @@ export type NewAccountKey = AccountKey & {
   key: string;
 };
 
+export type MadeInvitation = {
+  invitation_id: string;
+  email: string;
+  /** Shown only here. */
+  link: string;
+};
+
 export type AnyRequest = {
   /** The id of the request, a UUIDv7. */
   request_id: string;
@@ -1622,21 +1684,6 @@ export type AnyRequest = {
   account_id: string;
   /** The key that submitted it. */
   key_id: string;
-};
-
-export type RefundBooking = {
-  transfer_id: string;
-  /** True if the same booking was already made with this reference. */
-  replayed: boolean;
-  /** The account's balance now. */
-  available_usd_micro: string;
-  /** Reserved for its open requests. */
-  reserved_usd_micro: string;
-  /** The debt that is left. */
-  debt_usd_micro: string;
-  request_id: string;
-  /** All refunds of the request together. */
-  refunded_usd_micro: string;
 };
 
 export type OperatorRequest = AnyRequest & {
@@ -1712,441 +1759,19 @@ export type UpstreamAttempt = {
   cost_usd_micro: string | null;
 };
 
-export type Transfer = {
+export type RefundBooking = {
   transfer_id: string;
-  account_id: string;
-  kind: MovementKind;
-  /** `in`: more is available afterwards. */
-  direction: 'in' | 'out';
-  amount_usd_micro: string;
-  available_after_usd_micro: string;
-  /** For a reserve, a charge, a release and a refund. */
-  request_id: string | null;
-  source: SourceName | null;
-  /** For a deposit and an adjustment. */
-  reference: string | null;
-  /** For an adjustment. */
-  reason: string | null;
-  created_at: string;
-};
-
-export type UsageSum = {
-  /** The day (UTC) on which the requests ended; null if not by day. */
-  day: string | null;
-  model_id: string | null;
-  account_id: string | null;
-  key_id: string | null;
-  completed: number;
-  /** `FAILED`; cancelled requests are not counted. */
-  failed: number;
-  /** Paid by the accounts, less the refunds booked in these days. */
-  charged_usd_micro: string;
-  /** Paid to upstreams, as far as it is known. */
-  cost_usd_micro: string;
-};
-
-export type OperatorEvent = {
-  /** The `webhook-id` of every delivery. */
-  event_id: string;
-  type: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
-  /** Null: it concerns the installation. */
-  account_id: string | null;
-  created_at: string;
-  /** Facts, by type. */
-  data: Record<string, unknown>;
-  /** `given_up`: no delivery was accepted for 3 days. `not_sent`: there was no webhook. */
-  state: 'waiting' | 'sent' | 'given_up' | 'not_sent';
-  /** When the receiver accepted it. */
-  sent_at: string | null;
-  /** When it is sent next. */
-  wake_at: string | null;
-  /** Deliveries in succession that failed. */
-  failures: number;
-  /** The status of the newest reply. */
-  last_status: number | null;
-  /** Why the newest delivery failed. */
-  last_error: string | null;
-};
-
-export type Voucher = {
-  voucher_id: string;
-  last4: string;
-  amount_usd_micro: string;
-  note: string | null;
-  status: 'open' | 'redeemed' | 'void' | 'expired';
-  /** The operator's e-mail address. */
-  created_by: string | null;
-  created_at: string;
-  expires_at: string | null;
-  redeemed_at: string | null;
-  redeemed_by: string | null;
-  redeemed_by_name: string | null;
-};
-
-export type SignUpInvitation = { invitation_id: string; email: string; expires_at: string };
-
-export type LogEntry = {
-  log_id: string;
-  by_email: string;
-  /** The operator key that did it, if one did. */
-  operator_key_id: string | null;
-  action: string;
-  account_id: string | null;
-  account_email: string | null;
-  target: string | null;
-  details: Record<string, unknown> | null;
-  created_at: string;
-};
-
-export type Revenue = {
-  days: number;
-  totals: RevenueSum;
-  by_day: Array<RevenueDay>;
-  by_kind: Array<RevenueSum>;
-  by_model: Array<RevenueSum>;
-  by_upstream: Array<RevenueSum>;
-  top_accounts: Array<{
-    name: string;
-    completed: number;
-    failed: number;
-    /** Charges less refunds. */
-    charged_usd_micro: string;
-    cost_usd_micro: string;
-    margin_usd_micro: string;
-    /** Number of requests that ran, or may have run, at an unknown cost. */
-    uncosted: number;
-    account_id: string;
-    email: string;
-  }>;
-  /** Money that came in, by its source. */
-  deposits: Array<SourceSum>;
+  /** True if the same booking was already made with this reference. */
+  replayed: boolean;
+  /** The account's balance now. */
   available_usd_micro: string;
+  /** Reserved for its open requests. */
   reserved_usd_micro: string;
-  /** Debts of customers. */
+  /** The debt that is left. */
   debt_usd_micro: string;
-  accounts: number;
-  books: AuditResult | null;
-};
-
-export type RevenueSum = {
-  name: string;
-  completed: number;
-  failed: number;
-  /** Charges less refunds. */
-  charged_usd_micro: string;
-  cost_usd_micro: string;
-  margin_usd_micro: string;
-  /** Number of requests that ran, or may have run, at an unknown cost. */
-  uncosted: number;
-};
-
-export type RevenueDay = RevenueSum & { new_accounts: number };
-
-export type AuditResult = {
-  ok: boolean;
-  /** Number of checked laws, and of checked rows of each kind. */
-  checked: Record<string, number>;
-  violations: Array<{
-    law: string;
-    says: string;
-    found: Array<Record<string, unknown>>;
-  }>;
-  took_ms: number;
-  proved_at: string;
-};
-
-export type AttentionLine = {
-  /** A kind of problem. */
-  what: 'restored_copy' | 'books_broken' | 'books_old' | 'disk_low' | 'storage_away' | 'clock_skew' | 'credential_refused' | 'credit_used_up' | 'upstream_paused' | 'model_paused' | 'jobs_stranded' | 'queue_old' | 'xpub_differs' | 'chain_stopped' | 'chain_refused' | 'chain_behind' | 'chain_rescan_late' | 'deposits_held' | 'chain_single_endpoint' | 'models_stopped' | 'costs_exceed_charges' | 'unknown_outcomes' | 'events_unsent' | 'catalog_problems' | 'rows_left_out' | 'sold_below_cost';
-  count: number;
-  /** The first ones that have this problem. */
-  of: Array<string>;
-  /** When the oldest of them began. */
-  since?: string;
-};
-
-export type OperatorKey = {
-  operator_key_id: string;
-  name: string;
-  /** First and last characters. */
-  hint: string;
-  scopes: Array<Scope>;
-  /** The address of its maker, or "command line". */
-  created_by: string;
-  /** True: no operator has this address now. */
-  maker_left: boolean;
-  created_at: string;
-  revoked_at: string | null;
-  last_used_at: string | null;
-};
-
-export type Scope = 'read' | 'accounts' | 'keys' | 'money';
-
-export type OperatorChain = {
-  chain: string;
-  title: string;
-  chain_id: number;
-  state: 'stopped' | 'refused' | 'behind' | 'retrying' | 'starting' | 'read' | 'not_set_up';
-  /** Number of endpoints that are set up. */
-  endpoints: number;
-  /** True: the trial's own chain, simulated inside the process. */
-  is_play: boolean;
-  /** Its xpub is not the stored one, so no address is shown. */
-  key_differs: boolean;
-  start_height: number | null;
-  /** The newest final block that was read. */
-  scanned_height: number | null;
-  /** When the block at `scanned_height` was made. */
-  scanned_block_at: string | null;
-  /** The newest block that was read a second time. */
-  rescanned_height: number | null;
-  /** The second reading fails, or is far behind. */
-  rescan_late: boolean;
-  /** The next block to read again at the request of an operator. */
-  rescan_from: number | null;
-  /** The last block to read again at the request of an operator. */
-  rescan_to: number | null;
-  /** The newest block at the last read. */
-  head_height: number | null;
-  lag_blocks: number | null;
-  /** Age of the newest final block that was read. */
-  lag_seconds: number | null;
-  /** The last read without an error. */
-  read_at: string | null;
-  /** The next read. */
-  wake_at: string | null;
-  /** Consecutive reads that failed. */
-  failures: number;
-  last_error: string | null;
-  /** A wrong setting. */
-  refused_why: string | null;
-  stopped_why: string | null;
-  /** Deposits that are held. */
-  held: number;
-};
-
-export type ChainSums = {
-  chain: string;
-  title: string;
-  /** The credited deposits on the chain. */
-  tokens: Array<{
-    token: string;
-    deposits: number;
-    amount_usd_micro: string;
-  }>;
-  /** Deposits of all tokens. */
-  deposits: number;
-  amount_usd_micro: string;
-  /** Deposits in the ledger that name this chain. */
-  ledger_deposits: number;
-  ledger_usd_micro: string;
-  differs: boolean;
-};
-
-export type OperatorDeposit = {
-  deposit_id: string;
-  chain: string;
-  /** The chain's name for people. */
-  title: string;
-  /** Symbol of the token; its contract if the chain is no longer set up. */
-  token: string;
-  /** As the explorer writes it: without 0x on TRON. */
-  tx_hash: string;
-  log_position: number | null;
-  /** A page that shows the transaction. */
-  explorer_url: string | null;
-  block_height: number;
-  block_at: string;
-  from_address: string;
-  to_address: string;
-  /** A page that shows the address that got it. */
-  address_url: string | null;
-  amount_usd_micro: string;
-  /** Null: no account has the address. */
-  account_id: string | null;
-  account_email: string | null;
-  state: 'held' | 'credited' | 'ignored';
-  /** Why it is not credited. */
-  why: 'unconfirmed' | 'unmatched' | 'review' | 'dust' | 'token' | 'operator' | null;
-  transfer_id: string | null;
-  /** When it was found. */
-  created_at: string;
-  credited_at: string | null;
-};
-
-export type CatalogProblem = {
-  file: string;
-  path: string;
-  message: string;
-  line: number | null;
-};
-
-export type CatalogRow = {
-  id: string;
-  /** Null, like `kind`, `task` and `unit`, if the row was never valid. */
-  name: string | null;
-  /** The kind of output. */
-  kind: Kind | null;
-  task: string | null;
-  /** The unit of the price. `MP` is a megapixel. */
-  unit: Unit | null;
-  uncensored: boolean;
-  file: string;
-  line: number | null;
-  state: 'live' | 'stopped' | 'hidden' | 'left_out';
-  /** Why it is hidden. */
-  reason: string | null;
-  stopped: { since: string; by: string } | null;
-  problem: CatalogProblem | null;
-  price_varies: boolean;
-  margins: Array<RowMargin>;
-  /** The catalog's own note of how a request can cost more than its charge. */
-  cost_may_exceed: string | null;
-  /** Day on which the model and its price were last checked. */
-  checked_on: string | null;
-  price_is_old: boolean;
-  upstreams: Array<CatalogRoute>;
-};
-
-export type RowMargin = {
-  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
-  price_usd_micro: string;
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  margin_ppm: number | null;
-};
-
-export type CatalogRoute = {
-  upstream: string;
-  /** The name of the model at the upstream. */
-  model: string;
-  weight: number | null;
-  input_mapping: Record<string, string>;
-  input_defaults: Record<string, unknown>;
-  set_up: boolean;
-  /** Why it is not set up. */
-  reason: string | null;
-  margins: Array<RowMargin>;
-};
-
-export type CatalogRowDetail = CatalogRow & {
-  /** A description for people; may be empty. */
-  description: string;
-  /** The owner of the model. */
-  owned_by: string;
-  /** Rules that add to the price of a unit. */
-  extras: Array<ModelExtra>;
-  /** JSON Schema (2020-12) of the input. */
-  input_schema: Record<string, unknown>;
-  /** An input that works. */
-  example: Record<string, unknown>;
-  /** Longest duration or largest count of one request. 0: no stated maximum. */
-  max: number;
-  /** The unit of `max`: `seconds` or `images`, for example. */
-  max_unit: string;
-  /** Values that the input `resolution` may take; may be empty. */
-  resolutions: Array<Resolution>;
-  note: string;
-  file_note: string;
-  rates: Array<{
-    resolution: string | null;
-    of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
-    price_usd_micro: string;
-    cost_usd_micro: string | null;
-    margin_usd_micro: string | null;
-    margin_ppm: number | null;
-  }>;
-  job_age_seconds: number;
-  on_disconnect?: string;
-  hidden_tokens?: boolean;
-  input_modalities?: Array<string>;
-  context_tokens?: number;
-  max_output_tokens?: number;
-  recent: {
-    days: number;
-    completed: number;
-    failed: number;
-    cost_usd_micro: string;
-    uncosted: number;
-    /** Charges less refunds. */
-    charged_usd_micro: string;
-    margin_usd_micro: string;
-    by_upstream: Array<{
-      upstream: string;
-      completed: number;
-      failed: number;
-      cost_usd_micro: string;
-    }>;
-  };
-};
-
-export type Upstream = {
-  name: string;
-  adapter: string | null;
-  url: string | null;
-  has_credential: boolean;
-  file: string | null;
-  /** Names of the environment variables that set it up. */
-  variables: Array<string>;
-  set_up: boolean;
-  /** Why it is not set up. */
-  reason: string | null;
-  class: string | null;
-  concurrency: number | null;
-  /** Number of catalog rows. */
-  rows: number;
-  waiting: number;
-  /** True if more are waiting than are counted. */
-  waiting_more: boolean;
-  oldest_seconds: number | null;
-  in_use: number;
-  paused_until: string | null;
-  /** Consecutive failures. */
-  failures: number;
-  last_error: string | null;
-  last_error_at: string | null;
-  paused_models: Array<PausedModel>;
-  /** Empty unless the upstream has several keys. */
-  keys: Array<UpstreamKey>;
-  last_hour: UpstreamFigures;
-  last_day: UpstreamFigures;
-  cost_today_usd_micro: string;
-  cost_month_usd_micro: string;
-  uncosted_month: number;
-};
-
-export type PausedModel = {
-  model: string;
-  paused_until: string | null;
-  /** Consecutive failures. */
-  failures: number;
-  last_error: string | null;
-  last_error_at: string | null;
-};
-
-export type UpstreamKey = {
-  /** The key's name. */
-  key: string;
-  in_use: number;
-  paused_until: string | null;
-  /** Consecutive failures. */
-  failures: number;
-  last_error: string | null;
-  last_error_at: string | null;
-  paused_models: Array<PausedModel>;
-};
-
-export type UpstreamFigures = {
-  completed: number;
-  failed: number;
-  rejected: number;
-  error_ppm: number | null;
-  starts: number;
-  starts_refused: number;
-  start_median_ms: number | null;
-  start_p95_ms: number | null;
-  run_median_ms: number | null;
-  run_p95_ms: number | null;
+  request_id: string;
+  /** All refunds of the request together. */
+  refunded_usd_micro: string;
 };
 
 export type QueueUpstream = {
@@ -2235,12 +1860,252 @@ export type UnknownOutcome = {
 /** The unresolved outcomes of one upstream. */
 export type UnknownOutcomes = { upstream: string; count: number; oldest_at: string };
 
-export type DecidedDeposit = {
-  deposit_id: string;
-  state: 'credited' | 'ignored';
-  account_id: string | null;
+export type Transfer = {
+  transfer_id: string;
+  account_id: string;
+  kind: MovementKind;
+  /** `in`: more is available afterwards. */
+  direction: 'in' | 'out';
   amount_usd_micro: string;
-  transfer_id: string | null;
+  available_after_usd_micro: string;
+  /** For a reserve, a charge, a release and a refund. */
+  request_id: string | null;
+  source: SourceName | null;
+  /** For a deposit and an adjustment. */
+  reference: string | null;
+  /** For an adjustment. */
+  reason: string | null;
+  created_at: string;
+};
+
+export type UsageSum = {
+  /** The day (UTC) on which the requests ended; null if not by day. */
+  day: string | null;
+  model_id: string | null;
+  account_id: string | null;
+  key_id: string | null;
+  completed: number;
+  /** `FAILED`; cancelled requests are not counted. */
+  failed: number;
+  /** Paid by the accounts, less the refunds booked in these days. */
+  charged_usd_micro: string;
+  /** Paid to upstreams, as far as it is known. */
+  cost_usd_micro: string;
+};
+
+export type OperatorEvent = {
+  /** The `webhook-id` of every delivery. */
+  event_id: string;
+  type: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
+  /** Null: it concerns the installation. */
+  account_id: string | null;
+  created_at: string;
+  /** Facts, by type. */
+  data: Record<string, unknown>;
+  /** `given_up`: no delivery was accepted for 3 days. `not_sent`: there was no webhook. */
+  state: 'waiting' | 'sent' | 'given_up' | 'not_sent';
+  /** When the receiver accepted it. */
+  sent_at: string | null;
+  /** When it is sent next. */
+  wake_at: string | null;
+  /** Deliveries in succession that failed. */
+  failures: number;
+  /** The status of the newest reply. */
+  last_status: number | null;
+  /** Why the newest delivery failed. */
+  last_error: string | null;
+};
+
+export type Voucher = {
+  voucher_id: string;
+  last4: string;
+  amount_usd_micro: string;
+  note: string | null;
+  status: 'open' | 'redeemed' | 'void' | 'expired';
+  /** The operator's e-mail address. */
+  created_by: string | null;
+  created_at: string;
+  expires_at: string | null;
+  redeemed_at: string | null;
+  redeemed_by: string | null;
+  redeemed_by_name: string | null;
+};
+
+export type CatalogProblem = {
+  file: string;
+  path: string;
+  message: string;
+  line: number | null;
+};
+
+export type CatalogRow = {
+  id: string;
+  /** Null, like `kind`, `task` and `unit`, if the row was never valid. */
+  name: string | null;
+  /** The kind of output. */
+  kind: Kind | null;
+  task: string | null;
+  /** The unit of the price. `MP` is a megapixel. */
+  unit: Unit | null;
+  uncensored: boolean;
+  file: string;
+  line: number | null;
+  state: 'live' | 'stopped' | 'hidden' | 'left_out';
+  /** Why it is hidden. */
+  reason: string | null;
+  stopped: { since: string; by: string } | null;
+  problem: CatalogProblem | null;
+  price_varies: boolean;
+  margins: Array<RowMargin>;
+  /** The catalog's own note of how a request can cost more than its charge. */
+  cost_may_exceed: string | null;
+  /** Day on which the model and its price were last checked. */
+  checked_on: string | null;
+  price_is_old: boolean;
+  upstreams: Array<CatalogRoute>;
+};
+
+export type RowMargin = {
+  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
+  price_usd_micro: string;
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  margin_ppm: number | null;
+};
+
+export type CatalogRoute = {
+  upstream: string;
+  /** The name of the model at the upstream. */
+  model: string;
+  weight: number | null;
+  input_mapping: Record<string, string>;
+  input_defaults: Record<string, unknown>;
+  set_up: boolean;
+  /** Why it is not set up. */
+  reason: string | null;
+  margins: Array<RowMargin>;
+};
+
+export type CatalogRowDetail = CatalogRow & {
+  /** A description for people; may be empty. */
+  description: string;
+  /** The owner of the model. */
+  owned_by: string;
+  /** Rules that add to the price of a unit. */
+  extras: Array<ModelExtra>;
+  /** JSON Schema (2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  /** An input that works. */
+  example: Record<string, unknown>;
+  /** Longest duration or largest count of one request. 0: no stated maximum. */
+  max: number;
+  /** The unit of `max`: `seconds` or `images`, for example. */
+  max_unit: string;
+  /** Values that the input `resolution` may take; may be empty. */
+  resolutions: Array<Resolution>;
+  note: string;
+  file_note: string;
+  rates: Array<RowRate>;
+  job_age_seconds: number;
+  on_disconnect?: string;
+  hidden_tokens?: boolean;
+  input_modalities?: Array<string>;
+  context_tokens?: number;
+  max_output_tokens?: number;
+  recent: {
+    days: number;
+    completed: number;
+    failed: number;
+    cost_usd_micro: string;
+    uncosted: number;
+    /** Charges less refunds. */
+    charged_usd_micro: string;
+    margin_usd_micro: string;
+    by_upstream: Array<{
+      upstream: string;
+      completed: number;
+      failed: number;
+      cost_usd_micro: string;
+    }>;
+  };
+};
+
+export type RowRate = {
+  resolution: string | null;
+  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
+  price_usd_micro: string;
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  margin_ppm: number | null;
+};
+
+export type Upstream = {
+  name: string;
+  adapter: string | null;
+  url: string | null;
+  has_credential: boolean;
+  file: string | null;
+  /** Names of the environment variables that set it up. */
+  variables: Array<string>;
+  set_up: boolean;
+  /** Why it is not set up. */
+  reason: string | null;
+  class: string | null;
+  concurrency: number | null;
+  /** Number of catalog rows. */
+  rows: number;
+  waiting: number;
+  /** True if more are waiting than are counted. */
+  waiting_more: boolean;
+  oldest_seconds: number | null;
+  in_use: number;
+  paused_until: string | null;
+  /** Consecutive failures. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+  paused_models: Array<PausedModel>;
+  /** Empty unless the upstream has several keys. */
+  keys: Array<UpstreamKey>;
+  last_hour: UpstreamFigures;
+  last_day: UpstreamFigures;
+  cost_today_usd_micro: string;
+  cost_month_usd_micro: string;
+  uncosted_month: number;
+};
+
+export type PausedModel = {
+  model: string;
+  paused_until: string | null;
+  /** Consecutive failures. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+};
+
+export type UpstreamKey = {
+  /** The key's name. */
+  key: string;
+  in_use: number;
+  paused_until: string | null;
+  /** Consecutive failures. */
+  failures: number;
+  last_error: string | null;
+  last_error_at: string | null;
+  paused_models: Array<PausedModel>;
+};
+
+export type UpstreamFigures = {
+  completed: number;
+  failed: number;
+  rejected: number;
+  error_ppm: number | null;
+  starts: number;
+  starts_refused: number;
+  start_median_ms: number | null;
+  start_p95_ms: number | null;
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
 };
 
 export type UpstreamCheck = {
@@ -2262,4 +2127,139 @@ export type UpstreamCheck = {
   listed: number | null;
   missing: Array<{ id: string; model: string; at: number }>;
   problems: Array<string>;
+};
+
+export type OperatorChain = {
+  chain: string;
+  title: string;
+  chain_id: number;
+  state: 'stopped' | 'refused' | 'behind' | 'retrying' | 'starting' | 'read' | 'not_set_up';
+  /** Number of endpoints that are set up. */
+  endpoints: number;
+  /** True: the trial's own chain, simulated inside the process. */
+  is_play: boolean;
+  /** Its xpub is not the stored one, so no address is shown. */
+  key_differs: boolean;
+  start_height: number | null;
+  /** The newest final block that was read. */
+  scanned_height: number | null;
+  /** When the block at `scanned_height` was made. */
+  scanned_block_at: string | null;
+  /** The newest block that was read a second time. */
+  rescanned_height: number | null;
+  /** The second reading fails, or is far behind. */
+  rescan_late: boolean;
+  /** The next block to read again at the request of an operator. */
+  rescan_from: number | null;
+  /** The last block to read again at the request of an operator. */
+  rescan_to: number | null;
+  /** The newest block at the last read. */
+  head_height: number | null;
+  lag_blocks: number | null;
+  /** Age of the newest final block that was read. */
+  lag_seconds: number | null;
+  /** The last read without an error. */
+  read_at: string | null;
+  /** The next read. */
+  wake_at: string | null;
+  /** Consecutive reads that failed. */
+  failures: number;
+  last_error: string | null;
+  /** A wrong setting. */
+  refused_why: string | null;
+  stopped_why: string | null;
+  /** Deposits that are held. */
+  held: number;
+};
+
+export type ChainSums = {
+  chain: string;
+  title: string;
+  /** The credited deposits on the chain. */
+  tokens: Array<{
+    token: string;
+    deposits: number;
+    amount_usd_micro: string;
+  }>;
+  /** Deposits of all tokens. */
+  deposits: number;
+  amount_usd_micro: string;
+  /** Deposits in the ledger that name this chain. */
+  ledger_deposits: number;
+  ledger_usd_micro: string;
+  differs: boolean;
+};
+
+/** Why it is not credited. */
+export type OperatorDepositWhy = 'unconfirmed' | 'unmatched' | 'review' | 'dust' | 'token' | 'operator';
+
+export type OperatorDeposit = {
+  deposit_id: string;
+  chain: string;
+  /** The chain's name for people. */
+  title: string;
+  /** Symbol of the token; its contract if the chain is no longer set up. */
+  token: string;
+  /** As the explorer writes it: without 0x on TRON. */
+  tx_hash: string;
+  log_position: number | null;
+  /** A page that shows the transaction. */
+  explorer_url: string | null;
+  block_height: number;
+  block_at: string;
+  from_address: string;
+  to_address: string;
+  /** A page that shows the address that got it. */
+  address_url: string | null;
+  amount_usd_micro: string;
+  /** Null: no account has the address. */
+  account_id: string | null;
+  account_email: string | null;
+  state: 'held' | 'credited' | 'ignored';
+  /** Why it is not credited. */
+  why: OperatorDepositWhy | null;
+  transfer_id: string | null;
+  /** When it was found. */
+  created_at: string;
+  credited_at: string | null;
+};
+
+export type DecidedDeposit = {
+  deposit_id: string;
+  state: 'credited' | 'ignored';
+  account_id: string | null;
+  amount_usd_micro: string;
+  transfer_id: string | null;
+};
+
+export type SignUpInvitation = { invitation_id: string; email: string; expires_at: string };
+
+export type OperatorKey = {
+  operator_key_id: string;
+  name: string;
+  /** First and last characters. */
+  hint: string;
+  scopes: Array<Scope>;
+  /** The address of its maker, or "command line". */
+  created_by: string;
+  /** True: no operator has this address now. */
+  maker_left: boolean;
+  created_at: string;
+  revoked_at: string | null;
+  last_used_at: string | null;
+};
+
+export type Scope = 'read' | 'accounts' | 'keys' | 'money' | 'catalog';
+
+export type LogEntry = {
+  log_id: string;
+  by_email: string;
+  /** The operator key that did it, if one did. */
+  operator_key_id: string | null;
+  action: string;
+  account_id: string | null;
+  account_email: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  created_at: string;
 };

@@ -85,12 +85,14 @@ type Below<Prefix extends string> = {
 export type AccountCalls = Below<'/api/accounts/:account_id'>;
 export type OperatorCalls = Below<'/api/operator'>;
 
-/** Names of a route's `:name` parameters. */
+/** Names of a route's parameters: `:name`, and `*` for the rest of a path. */
 type PathNames<R> = R extends `${string}:${infer Name}/${infer Rest}`
   ? Name | PathNames<Rest>
   : R extends `${string}:${infer Name}`
     ? Name
-    : never;
+    : R extends `${string}/*`
+      ? '*'
+      : never;
 
 export type Reply<C, R extends keyof C> = C[R] extends { reply: infer T } ? T : unknown;
 
@@ -141,7 +143,9 @@ function callRoute<T>(
   const { params = {}, ...options } = given;
   const [wanted, path = ''] = route.split(' ');
   const method = methods.find((each) => each === wanted);
-  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!));
+  const filled = path.replace(/:(\w+)|\*/g, (rest, name = rest) =>
+    encodeURIComponent(params[name]!),
+  );
   return call<T>(prefix + filled, { method, ...options });
 }
 

@@ -3,10 +3,10 @@ import * as stopped from '../db/stopped-models.ts';
 import { optional, text } from '../http/schemas/schema.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { stopOrResume } from '../operations/upstreams/stop-model.ts';
+import { setModelStatus } from '../operations/upstreams/stop-model.ts';
 import { check } from './catalog-check.ts';
 import { flag, operand, row } from './command.ts';
-import { withDatabase } from './database.ts';
+import { act, withDatabase } from './database.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
 import { table, type Columns, type Context } from './output.ts';
 
@@ -35,13 +35,13 @@ export const verbs = {
     'stop selling a model: none of its requests start until it is resumed',
     { model_id, reason: optional(text('for the operator\u2019s log')) },
     async ({ model_id: id, reason = null }, context) => {
-      const json = await change(context, id, { stop: true, reason });
+      const json = await change(context, id, 'stopped', reason);
       return { json, text: `${id} is stopped. Resume it with: farebox catalog resume ${id}` };
     },
   ),
   resume: row('sell a stopped model again', { model_id }, async (given, context) => {
     const { model_id: id } = given;
-    const json = await change(context, id, { stop: false, reason: null });
+    const json = await change(context, id, 'live');
     return { json, text: `${id} is on sale again.` };
   }),
 };
@@ -77,13 +77,17 @@ const columns: Columns<Awaited<ReturnType<typeof states>>[number]> = {
 /** Stops or resumes a row of the catalog files, even if its upstreams are not set up. */
 async function change(
   context: Context,
-  id: string,
-  wanted: { stop: boolean; reason: string | null },
+  model_id: string,
+  status: 'live' | 'stopped',
+  reason: string | null = null,
 ): Promise<object> {
   const folder = await folderOf(context);
-  if (!folder.rows.some((row) => row.id === id))
-    throw new CommandFailed(`No catalog file has a row "${id}".`);
-  return withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
+  if (!folder.rows.some(({ id }) => id === model_id))
+    throw new CommandFailed(`No catalog file has a row "${model_id}".`);
+  await act(context, 'model.stop', (db) =>
+    setModelStatus(db, commandLine, { model_id, status, reason }),
+  );
+  return { model_id, stopped: status === 'stopped' };
 }
 
 function folderOf({ config }: Context) {

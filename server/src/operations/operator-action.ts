@@ -82,6 +82,8 @@ export type OperatorAction =
 /** The result of an action: the answer, and the details for the log, without secrets. */
 export interface ActionResult<Answer = unknown> {
   answer: Answer;
+  /** Its name in the log, if the usual one does not say it. */
+  action?: OperatorAction;
   /** The account that the action concerns, if any. */
   account_id?: string | null;
   /** Another object that the action concerns, such as an e-mail address or a voucher. */
@@ -179,7 +181,7 @@ export async function runAction<Answer>(
 ): Promise<Answer> {
   const { answer, after } = await db.tx(async (tx) => {
     const result = await work(within(db, tx));
-    if (!result.logged) logAction(tx, by, { ...result, action });
+    if (!result.logged) logAction(tx, by, { action, ...result });
     return result;
   });
   after?.();

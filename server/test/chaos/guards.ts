@@ -137,7 +137,7 @@ export const guards: Tests = {
     'managers-only-if-allowed': 'may not manage keys by API is refused',
   },
   'test/http/operator/calls.test.ts': {
-    'operators-not-locked-out': 'is not suspended by a key',
+    'keys-leave-operators': 'is left alone by a key',
   },
   'test/db/keys.test.ts': {
     'calls-add-up': 'are exact when many processes count at once',

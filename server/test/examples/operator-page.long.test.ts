@@ -1,12 +1,11 @@
-/** Makes the calls of docs/api/operator.md as a reader does: one after the other, in one shell. */
+/** Makes the calls of docs/api/operator*.md as a reader does: one after the other, in one shell. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { operatorKey } from '../http/operator/world.ts';
+import { operatorPages } from '../kit/api-pages.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
-const page = readFileSync(new URL('../../../docs/api/operator.md', import.meta.url), 'utf8');
-const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)]
+const blocks = [...operatorPages.join('\n').matchAll(/^```sh\n([^]*?)^```$/gm)]
   .map(([, text]) => text!)
   // Another test runs the command.
   .filter((text) => !text.includes('npx farebox'));
@@ -44,5 +43,6 @@ test('each call finds what it needs, and succeeds', { skip }, async () => {
   assert.equal(code, 0, stderr);
   const ends = stderr.trimEnd().split('\n');
   assert.equal(ends.length, calls, stderr);
-  for (const end of ends) assert.match(end, /^20[01] /);
+  // Its request has ended by then.
+  for (const end of ends) assert.match(end, end.endsWith('/cancel') ? /^409 / : /^20[01] /);
 });

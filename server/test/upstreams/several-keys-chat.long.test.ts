@@ -169,7 +169,7 @@ describe('a refused key', () => {
     server.answers.b = wrongKey;
     await says(3);
     delete server.answers.b;
-    await operator.call('POST', '/api/operator/upstreams/talk/wake', {});
+    await operator.call('POST', '/api/operator/upstreams/talk/resume', {});
     assert.deepEqual(await paused(service, 'talk'), []);
     server.calls.length = 0;
     await says(3);

@@ -7,7 +7,7 @@ export const keyScopes = ['spend', 'keys'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
 /** The rights of an operator key. Each call of the operator's API needs exactly one of them. */
-export const scopes = ['read', 'accounts', 'keys', 'money'] as const;
+export const scopes = ['read', 'accounts', 'keys', 'money', 'catalog'] as const;
 
 export type Scope = (typeof scopes)[number];
 

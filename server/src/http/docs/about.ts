@@ -20,7 +20,7 @@ const pages: Record<string, [string, ...string[]]> = {
   Chat: ['chat', 'responses', 'messages'],
   Keys: ['keys'],
   Companions: ['companions', 'callbacks'],
-  Operator: ['operator'],
+  Operator: ['operator', 'operator-models', 'operator-jobs', 'operator-deposits'],
   Health: ['health'],
 };
 

@@ -40,6 +40,17 @@ export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'req
     schema: { type: 'string', format: 'uuid' },
     example: '0199b3e6-4d5e-7b21-9c2a-7e4f6b8d0c13',
   },
+  chain: { description: 'Name of the chain.', schema: { type: 'string' }, example: 'tron' },
+  deposit_id: {
+    description: 'The id of the deposit.',
+    schema: { type: 'string', format: 'uuid' },
+    example: exampleId,
+  },
+  transfer_id: {
+    description: 'The id of the deposit in the ledger.',
+    schema: { type: 'string', format: 'uuid' },
+    example: exampleId,
+  },
   index: {
     description: 'Index of the output, from 0.',
     schema: { type: 'integer', minimum: 0 },

@@ -14,9 +14,7 @@ import {
   changeStatus,
   ppmMax,
 } from '../../operations/accounts/account.ts';
-import { changeEmail } from '../../operations/accounts/email.ts';
 import { ceilingsOf } from '../../operations/accounts/key.ts';
-import { invite, resetLink } from '../../operations/accounts/person.ts';
 import type { Author } from '../../operations/operator-action.ts';
 import { Refused } from '../../operations/refused.ts';
 import { AccountKey, Ceilings, view as keyView } from '../keys.ts';
@@ -28,7 +26,6 @@ import {
   boolean,
   choice,
   cursorRule,
-  email,
   form,
   id,
   integer,
@@ -44,7 +41,6 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { emailChangedLetter } from '../session/letters.ts';
 import { keyBounds } from '../session/studio.ts';
 import { accountFields, view } from './accounts.ts';
 
@@ -172,7 +168,7 @@ export const movements = operatorEndpoint(
   },
 );
 
-/** GET /receipts/:transfer_id */
+/** GET /operator/accounts/{account_id}/receipts/{transfer_id} */
 export const receipt = operatorEndpoint(
   { params: ['account_id', 'transfer_id'], reply: Receipt },
   async ({ params }, deps) => {
@@ -189,13 +185,7 @@ export const suspend = operatorAction(
   { params: ['account_id'], reply: AccountStatus },
   async ({ params, by }, deps) => {
     const account = await need(deps.db, params);
-    // guard: operators-not-locked-out
-    if (by.person_id === null && account.is_operator) {
-      throw new Refused(
-        'An operator key cannot suspend an account whose owners run the service. Do it on the operator pages.',
-        { reason: 'operator_account' },
-      );
-    }
+    leaveOperators(by, account);
     await demandOther(deps.db, by, account.id);
     return (db) => changeStatus(db, account, 'suspended');
   },
@@ -210,6 +200,16 @@ export const resume = operatorAction(
     return (db) => changeStatus(db, account, 'active');
   },
 );
+
+/** No key decides who runs the service, because a key may leak. Throws `Refused`. */
+export function leaveOperators(by: Author, { is_operator }: { is_operator: boolean }): void {
+  // guard: keys-leave-operators
+  if (by.person_id === null && is_operator)
+    throw new Refused(
+      'An operator key cannot suspend, resume or invite into an account whose owners run the service. Do it on the operator pages.',
+      { reason: 'operator_account' },
+    );
+}
 
 const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
@@ -267,65 +267,6 @@ async function demandOther(db: Database, by: Author, account_id: string): Promis
       reason: 'own_console',
     },
   );
-}
-
-const Link = object({ link: text('Shown only here.') });
-
-/** POST /invitations: makes a link with which somebody joins the account. */
-export const inviteInto = operatorAction(
-  'account.invite',
-  { params: ['account_id'], body: form({ email: email(), role: Role }), reply: Link },
-  async ({ by, params, body }, deps) => {
-    const { id: account_id } = await need(deps.db, params);
-    return async (db) => {
-      const made = await invite(db, { account_id, ...body, invited_by: by.person_id });
-      const link = `${deps.origin()}/invitation?token=${made.token}`;
-      return { answer: { link }, account_id, target: made.email, details: { role: body.role } };
-    };
-  },
-);
-
-/** POST /people/:person_id/reset: makes a link for setting a new password. */
-export const reset = operatorAction(
-  'person.reset',
-  { params: ['account_id', 'person_id'], reply: Link },
-  async ({ params }, deps) => {
-    const person = await personOf(params, deps.db);
-    return async (db) => {
-      const link = `${deps.origin()}/reset?token=${await resetLink(db, person.email)}`;
-      return { answer: { link }, account_id: person.account_id, target: person.email };
-    };
-  },
-);
-
-/**
- * POST /people/:person_id/email: changes the address that a person signs in with. The operator
- * vouches for the new address.
- */
-export const setEmail = operatorAction(
-  'person.email',
-  {
-    params: ['account_id', 'person_id'],
-    body: form({ email: email() }),
-    reply: object({ before: text(), email: text() }),
-  },
-  async ({ params, body }, deps) => {
-    const { account_id, email: target } = await personOf(params, deps.db);
-    return async (db) => {
-      const changed = await changeEmail(db, target, body.email);
-      const after = () => deps.post?.(emailChangedLetter(changed.before, changed.email));
-      const details = { email: changed.email };
-      return { answer: changed, account_id, target: changed.before, details, after };
-    };
-  },
-);
-
-async function personOf(params: { account_id: string; person_id: string }, db: Database) {
-  const { id: account_id } = await need(db, params);
-  const person_id = idOf(params.person_id);
-  const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
-  if (!person) throw new ApiError('not_found');
-  return { account_id, ...person };
 }
 
 /** The account that the path names. Throws `not_found`. */

@@ -85,7 +85,7 @@ const proofMaxMs = 2 * 3_600_000;
 /** A queue counts as old at this share of the age at which submits are refused. */
 const oldShare = 0.5;
 
-/** GET /attention: empty when all is well. */
+/** GET /operator/attention: empty when all is well. */
 export const list = operatorEndpoint(
   { reply: object({ data: listOf(AttentionLine) }) },
   async (_call, deps) => {

@@ -82,7 +82,7 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
   unread_seconds: null,
 };
 
-/** GET /chains: the chains that are set up, and chains that were read before. */
+/** GET /operator/chains: the chains that are set up, and chains that were read before. */
 export const list = operatorEndpoint(
   { reply: object({ data: listOf(OperatorChain) }) },
   (_call, deps) => readChains(deps),
@@ -157,7 +157,7 @@ const ChainSums = named(
 
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
-/** GET /chain-sums: sums of credited deposits by chain, and the ledger's sums of the same. */
+/** GET /operator/chains/sums: sums of credited deposits by chain, and the ledger's sums of the same. */
 export const sums = operatorEndpoint(
   { reply: object({ data: listOf(ChainSums) }) },
   async ({ req, reply }, deps) => {
@@ -187,7 +187,7 @@ export const sums = operatorEndpoint(
   },
 );
 
-/** POST /chains/:chain/resume: reads on where the reading stopped, or from a lower block. */
+/** POST /operator/chains/{chain}/resume: reads on where it stopped, or from a lower block. */
 export const resume = operatorAction(
   'chain.resume',
   {
@@ -201,7 +201,7 @@ export const resume = operatorAction(
   },
 );
 
-/** POST /chains/:chain/rescan: reads blocks again while new ones are read. */
+/** POST /operator/chains/{chain}/rescan: reads blocks again while new ones are read. */
 export const rescan = operatorAction(
   'chain.rescan',
   {

@@ -48,17 +48,17 @@ const OperatorDeposit = named(
     account_id: nullable(id('Null: no account has the address.')),
     account_email: nullable(text()),
     state: choice(depositStates),
-    why: nullable({ ...DepositWhy, description: 'Why it is not credited.' }),
+    why: nullable(DepositWhy),
     transfer_id: nullable(id()),
     created_at: time('When it was found.'),
     credited_at: nullable(time()),
   }),
 );
 
-/** GET /chain-deposits: newest first. */
+/** GET /operator/deposits: newest first. */
 export const list = operatorEndpoint(
   {
-    query: object({
+    query: form({
       state: optional(choice(depositStates)),
       why: optional(DepositWhy),
       chain: optional(text(undefined, { maxLength: 30 })),
@@ -107,7 +107,7 @@ const DecidedDeposit = named(
   }),
 );
 
-/** POST /chain-deposits/:deposit_id/credit: credits a held or ignored deposit; cannot be undone. */
+/** POST /operator/deposits/{deposit_id}/credit: a held or ignored one; cannot be undone. */
 export const credit = operatorAction(
   'deposit.credit',
   {
@@ -124,7 +124,7 @@ export const credit = operatorAction(
   },
 );
 
-/** POST /chain-deposits/:deposit_id/ignore: a held deposit is ignored; it can be credited later. */
+/** POST /operator/deposits/{deposit_id}/ignore: a held one, which can be credited later. */
 export const ignore = operatorAction(
   'deposit.ignore',
   { params: ['deposit_id'], body: form({ reason: DepositReason }), reply: DecidedDeposit },

@@ -1,6 +1,10 @@
 import { ApiError } from '../../core/errors.ts';
+import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
-import { invite } from '../../operations/accounts/person.ts';
+import { invite, type NewInvitation } from '../../operations/accounts/person.ts';
+import { Role } from '../dashboard/views.ts';
+import type { HttpDeps } from '../deps.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import {
   boolean,
@@ -14,9 +18,9 @@ import {
   text,
   time,
 } from '../schemas/schema.ts';
-import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import { leaveOperators, need as needAccount } from './account.ts';
 
-/** Links with which somebody may sign up and get their own account. */
+/** Links with which somebody may sign up and get their own account, or join an account. */
 
 const SignUpInvitation = named(
   'SignUpInvitation',
@@ -38,24 +42,49 @@ export const list = operatorEndpoint(
   },
 );
 
+const MadeInvitation = named(
+  'MadeInvitation',
+  object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
+);
+
 /** POST /operator/invitations */
 export const create = operatorAction(
   'invitation.create',
-  {
-    body: form({ email: email() }),
-    reply: object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
-  },
-  async ({ body, by, reply }, { origin }) => {
+  { body: form({ email: email() }), reply: MadeInvitation },
+  async ({ body, by, reply }, deps) => {
     reply.code(201);
     return async (db) => {
       const wanted = { account_id: null, role: 'owner', invited_by: by.person_id } as const;
       const made = await invite(db, { ...wanted, email: body.email });
-      const link = `${origin()}/invitation?token=${made.token}`;
-      const answer = { invitation_id: made.id, email: made.email, link };
-      return { answer, target: made.email };
+      return { answer: view(made, deps), target: made.email };
     };
   },
 );
+
+/** POST /operator/accounts/{account_id}/invitations */
+export const inviteInto = operatorAction(
+  'account.invite',
+  {
+    params: ['account_id'],
+    body: form({ email: email(), role: Role }),
+    reply: MadeInvitation,
+  },
+  async ({ params, body, by, reply }, deps) => {
+    const { id: account_id } = await needAccount(deps.db, params);
+    reply.code(201);
+    return async (db) => {
+      // With the lock, the account becomes an operator's either before or after this.
+      leaveOperators(by, await accounts.lock(db, account_id));
+      const made = await invite(db, { account_id, ...body, invited_by: by.person_id });
+      const details = { role: body.role };
+      return { answer: view(made, deps), account_id, target: made.email, details };
+    };
+  },
+);
+
+function view({ id: invitation_id, email, token }: NewInvitation, { origin }: HttpDeps) {
+  return { invitation_id, email, link: `${origin()}/invitation?token=${token}` };
+}
 
 /** DELETE /operator/invitations/{invitation_id} */
 export const withdraw = operatorAction(

@@ -34,9 +34,9 @@ const OperatorKey = named(
   }),
 );
 
-/** GET /operator-keys: newest first, revoked ones too. */
+/** GET /operator/operator-keys: newest first, revoked ones too. */
 export const list = operatorEndpoint(
-  { query: object(pageQuery(50)), reply: pageOf(OperatorKey) },
+  { query: form(pageQuery(50)), reply: pageOf(OperatorKey) },
   async ({ query }, { db }) => {
     const { cursor: below_id = null, limit } = query;
     const rows = await operatorKeys.list(db, { below_id, limit: limit + 1 });

@@ -10,6 +10,7 @@ import {
   anything,
   boolean,
   choice,
+  form,
   id,
   integer,
   list,
@@ -50,6 +51,11 @@ const RevenueDay = named(
   object({ ...RevenueSum.properties, new_accounts: integer() }),
 );
 
+const TopAccount = named(
+  'TopAccount',
+  object({ ...RevenueSum.properties, account_id: id(), email: text() }),
+);
+
 const AuditResult = named(
   'AuditResult',
   object({
@@ -70,7 +76,7 @@ const Revenue = named(
     by_kind: list(RevenueSum),
     by_model: list(RevenueSum),
     by_upstream: list(RevenueSum),
-    top_accounts: list(object({ ...RevenueSum.properties, account_id: id(), email: text() })),
+    top_accounts: list(TopAccount),
     deposits: list(SourceSum, 'Money that came in, by its source.'),
     available_usd_micro: microUsd(),
     reserved_usd_micro: microUsd(),
@@ -80,9 +86,9 @@ const Revenue = named(
   }),
 );
 
-/** GET /overview: days are in UTC and include today. */
+/** GET /operator/overview: days are in UTC and include today. */
 export const overview = operatorEndpoint(
-  { query: object({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
+  { query: form({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
   async ({ query, req, reply }, deps) => {
     const { db } = deps;
     const days = Number(query.days ?? 30);
@@ -172,10 +178,7 @@ function resultOf(verdict: verdicts.Verdict | null) {
   return verdict && { ...verdict, proved_at: verdict.created_at };
 }
 
-/**
- * POST /audit: proves the books now. `proved` is false if another process is proving them, or if
- * the proof takes too long.
- */
+/** POST /operator/audit: `proved` is false if another process proves, or if it takes too long. */
 export const prove = operatorAction(
   'books.prove',
   { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },

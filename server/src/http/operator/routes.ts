@@ -1,36 +1,45 @@
 import type { RouteDocs } from '../docs/route-docs.ts';
+import * as requestLists from '../requests/list.ts';
+import * as queue from '../requests/queue.ts';
+import * as requests from '../requests/read.ts';
+import * as unknownOutcomes from '../requests/unknown-outcomes.ts';
 import { operate, operator, row, type Row } from '../row.ts';
 import * as oneAccount from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
-import * as catalog from './catalog.ts';
 import * as chains from './chains.ts';
 import * as deposits from './deposits.ts';
 import * as events from './events.ts';
 import * as invitations from './invitations.ts';
 import * as keys from './keys.ts';
 import * as log from './log.ts';
+import * as models from './models.ts';
 import * as bookings from './money.ts';
 import * as operatorKeys from './operator-keys.ts';
 import * as overview from './overview.ts';
-import * as requestLists from '../requests/list.ts';
-import * as queue from '../requests/queue.ts';
-import * as requests from '../requests/read.ts';
-import * as unknownOutcomes from '../requests/unknown-outcomes.ts';
+import * as people from './people.ts';
 import * as transfers from './transfers.ts';
 import * as upstreams from './upstreams.ts';
 import * as usage from './usage.ts';
 import * as vouchers from './vouchers.ts';
 
-const [read, money] = [operator('read'), operator('money')];
-const [manage, manageKeys] = [operator('accounts'), operator('keys')];
-const account = '/accounts/:account_id';
+const [read, money, manage] = [operator('read'), operator('money'), operator('accounts')];
+const [manageKeys, sell] = [operator('keys'), operator('catalog')];
+const [account, request] = ['/accounts/:account_id', '/requests/:request_id'] as const;
+const [upstream, chain, deposit] = [
+  '/upstreams/:upstream',
+  '/chains/:chain',
+  '/deposits/:deposit_id',
+] as const;
 
 /**
  * The operator's API: below /v1/operator with an operator key of this scope, and below
  * /api/operator with the session of an operator, who has every scope.
  */
 export const operatorCalls: Row[] = [
+  row(read, 'GET', '/overview', overview.overview, 'readOverview'),
+  row(read, 'GET', '/attention', attention.list, 'listAttention'),
+  row(read, 'POST', '/audit', overview.prove, 'proveBooks'),
   row(read, 'GET', '/accounts', accounts.list, 'listAccounts'),
   row(manage, 'POST', '/accounts', accounts.create, {
     ...made('createAccount'),
@@ -44,14 +53,28 @@ export const operatorCalls: Row[] = [
   row(manage, 'PUT', `${account}/price`, oneAccount.price, 'setAccountPrice'),
   row(manage, 'PUT', `${account}/keys-by-api`, oneAccount.keysByApi, 'setKeysByApi'),
   row(read, 'GET', `${account}/statement`, oneAccount.movements, 'readStatement'),
+  row(read, 'GET', `${account}/receipts/:transfer_id`, oneAccount.receipt, 'readReceipt'),
   row(read, 'GET', `${account}/keys`, keys.list, 'listKeys'),
   row(manageKeys, 'POST', `${account}/keys`, keys.create, made('createKey')),
   row(manageKeys, 'PATCH', '/keys/:key_id', keys.change, 'changeKey'),
   row(manageKeys, 'DELETE', '/keys/:key_id', keys.revoke, 'revokeKey'),
+  row(manage, 'POST', `${account}/invitations`, invitations.inviteInto, {
+    ...made('inviteIntoAccount'),
+    errors: ['invalid_input'],
+  }),
   row(read, 'GET', '/requests', requestLists.listAll, searched('listAllRequests')),
-  row(money, 'POST', '/requests/:request_id/refunds', bookings.refund, booked('refundRequest')),
-  row(read, 'GET', '/requests/:request_id', requests.readAny, 'readAnyRequest'),
-  row(read, 'GET', '/requests/:request_id/input', requests.readInput, 'readRequestInput'),
+  row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
+  row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
+  row(money, 'POST', `${request}/refunds`, bookings.refund, booked('refundRequest')),
+  row(money, 'POST', `${request}/cancel`, queue.cancel, {
+    operationId: 'cancelAnyRequest',
+    errors: ['not_cancellable'],
+  }),
+  row(money, 'POST', `${request}/resolve`, unknownOutcomes.resolve, 'resolveRequest'),
+  row(read, 'GET', '/queue', queue.depth, 'readQueue'),
+  row(read, 'GET', '/queue/requests', queue.list, searched('listOpenRequests')),
+  row(read, 'GET', '/unknown', unknownOutcomes.list, 'listUnknownOutcomes'),
+  row(money, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany, 'resolveUnknownOutcomes'),
   row(read, 'GET', '/transfers', transfers.list, searched('listTransfers')),
   row(read, 'GET', '/usage', usage.list, 'readUsage'),
   row(read, 'GET', '/events', events.list, 'listEvents'),
@@ -59,6 +82,19 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/vouchers', vouchers.list, 'listVouchers'),
   row(money, 'POST', '/vouchers', vouchers.create, made('createVouchers')),
   row(money, 'POST', '/vouchers/:voucher_id/void', vouchers.cancel, 'voidVoucher'),
+  row(read, 'GET', '/models', models.list, 'listCatalog'),
+  row(read, 'GET', '/models/*', models.read, searched('readCatalogRow')),
+  row(sell, 'PATCH', '/models/*', models.change, searched('changeModel')),
+  row(read, 'GET', '/upstreams', upstreams.list, 'listUpstreams'),
+  row(sell, 'POST', `${upstream}/resume`, upstreams.resume, 'resumeUpstream'),
+  row(sell, 'POST', `${upstream}/test`, upstreams.test, 'testUpstream'),
+  row(read, 'GET', '/chains', chains.list, 'listChains'),
+  row(read, 'GET', '/chains/sums', chains.sums, 'sumChains'),
+  row(money, 'POST', `${chain}/resume`, chains.resume, 'resumeChain'),
+  row(money, 'POST', `${chain}/rescan`, chains.rescan, 'rescanChain'),
+  row(read, 'GET', '/deposits', deposits.list, searched('listAllDeposits')),
+  row(money, 'POST', `${deposit}/credit`, deposits.credit, 'creditDeposit'),
+  row(money, 'POST', `${deposit}/ignore`, deposits.ignore, 'ignoreDeposit'),
   row(read, 'GET', '/invitations', invitations.list, 'listSignUpInvitations'),
   row(manage, 'POST', '/invitations', invitations.create, {
     ...made('createSignUpInvitation'),
@@ -71,42 +107,20 @@ export const operatorCalls: Row[] = [
     invitations.withdraw,
     'withdrawSignUpInvitation',
   ),
+  row(read, 'GET', '/operator-keys', operatorKeys.list, 'listOperatorKeys'),
   row(read, 'GET', '/log', log.list, searched('readLog')),
 ];
 
-/** Calls that only the session of an operator can make: reads, and actions that are logged. */
+/**
+ * Calls that only the session of an operator can make, because a key may leak. By these its holder
+ * would become an operator, sign in as somebody else, or have another key when this one is revoked.
+ */
 export const consoleCalls: Row[] = [
-  row(operate, 'GET', '/overview', overview.overview),
-  row(operate, 'GET', '/attention', attention.list),
-  row(operate, 'GET', '/accounts/:account_id/receipts/:transfer_id', oneAccount.receipt),
-  row(operate, 'GET', '/operator-keys', operatorKeys.list),
-  row(operate, 'GET', '/chains', chains.list),
-  row(operate, 'GET', '/chain-sums', chains.sums),
-  row(operate, 'GET', '/chain-deposits', deposits.list),
-  row(operate, 'GET', '/catalog', catalog.list),
-  row(operate, 'GET', '/catalog/row', catalog.read),
-  row(operate, 'GET', '/upstreams', upstreams.list),
-  row(operate, 'GET', '/queue', queue.depth),
-  row(operate, 'GET', '/queue/requests', queue.list),
-  row(operate, 'GET', '/unknown', unknownOutcomes.list),
-  row(operate, 'POST', '/audit', overview.prove),
-  row(operate, 'PUT', '/accounts/:account_id/operator', oneAccount.operator),
-  row(operate, 'POST', '/accounts/:account_id/invitations', oneAccount.inviteInto),
-  row(operate, 'POST', '/accounts/:account_id/people/:person_id/reset', oneAccount.reset),
-  row(operate, 'POST', '/accounts/:account_id/people/:person_id/email', oneAccount.setEmail),
+  row(operate, 'PUT', `${account}/operator`, oneAccount.operator),
+  row(operate, 'POST', `${account}/people/:person_id/reset`, people.reset),
+  row(operate, 'POST', `${account}/people/:person_id/email`, people.setEmail),
   row(operate, 'POST', '/operator-keys', operatorKeys.create),
   row(operate, 'DELETE', '/operator-keys/:operator_key_id', operatorKeys.revoke),
-  row(operate, 'POST', '/catalog/row/stop', catalog.stop),
-  row(operate, 'POST', '/catalog/row/resume', catalog.resume),
-  row(operate, 'POST', '/chains/:chain/resume', chains.resume),
-  row(operate, 'POST', '/chains/:chain/rescan', chains.rescan),
-  row(operate, 'POST', '/chain-deposits/:deposit_id/credit', deposits.credit),
-  row(operate, 'POST', '/chain-deposits/:deposit_id/ignore', deposits.ignore),
-  row(operate, 'POST', '/upstreams/:upstream/wake', upstreams.wake),
-  row(operate, 'POST', '/upstreams/:upstream/test', upstreams.test),
-  row(operate, 'POST', '/queue/requests/:request_id/cancel', queue.cancel),
-  row(operate, 'POST', '/unknown/:request_id/resolve', unknownOutcomes.resolve),
-  row(operate, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany),
 ];
 
 /** The calls of the operator's pages, below /api/operator. */
@@ -126,7 +140,7 @@ function booked(operationId: string): RouteDocs {
   return { operationId, replies: { 200: {}, 201: {} }, errors: ['idempotency_conflict'] };
 }
 
-/** A list with a filter that names a single account or request, which may not exist. */
+/** For a call whose query or path names something that may not exist. */
 function searched(operationId: string): RouteDocs {
   return { operationId, errors: ['not_found'] };
 }

@@ -105,7 +105,7 @@ const Upstream = named(
   }),
 );
 
-/** GET /upstreams */
+/** GET /operator/upstreams */
 export const list = operatorEndpoint(
   { reply: object({ counted_max: integer(), data: listOf(Upstream) }) },
   async (_call, deps) => {
@@ -259,8 +259,8 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
   };
 }
 
-/** POST /upstreams/:upstream/wake: ends the pause of the upstream, or of one model at it. */
-export const wake = operatorAction(
+/** POST /operator/upstreams/{upstream}/resume: ends its pause, or that of one model at it. */
+export const resume = operatorAction(
   'upstream.wake',
   {
     params: ['upstream'],
@@ -300,7 +300,7 @@ const UpstreamCheck = named(
   }),
 );
 
-/** POST /upstreams/:upstream/test: checks the upstream with calls that cost nothing. */
+/** POST /operator/upstreams/{upstream}/test: checks the upstream with calls that cost nothing. */
 export const test = operatorAction(
   'upstream.test',
   { params: ['upstream'], reply: UpstreamCheck },

@@ -10,6 +10,7 @@ import { idOf, pageFrom } from '../form.ts';
 import {
   boolean,
   choice,
+  form,
   id,
   integer,
   list as listOf,
@@ -49,7 +50,7 @@ const QueueUpstream = named(
 );
 const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
 
-/** GET /queue: the depth of the queues, and the number of running requests. */
+/** GET /operator/queue: the depth of the queues, and the number of running requests. */
 export const depth = operatorEndpoint(
   {
     reply: object({
@@ -120,10 +121,10 @@ const OpenRequest = named(
   }),
 );
 
-/** GET /queue/requests */
+/** GET /operator/queue/requests */
 export const list = operatorEndpoint(
   {
-    query: object({
+    query: form({
       upstream: optional(text(undefined, { maxLength: 300 })),
       status: optional(choice(['IN_QUEUE', 'IN_PROGRESS'])),
       account_id: optional(text()),
@@ -212,7 +213,7 @@ function runsFor(row: open.OpenRow, { stopped: stops }: QueueFacts): WaitsFor {
   return { what: 'answer', until: deadline };
 }
 
-/** POST /queue/requests/:request_id/cancel: the same as the caller's own cancel, free of charge. */
+/** POST /operator/requests/{request_id}/cancel: as its caller could, free of charge. */
 export const cancel = operatorAction(
   'request.cancel',
   { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },

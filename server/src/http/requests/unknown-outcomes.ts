@@ -78,12 +78,12 @@ const UnknownOutcomes = named(
 const states = { open: false, resolved: true, all: null } as const;
 
 /**
- * GET /unknown: unknown outcomes of ended requests and left starts, requests that still wait for a
- * lost answer, and the number of open outcomes by upstream.
+ * GET /operator/unknown: unknown outcomes of ended requests and left starts, requests that still
+ * wait for a lost answer, and the number of open outcomes by upstream.
  */
 export const list = operatorEndpoint(
   {
-    query: object({
+    query: form({
       state: optional(choice(['open', 'resolved', 'all'])),
       upstream: optional(text(undefined, { maxLength: 100 })),
       ...pageQuery(25),
@@ -140,10 +140,7 @@ function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRo
   };
 }
 
-/**
- * POST /unknown/:request_id/resolve: resolves the outcome of the request; with `attempt`, the
- * outcome of a left start.
- */
+/** POST /operator/requests/{request_id}/resolve: with `attempt`, the outcome of a left start. */
 export const resolve = operatorAction(
   'request.resolve',
   {
@@ -173,7 +170,7 @@ export const resolve = operatorAction(
   },
 );
 
-/** POST /unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
+/** POST /operator/unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
 export const resolveMany = operatorAction(
   'request.resolve_many',
   {

@@ -73,7 +73,7 @@ export const LeftAttempt = integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1
 
 export const depositStates = ['held', 'credited', 'ignored'] as const;
 const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
-export const DepositWhy = choice(whys);
+export const DepositWhy = named('OperatorDepositWhy', choice(whys, 'Why it is not credited.'));
 export const DepositReason = text("For the operator's log.", { maxLength: 1000 });
 export const NewDepositCredit = {
   account: optional(

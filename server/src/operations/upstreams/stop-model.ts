@@ -1,44 +1,27 @@
 import * as stopped from '../../db/stopped-models.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { runAction, type Author, type ActionResult } from '../operator-action.ts';
+import type { ActionResult, Author } from '../operator-action.ts';
 
-interface ModelState {
+interface ModelStatus {
   model_id: string;
-  stopped: boolean;
+  status: 'live' | 'stopped';
 }
 
 /**
- * Stops a model until it is resumed, whatever the state of its routes. New requests get 503,
+ * Stops a model until it is live again, whatever the state of its routes. New requests get 503,
  * waiting requests keep waiting, running requests are finished.
  */
-export async function stopModel(
+export async function setModelStatus(
   db: Database,
   by: Author,
-  model_id: string,
-  reason: string | null,
-): Promise<ActionResult<ModelState>> {
-  await stopped.insert(db, model_id, by.email);
-  const details = reason === null ? {} : { details: { reason } };
-  return { answer: { model_id, stopped: true }, target: model_id, ...details };
-}
-
-export async function resumeModel(
-  db: Database,
-  model_id: string,
-): Promise<ActionResult<ModelState>> {
-  await stopped.remove(db, model_id);
-  return { answer: { model_id, stopped: false }, target: model_id };
-}
-
-/** For the command line: stops or resumes a model and writes the operator's log. */
-export function stopOrResume(
-  db: Database,
-  by: Author,
-  model_id: string,
-  wanted: { stop: boolean; reason: string | null },
-): Promise<object> {
-  const action = wanted.stop ? 'model.stop' : 'model.resume';
-  return runAction(db, by, action, (within) =>
-    wanted.stop ? stopModel(within, by, model_id, wanted.reason) : resumeModel(within, model_id),
-  );
+  { model_id, status, reason }: ModelStatus & { reason: string | null },
+): Promise<ActionResult<ModelStatus>> {
+  if (status === 'stopped') await stopped.insert(db, model_id, by.email);
+  else await stopped.remove(db, model_id);
+  return {
+    answer: { model_id, status },
+    action: status === 'stopped' ? 'model.stop' : 'model.resume',
+    target: model_id,
+    ...(reason !== null && { details: { reason } }),
+  };
 }

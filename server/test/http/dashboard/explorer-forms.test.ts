@@ -78,7 +78,7 @@ for (const [i, { name, hash, address }] of forms.entries())
     const csv = await owner.call('GET', '/statement/export');
     const receipt = await owner.call('GET', `/receipts/${statement.data[0].transfer_id}`);
     const listed = async (tx: string) =>
-      (await operator.call('GET', `/api/operator/chain-deposits?chain=${name}&tx_hash=${tx}`)).body
+      (await operator.call('GET', `/api/operator/deposits?chain=${name}&tx_hash=${tx}`)).body
         .data[0];
     const row = await listed(paid);
     assert.deepEqual(await listed(paid.slice(2).toUpperCase()), row, 'found by both forms');

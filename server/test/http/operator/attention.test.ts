@@ -81,7 +81,7 @@ describe('the operator sees', () => {
       await change(`update upstreams set last_error = 'no', last_why = '${why}' where model = ''`);
       assert.deepEqual(await lines(), [{ what, count: 1, of: ['fake'] }]);
     }
-    await act('/upstreams/fake/wake');
+    await act('/upstreams/fake/resume');
     assert.deepEqual(await lines(), []);
   });
 
@@ -94,7 +94,7 @@ describe('the operator sees', () => {
       (await lines()).map(({ what }) => what),
       ['upstream_paused', 'model_paused'],
     );
-    await act('/upstreams/fake/wake');
+    await act('/upstreams/fake/resume');
     assert.deepEqual(await lines(), []);
   });
 
@@ -134,7 +134,7 @@ describe('the operator sees', () => {
     await service.work();
     await oneDoubt();
     const { body } = await operator.call('GET', '/api/operator/unknown');
-    const path = `/api/operator/unknown/${body.data[0].request_id}/resolve`;
+    const path = `/api/operator/requests/${body.data[0].request_id}/resolve`;
     await operator.call('POST', path, { outcome: 'did_not_run' });
     assert.deepEqual(await lines(), []);
   });
@@ -218,7 +218,7 @@ describe('the operator sees', () => {
     await oneDoubt();
     const { body } = await operator.call('GET', '/api/operator/unknown');
     assert.equal(body.data[0].request_id, job);
-    const path = `/api/operator/unknown/${job}/resolve`;
+    const path = `/api/operator/requests/${job}/resolve`;
     await operator.call('POST', path, { outcome: 'did_not_run' });
     assert.deepEqual(await lines(), []);
   });
@@ -268,9 +268,9 @@ describe('the operator sees', () => {
     await service.work();
     const [line] = (await lines()) as [Line];
     assert.deepEqual([line.what, line.count, line.of], ['costs_exceed_charges', 1, ['fake/image']]);
-    const change = (path: string) =>
-      operator.call('POST', `/api/operator/catalog/row/${path}`, { id: 'fake/image' });
-    assert.equal((await change('stop')).status, 200);
+    const change = (status: string) =>
+      operator.call('PATCH', '/api/operator/models/fake/image', { status });
+    assert.equal((await change('stopped')).status, 200);
     const call = { key: customer.key, body: { prompt: 'a cat' } };
     const asked = fake.starts.length;
     await until('it is stopped', async () => {
@@ -278,7 +278,7 @@ describe('the operator sees', () => {
     });
     await service.work();
     assert.equal(fake.starts.length, asked, 'nothing was started');
-    assert.equal((await change('resume')).status, 200);
+    assert.equal((await change('live')).status, 200);
     await until('it is sold again', async () => {
       return (await service.call('POST', '/v1/queue/fake/image', call)).status === 202;
     });

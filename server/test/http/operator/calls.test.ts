@@ -74,13 +74,56 @@ describe('an account', () => {
     ok(await balance());
   });
 
-  test('whose owners run the service is not suspended by a key', async () => {
+  for (const status of ['active', 'suspended'] as const) {
+    test(`whose owners run the service is left alone by a key, ${status} or not`, async () => {
+      const { account_id } = await service.account();
+      await accounts.setOperator(service.db, account_id, true);
+      await accounts.setStatus(service.db, account_id, status);
+      const tries: [path: string, body?: object][] = [
+        ['suspend'],
+        ['invitations', { email: 'eve@example.com', role: 'owner' }],
+        ['invitations', { email: 'eve@example.com', role: 'read_only' }],
+      ];
+      for (const [path, body] of tries) {
+        const { reply, rows } = await act('POST', `/accounts/${account_id}/${path}`, body);
+        assert.equal(assertRefused(reply, 'bad_request').details.reason, 'operator_account');
+        assert.deepEqual(rows, []);
+      }
+      const { status: now, ...account } = ok(await call('GET', `/accounts/${account_id}`));
+      assert.deepEqual([now, account.is_operator, account.invitations], [status, true, []]);
+    });
+  }
+
+  test('does not become an operator’s by a field of another call', async () => {
     const { account_id } = await service.account();
-    await accounts.setOperator(service.db, account_id, true);
-    const { reply, rows } = await act('POST', `/accounts/${account_id}/suspend`);
-    assert.equal(assertRefused(reply, 'bad_request').details.reason, 'operator_account');
-    assert.deepEqual(rows, []);
-    assert.equal((await accounts.find(service.db, account_id))!.status, 'active');
+    const tries: [method: string, path: string, body: object][] = [
+      ['POST', '/accounts', { email: 'eve@example.com', is_operator: true }],
+      ['POST', '/accounts', { email: 'eve@example.com', operator: true }],
+      ['PUT', `/accounts/${account_id}/price`, { price_ppm: 0, is_operator: true }],
+      ['POST', `/accounts/${account_id}/suspend`, { is_operator: true }],
+    ];
+    for (const [method, path, body] of tries.slice(0, 3))
+      assertRefused(await call(method, path, body), 'bad_request');
+    await call(...tries[3]!);
+    assert.equal(ok(await call('GET', `/accounts/${account_id}`)).is_operator, false);
+    assert.deepEqual(ok(await call('GET', '/accounts?q=eve')).data, []);
+  });
+
+  test('gets people by invitation, of whom the log names address and role', async () => {
+    const { account_id } = await service.account();
+    const body = { email: 'Ann@Example.com', role: 'developer' };
+    const { reply, rows } = await act('POST', `/accounts/${account_id}/invitations`, body);
+    const { invitation_id, link, email } = ok(reply, 201);
+    assert.match(link, /\/invitation\?token=[\w-]+$/);
+    assert.deepEqual(
+      rows.map(({ action, target, details }) => [action, target, details]),
+      [['account.invite', email, { role: 'developer' }]],
+    );
+    const { invitations } = ok(await call('GET', `/accounts/${account_id}`));
+    assert.deepEqual(
+      invitations.map((each: Record<string, string>) => [each.invitation_id, each.email]),
+      [[invitation_id, 'ann@example.com']],
+    );
   });
 
   test('that does not exist is not found, and pages go on where the last one ended', async () => {

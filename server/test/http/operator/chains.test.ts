@@ -109,7 +109,7 @@ describe('deposits', () => {
   test('are found by state, reason, chain, account and transaction', async () => {
     const credited = await pay(5_000_000n);
     const dust = await pay(500_000n);
-    const at = (query: string) => get(`/chain-deposits?${query}`);
+    const at = (query: string) => get(`/deposits?${query}`);
     const hashes = async (query: string) =>
       (await at(query)).data.map((each: { tx_hash: string }) => each.tx_hash);
     assert.deepEqual(await hashes('state=credited&chain=play'), [credited]);
@@ -133,7 +133,7 @@ describe('deposits', () => {
   });
 
   test('have one sum on their chain and in the ledger, and a difference is named', async () => {
-    const sums = async () => (await get('/chain-sums')).data;
+    const sums = async () => (await get('/chains/sums')).data;
     const [, play] = await sums();
     assert.deepEqual([play.chain, play.differs], ['play', false]);
     assert.deepEqual(play.tokens, [
@@ -159,10 +159,10 @@ describe('an operator', () => {
   async function held(): Promise<{ deposit_id: string; amount_usd_micro: string }> {
     faults.lag = 1_000;
     await pay(2_000_000n);
-    return (await get('/chain-deposits?state=held&chain=play')).data[0];
+    return (await get('/deposits?state=held&chain=play')).data[0];
   }
   const stateOf = async (id: string) => {
-    const { data } = await get('/chain-deposits?chain=play');
+    const { data } = await get('/deposits?chain=play');
     const row = data.find(({ deposit_id }: { deposit_id: string }) => deposit_id === id);
     return [row.state, row.why, row.transfer_id !== null];
   };
@@ -171,7 +171,7 @@ describe('an operator', () => {
     const { deposit_id, amount_usd_micro } = await held();
     const { available } = await service.balance(customer);
     const body = { account: customer.email, reason: 'looked at it' };
-    const credit = () => post(`/chain-deposits/${deposit_id}/credit`, body);
+    const credit = () => post(`/deposits/${deposit_id}/credit`, body);
     const first = await credit();
     assert.equal(first.status, 200, first.text);
     assert.deepEqual([first.body.state, first.body.account_id], ['credited', customer.account_id]);
@@ -188,7 +188,7 @@ describe('an operator', () => {
     await change(`update chain_deposits set account_id = null, why = 'unmatched'
       where id = '${deposit_id}'`);
     const other = await service.account({ usd: 0 });
-    const path = `/chain-deposits/${deposit_id}/credit`;
+    const path = `/deposits/${deposit_id}/credit`;
     const refused = [await post(path, {}), await post(path, { account: 'nobody@example.com' })];
     assert.deepEqual(
       refused.map(({ status, body }) => [status, body.error.details.reason]),
@@ -203,7 +203,7 @@ describe('an operator', () => {
 
   test('ignores a held deposit, which no read credits afterwards', async () => {
     const { deposit_id } = await held();
-    const path = `/chain-deposits/${deposit_id}/ignore`;
+    const path = `/deposits/${deposit_id}/ignore`;
     assert.equal((await post(path, {})).status, 400);
     assert.equal((await post(path, { reason: 'a test of ours' })).status, 200);
     delete faults.lag;
@@ -244,7 +244,7 @@ describe('an operator', () => {
     await read();
     assert.equal((await chainNamed('play')).rescan_from, null);
     assert.equal((await service.balance(customer)).available, available, 'nothing twice');
-    assert.equal((await get(`/chain-deposits?chain=play&tx_hash=${hash}`)).data.length, 1);
+    assert.equal((await get(`/deposits?chain=play&tx_hash=${hash}`)).data.length, 1);
   });
 });
 
@@ -325,7 +325,7 @@ test('metrics say how far each chain is read, what failed and what came in', asy
   assert.equal(seconds, scanned_height - rescanned_height);
   assert.equal(value('farebox_chain_stopped{chain="play"}'), 0);
   assert.ok(value('farebox_chain_reads_failed_total{chain="lonely"}') > 0);
-  const [sums] = (await get('/chain-sums')).data;
+  const [sums] = (await get('/chains/sums')).data;
   assert.equal(
     value('farebox_chain_deposits_usd_total{chain="lonely"}'),
     Number(sums.amount_usd_micro) / 1e6,

@@ -10,7 +10,7 @@ import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { rollUpDays } from '../../../src/operations/accounts/roll-up.ts';
 import { accept, createFake, images, type Fake } from '../../kit/fake.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
+import { operatorOf, startWebService, type Person } from '../../kit/web.ts';
 
 const key = 'a-key-that-nobody-may-see-0123456789';
 const secret = 'a-secret-of-callbacks-that-nobody-may-see';
@@ -110,38 +110,9 @@ const submit = async (prompt = 'a cat') => {
   return reply.body.request_id as string;
 };
 
-test('for others these calls do not exist and do nothing', async () => {
-  const id = await submit();
-  const owner = await person(service, { [customer.account_id]: 'owner' });
-  const before = (await logged()).length;
-  const paths = [
-    '/catalog',
-    '/catalog/row?id=fake/image',
-    '/upstreams',
-    '/queue',
-    '/queue/requests',
-    '/unknown',
-    '/upstreams/fake/wake',
-    '/upstreams/acme/test',
-    `/queue/requests/${id}/cancel`,
-    `/unknown/${id}/resolve`,
-  ];
-  for (const path of paths) {
-    const method = /wake$|test$|cancel$|resolve$/.test(path) ? 'POST' : 'GET';
-    const body = method === 'POST' ? {} : undefined;
-    const reply = await owner.call(method, `/api/operator${path}`, body);
-    assert.equal(reply.status, 404, path);
-    assert.equal((await stranger(service).call(method, `/api/operator${path}`)).status, 401, path);
-  }
-  const status = await service.call('GET', `/v1/requests/${id}/status`, { key: customer.key });
-  assert.equal(status.body.status, 'IN_QUEUE');
-  assert.equal((await logged()).length, before);
-  await act(`/queue/requests/${id}/cancel`);
-});
-
 describe('the catalog', () => {
   test('shows each row with its margin, and why one is hidden', async () => {
-    const { data, problems } = await look('/catalog');
+    const { data, problems } = await look('/models');
     const row = (id: string) => data.find((each: { id: string }) => each.id === id);
     assert.deepEqual(row('fake/image').margins, [
       {
@@ -153,7 +124,7 @@ describe('the catalog', () => {
       },
     ]);
     assert.equal(row('fake/image').state, 'live');
-    const { rates } = await look('/catalog/row?id=fake/film/text-to-video');
+    const { rates } = await look('/models/fake/film/text-to-video');
     assert.deepEqual(
       rates.map(
         (rate: { resolution: string; cost_usd_micro: string; margin_usd_micro: string }) => [
@@ -184,7 +155,7 @@ describe('the catalog', () => {
     const path = join(service.dir, 'catalog', 'unset.yaml');
     writeFileSync(path, unset.replace('kind: text', 'kind: smell'));
     await service.app.catalog.reload();
-    const { data } = await look('/catalog');
+    const { data } = await look('/models');
     const row = data.find((each: { id: string }) => each.id === 'unset/chat');
     assert.equal(row.state, 'hidden');
     assert.equal(row.kind, 'text');
@@ -194,17 +165,17 @@ describe('the catalog', () => {
   });
 
   test('shows where the cost of a row comes from, and its revenue', async () => {
-    const row = await look('/catalog/row?id=unset/chat');
+    const row = await look('/models/unset/chat');
     assert.equal(row.note, 'unset.example/prices, 2026-11-01');
     assert.equal(row.file_note, 'Costs of our own list, read on 2026-11-01.');
     assert.equal(row.recent.completed, 0);
     await submit();
     await service.work();
-    const sold = await look('/catalog/row?id=fake/image');
+    const sold = await look('/models/fake/image');
     assert.equal(sold.recent.completed, 1);
     assert.equal(sold.recent.margin_usd_micro, '6000');
     assert.equal(sold.example.prompt, 'a cat');
-    const none = await operator.call('GET', '/api/operator/catalog/row?id=no/such');
+    const none = await operator.call('GET', '/api/operator/models/no/such');
     assert.equal(none.status, 404);
   });
 });
@@ -257,7 +228,7 @@ describe('the upstreams', () => {
     assert.match(resting.last_error, /^full/);
     assert.equal(resting.last_hour.starts_refused, 1);
     fake.behave = {};
-    const reply = await act('/upstreams/fake/wake');
+    const reply = await act('/upstreams/fake/resume');
     assert.deepEqual(reply.body, { was_paused: true });
     const last = (await logged()).at(-1)!;
     assert.deepEqual([last.action, last.target], ['upstream.wake', 'fake']);
@@ -336,7 +307,7 @@ describe('the queue', () => {
     assert.equal(bad.status, 400);
 
     const before = await service.balance(customer);
-    const cancelled = await act(`/queue/requests/${second}/cancel`);
+    const cancelled = await act(`/requests/${second}/cancel`);
     assert.deepEqual(cancelled.body, { request_id: second, status: 'CANCELLED' });
     const now = await service.balance(customer);
     assert.equal(now.reserved, before.reserved - 10_000n);
@@ -344,11 +315,11 @@ describe('the queue', () => {
     const rows = await logged();
     assert.deepEqual([rows.at(-1)!.action, rows.at(-1)!.target], ['request.cancel', second]);
     for (const id of [second, running]) {
-      const again = await act(`/queue/requests/${id}/cancel`);
+      const again = await act(`/requests/${id}/cancel`);
       assert.equal(again.status, 409);
       assert.equal(again.body.error.code, 'not_cancellable');
     }
-    assert.equal((await act(`/queue/requests/${newId()}/cancel`)).status, 404);
+    assert.equal((await act(`/requests/${newId()}/cancel`)).status, 404);
     assert.equal((await logged()).length, rows.length);
     fake.behave = { poll: () => ({ state: 'done', result: images(1) }) };
     await service.wakeAll();
@@ -380,7 +351,7 @@ describe('unknown outcomes', () => {
       (row: { request_id: string }) => row.request_id === id,
     );
     assert.deepEqual([waiting.status, waiting.class], ['IN_PROGRESS', 'A']);
-    const early = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    const early = await act(`/requests/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(early.status, 400);
     await end(id);
     fake.class = 'C';
@@ -399,12 +370,12 @@ describe('unknown outcomes', () => {
       { outcome: 'did_not_run', note: 'x'.repeat(1001) },
     ];
     for (const body of wrong) {
-      assert.equal((await act(`/unknown/${id}/resolve`, body)).status, 400);
+      assert.equal((await act(`/requests/${id}/resolve`, body)).status, 400);
     }
     const before = (await logged()).length;
     const found = { outcome: 'ran', cost_usd_micro: '4200', note: 'on their invoice' };
-    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
-    const again = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    assert.equal((await act(`/requests/${id}/resolve`, found)).status, 200);
+    const again = await act(`/requests/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(again.status, 400);
     assert.match(again.body.error.message, /already booked/);
     assert.equal((await logged()).length, before + 1);
@@ -436,8 +407,8 @@ describe('unknown outcomes', () => {
     assert.match(data[0].handle, /key/);
     assert.equal(await uncosted(), before + 1);
     const found = { outcome: 'ran', cost_usd_micro: '4000' };
-    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
-    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 400);
+    assert.equal((await act(`/requests/${id}/resolve`, found)).status, 200);
+    assert.equal((await act(`/requests/${id}/resolve`, found)).status, 400);
     assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
     assert.equal((await look(`/requests/${id}`)).cost_usd_micro, '4000');
     assert.deepEqual(await service.balance(customer), charged);
@@ -451,7 +422,7 @@ describe('unknown outcomes', () => {
     await service.work();
     await end(id);
     assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
-    const reply = await act(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    const reply = await act(`/requests/${id}/resolve`, { outcome: 'did_not_run' });
     assert.equal(reply.status, 400);
   });
 
@@ -475,7 +446,7 @@ describe('unknown outcomes', () => {
     };
     const before = await sums();
     const found = { outcome: 'ran', cost_usd_micro: '77' };
-    assert.equal((await act(`/unknown/${id}/resolve`, found)).status, 200);
+    assert.equal((await act(`/requests/${id}/resolve`, found)).status, 200);
     const now = await sums();
     assert.deepEqual([now.model - before.model, now.account - before.account], [77n, 77n]);
     assert.deepEqual([before.uncosted, now.uncosted], [1n, 0n]);
@@ -484,10 +455,10 @@ describe('unknown outcomes', () => {
   test('are not invented: for a request with a known outcome nothing is booked', async () => {
     const id = await submit();
     await service.work();
-    const reply = await act(`/unknown/${id}/resolve`, { outcome: 'ran', cost_usd_micro: '1' });
+    const reply = await act(`/requests/${id}/resolve`, { outcome: 'ran', cost_usd_micro: '1' });
     assert.equal(reply.status, 400);
     assert.equal(
-      (await act(`/unknown/${newId()}/resolve`, { outcome: 'did_not_run' })).status,
+      (await act(`/requests/${newId()}/resolve`, { outcome: 'did_not_run' })).status,
       404,
     );
   });

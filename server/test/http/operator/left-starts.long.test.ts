@@ -127,7 +127,7 @@ describe('a start that was left for the next route', () => {
       assert.deepEqual(started.fake, ['0', 1, 0], 'no request ended there');
 
       const body = { attempt, outcome: 'ran', cost_usd_micro: '4200', note: 'their invoice' };
-      assert.equal((await act(`/unknown/${id}/resolve`, body)).status, 200);
+      assert.equal((await act(`/requests/${id}/resolve`, body)).status, 200);
       assert.deepEqual([await doubts(), await attention()], [[], null]);
       const ended = { ...started, fake: ['4200', 0, 0] };
       assert.deepEqual(await costs(), ended, 'it is booked where it was left, and nowhere else');
@@ -146,7 +146,7 @@ describe('a start that was left for the next route', () => {
         [logged[0].action, logged[0].target, logged[0].details.attempt],
         ['request.resolve', id, attempt],
       );
-      const again = await act(`/unknown/${id}/resolve`, { ...body, cost_usd_micro: '9' });
+      const again = await act(`/requests/${id}/resolve`, { ...body, cost_usd_micro: '9' });
       assert.match(again.text, /already booked/);
       const since = '2020-01-01T00:00:00Z';
       const many = { upstream: 'fake', since, outcome: 'ran', cost_usd_micro: '9' };
@@ -181,13 +181,13 @@ describe('a start that was left for the next route', () => {
       ]);
     }
     assert.equal((await operator.call('GET', '/api/operator/unknown?cursor=x.1')).status, 400);
-    const none = await act(`/unknown/${id}/resolve`, { attempt: 99, outcome: 'did_not_run' });
+    const none = await act(`/requests/${id}/resolve`, { attempt: 99, outcome: 'did_not_run' });
     assert.equal(none.status, 404);
     const body = { outcome: 'ran', cost_usd_micro: '3' };
-    assert.equal((await act(`/unknown/${id}/resolve`, body)).status, 200);
+    assert.equal((await act(`/requests/${id}/resolve`, body)).status, 200);
     assert.deepEqual(await doubts(), both.slice(0, 1), 'the other is still open');
     const started = { attempt, outcome: 'did_not_run' };
-    assert.equal((await act(`/unknown/${id}/resolve`, started)).status, 200);
+    assert.equal((await act(`/requests/${id}/resolve`, started)).status, 200);
     assert.deepEqual(await doubts(), []);
     const { fake: left, other: ended } = await costs();
     assert.deepEqual([left[0], ended[0]], ['0', '3']);
@@ -209,7 +209,7 @@ describe('a start that was left for the next route', () => {
     const none = { upstream: 'fake', completed: 0n, failed: 0n, charged: 0n };
     assert.deepEqual(await day(), [{ ...none, cost: 0n, uncosted: 1n }]);
     const body = { attempt: await attemptOf(id), outcome: 'ran', cost_usd_micro: '4200' };
-    assert.equal((await act(`/unknown/${id}/resolve`, body)).status, 200);
+    assert.equal((await act(`/requests/${id}/resolve`, body)).status, 200);
     assert.deepEqual(await day(), [{ ...none, cost: 4200n, uncosted: 0n }]);
     assert.deepEqual((await costs()).fake, ['4200', 0, 0]);
     const [spent] = await run(

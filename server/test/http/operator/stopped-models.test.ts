@@ -40,13 +40,13 @@ beforeEach(() => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [], starts: [] });
 });
 
-const asOperator = async (method: 'GET' | 'POST', path: string, body?: object) => {
+const asOperator = async (method: 'GET' | 'POST' | 'PATCH', path: string, body?: object) => {
   const reply = await operator.call(method, `/api/operator${path}`, body);
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 };
-const stop = (id: string) => asOperator('POST', '/catalog/row/stop', { id });
-const resume = (id: string) => asOperator('POST', '/catalog/row/resume', { id });
+const stop = (id: string) => asOperator('PATCH', `/models/${id}`, { status: 'stopped' });
+const resume = (id: string) => asOperator('PATCH', `/models/${id}`, { status: 'live' });
 const chat = (model: string): Promise<Reply> => {
   const body = { model, messages: [{ role: 'user', content: 'hi' }] };
   return service.call('POST', '/v1/chat/completions', { key: customer.key, body });
@@ -85,8 +85,8 @@ describe('a stopped model', () => {
     fake.behave.chat = () => ({ outcome: 'not_accepted', why: 'credential', message: '401' });
     await chat('t/one');
     await becomes(503, () => chat('t/one'));
-    await asOperator('POST', '/upstreams/fake/wake', {});
-    await asOperator('POST', '/upstreams/fake/wake', { model: 'm-image' });
+    await asOperator('POST', '/upstreams/fake/resume', {});
+    await asOperator('POST', '/upstreams/fake/resume', { model: 'm-image' });
     fake.behave = {};
     await becomes(200, () => chat('t/one'));
     assert.equal((await submit('t/image')).status, 503);
@@ -135,13 +135,13 @@ describe('a stopped model', () => {
     await becomes(503, () => submit('t/image'));
     const causes = told().filter((cause) => cause.includes('t/image'));
     assert.deepEqual(causes, ['t/image: stopped by the operator'], 'a line a minute');
-    const { data } = await asOperator('GET', '/catalog');
+    const { data } = await asOperator('GET', '/models');
     const shown = data.filter(({ stopped }: any) => stopped !== null);
     assert.deepEqual(
       shown.map(({ id, state }: any) => [id, state]),
       [['t/image', 'stopped']],
     );
-    const row = await asOperator('GET', '/catalog/row?id=t/image');
+    const row = await asOperator('GET', '/models/t/image');
     assert.deepEqual(row.stopped, shown[0].stopped);
     const { since, by } = row.stopped;
     assert.equal(by, operator.email);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { scopes, type Scope } from '../../../src/core/account/scope.ts';
+import { newId } from '../../../src/lib/id.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../../src/operations/operator-action.ts';
@@ -62,6 +63,45 @@ export async function chargedRequest(service: Service, account: TestAccount): Pr
   const { body } = await account.get(`/v1/requests/${request_id}`);
   assert.equal(body.status, 'COMPLETED');
   return request_id;
+}
+
+/** A request that waits. */
+export async function submitted(service: Service, account: TestAccount): Promise<string> {
+  const { account_id, key } = account;
+  await service.db.run(
+    sql`update keys set rpm = null, rpm_ceiling = null where account_id = ${account_id}`,
+  );
+  const reply = await service.call('POST', '/v1/queue/fake/image', {
+    key,
+    body: { prompt: 'a cat' },
+  });
+  return ok(reply, 202).request_id;
+}
+
+/** A failed request with an unknown outcome. */
+export async function lost(service: Service, account: TestAccount): Promise<string> {
+  const id = await submitted(service, account);
+  service.fake.behave = { start: () => ({ outcome: 'rejected', message: 'no' }) };
+  await service.work();
+  service.fake.behave = {};
+  await service.db.run(sql`update requests set error_code = 'outcome_unknown' where id = ${id}`);
+  return id;
+}
+
+/** A deposit that is held for review, from a chain that was read once. */
+export async function heldDeposit(service: Service): Promise<{ deposit_id: string }> {
+  const deposit_id = newId();
+  const hash = `0x${deposit_id.replaceAll('-', '').padStart(64, '0')}`;
+  const address = `0x${'a1'.repeat(20)}`;
+  const { account_id } = await service.account({ usd: 0 });
+  await service.db.run(
+    sql`insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+        block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id,
+        state, why)
+      values (${deposit_id}, 'play', ${hash}, 0, 9, ${hash}, now(), ${address}, ${address},
+        ${address}, 5000000, 5000000, ${account_id}, 'held', 'review')`,
+  );
+  return { deposit_id };
 }
 
 /** Links, codes and keys in a reply. */

@@ -38,7 +38,7 @@ export function Chains() {
 /** The credited deposits of each chain, beside the deposits from that chain in the ledger. */
 function Sums() {
   const { t } = useTranslation('operator_chains');
-  const { data, error, refetch } = useOperatorQuery('GET /chain-sums', {});
+  const { data, error, refetch } = useOperatorQuery('GET /chains/sums', {});
   const columns: Column<ChainSums>[] = [
     column.plain(t('chain'), ({ title, tokens }) => (
       <Stack gap={0}>

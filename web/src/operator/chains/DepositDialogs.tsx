@@ -37,14 +37,12 @@ export function CreditDialog({ deposit, onClose }: Of) {
       allows_booked: values.isOther,
     };
     const params = { deposit_id: deposit.deposit_id };
-    return act(
-      'POST /chain-deposits/:deposit_id/credit',
-      { params, body },
-      t('credited_now'),
-    ).catch((error: unknown) => {
-      setBooked(error instanceof ApiFailure && error.reason === 'deposit_booked');
-      throw error;
-    });
+    return act('POST /deposits/:deposit_id/credit', { params, body }, t('credited_now')).catch(
+      (error: unknown) => {
+        setBooked(error instanceof ApiFailure && error.reason === 'deposit_booked');
+        throw error;
+      },
+    );
   };
   return (
     <FormModal
@@ -86,7 +84,7 @@ export function IgnoreDialog({ deposit, onClose }: Of) {
       submit={t('ignore')}
       danger
       disabled={reason === ''}
-      onSubmit={() => act('POST /chain-deposits/:deposit_id/ignore', given, t('ignored_now'))}
+      onSubmit={() => act('POST /deposits/:deposit_id/ignore', given, t('ignored_now'))}
     >
       <DepositFacts deposit={deposit} />
       <Text size="sm">{t('ignore_text')}</Text>

@@ -104,7 +104,7 @@ function DepositRows() {
     account_id: account,
     tx_hash: tx,
   };
-  const found = useOperatorPages('GET /chain-deposits', { query }, liveMs);
+  const found = useOperatorPages('GET /deposits', { query }, liveMs);
   const isFiltered = Boolean(why ?? chain ?? account ?? tx);
   const empty = isFiltered ? 'nothing' : state;
   const columns: Column<OperatorDeposit>[] = [

@@ -10,7 +10,7 @@ import './operator-keys-words.ts';
 import { NameInput } from '../../components/inputs.ts';
 
 type Scope = OperatorKey['scopes'][number];
-const scopes: Scope[] = ['read', 'accounts', 'keys', 'money'];
+const scopes: Scope[] = ['read', 'accounts', 'keys', 'money', 'catalog'];
 
 export function NewOperatorKey({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_keys');

@@ -18,23 +18,28 @@ addWords('operator_keys', {
     accounts: ['Accounts', 'Аккаунты'],
     keys: ['Keys', 'Ключи'],
     money: ['Money', 'Деньги'],
+    catalog: ['Catalog', 'Каталог'],
   },
   scope_hint: {
     read: [
-      'See all accounts, requests, transfers and usage',
-      'Видеть все аккаунты, запросы, движения денег и расход',
+      'See all that the operator pages show, and have the books checked',
+      'Видеть всё, что видно в консоли, и проверять книги',
     ],
     accounts: [
-      'Create, suspend and resume accounts',
-      'Создавать, приостанавливать и возобновлять аккаунты',
+      'Create, suspend and resume accounts, set their prices, invite people',
+      'Создавать, приостанавливать и возобновлять аккаунты, задавать их цены, приглашать людей',
     ],
     keys: [
       'Create, limit and revoke keys of accounts',
       'Создавать, ограничивать и отзывать ключи аккаунтов',
     ],
     money: [
-      'Credit accounts, correct balances, refund requests',
-      'Пополнять аккаунты, исправлять балансы, возвращать деньги за запросы',
+      'Credit accounts, correct balances, cancel and refund requests, decide on deposits and unknown costs',
+      'Пополнять аккаунты, исправлять балансы, отменять запросы и возвращать за них деньги, решать о депозитах и неизвестных расходах',
+    ],
+    catalog: [
+      'Stop and resume models; test upstreams and end their pauses',
+      'Останавливать и возобновлять модели, проверять поставщиков и снимать их паузы',
     ],
   },
   create: ['Create operator key', 'Создать ключ'],

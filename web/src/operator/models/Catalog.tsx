@@ -24,7 +24,7 @@ const pageSize = 50;
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
   const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
-  const found = useOperatorQuery('GET /catalog', {}, live);
+  const found = useOperatorQuery('GET /models', {}, live);
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
   const all = found.data?.data.length ?? 0;
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));

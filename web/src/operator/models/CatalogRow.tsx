@@ -34,10 +34,10 @@ function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void 
   const { t } = useTranslation('operator_catalog');
   const act = useAction();
   const isStopped = row.stopped !== null;
-  const route = isStopped ? 'POST /catalog/row/resume' : 'POST /catalog/row/stop';
+  const status = isStopped ? 'live' : 'stopped';
   const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
   const change = useMutation({
-    mutationFn: () => act(route, { body: { id: row.id } }, done),
+    mutationFn: () => act('PATCH /models/*', { params: { '*': row.id }, body: { status } }, done),
     onSuccess: changed,
     onError: showFailure,
   });
@@ -68,7 +68,7 @@ function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void 
 export function CatalogRow() {
   const { t } = useTranslation('operator_catalog');
   const id = usePathPart('_splat');
-  const found = useOperatorQuery('GET /catalog/row', { query: { id } });
+  const found = useOperatorQuery('GET /models/*', { params: { '*': id } });
   const { data: row, error } = found;
   return (
     <>

@@ -107,7 +107,7 @@ function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model
   const wake = useMutation({
     mutationFn: () => {
       const given = { params: { upstream: name }, body: { model } };
-      return act('POST /upstreams/:upstream/wake', given, t('woken', { name: model ?? name }));
+      return act('POST /upstreams/:upstream/resume', given, t('woken', { name: model ?? name }));
     },
     onError: showFailure,
   });

@@ -142,7 +142,7 @@ function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void 
       title={t('cancel_title')}
       submit={t('cancel')}
       danger
-      onSubmit={() => act('POST /queue/requests/:request_id/cancel', { params }, t('cancelled'))}
+      onSubmit={() => act('POST /requests/:request_id/cancel', { params }, t('cancelled'))}
     >
       <Text fw={600} className="wrap">
         {row.model_id}

@@ -39,7 +39,7 @@ export function ResolveDialog({ of, onClose }: Of) {
     if ('request_id' in of) {
       const one = { ...body, ...(of.left_at !== null && { attempt: of.attempt }) };
       const params = { request_id: of.request_id };
-      return act('POST /unknown/:request_id/resolve', { params, body: one }, t('noted'));
+      return act('POST /requests/:request_id/resolve', { params, body: one }, t('noted'));
     }
     const all = { ...body, upstream: of.upstream, since: start.toISOString() };
     return act('POST /unknown/resolve', { body: all }, ({ resolved }) =>

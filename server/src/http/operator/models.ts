@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/catalog/margin.ts';
 import { revenueOf, type ModelRow } from '../../db/accounts/revenue.ts';
 import * as stopped from '../../db/stopped-models.ts';
-import { resumeModel, stopModel } from '../../operations/upstreams/stop-model.ts';
+import { setModelStatus } from '../../operations/upstreams/stop-model.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../catalog/contents.ts';
 import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
@@ -50,6 +50,7 @@ const margin = {
   margin_ppm: nullable(integer()),
 };
 const RowMargin = named('RowMargin', object(margin));
+const RowRate = named('RowRate', object({ resolution: nullable(text()), ...margin }));
 
 const CatalogRoute = named(
   'CatalogRoute',
@@ -112,7 +113,7 @@ const CatalogRowDetail = named(
     resolutions,
     note: text(),
     file_note: text(),
-    rates: listOf(object({ resolution: nullable(text()), ...margin })),
+    rates: listOf(RowRate),
     job_age_seconds: number(),
     on_disconnect: optional(text()),
     hidden_tokens: optional(boolean()),
@@ -130,7 +131,7 @@ const CatalogRowDetail = named(
   }),
 );
 
-/** GET /catalog: the rows of all files, and the problems of the files. */
+/** GET /operator/models: the rows of all files, and the problems of the files. */
 export const list = operatorEndpoint(
   {
     reply: object({
@@ -150,11 +151,11 @@ export const list = operatorEndpoint(
   },
 );
 
-/** GET /catalog/row: one row with its catalog entry, its rates and its recent revenue. */
+/** GET /operator/models/{model_id}: a row with its entry, its rates and its recent revenue. */
 export const read = operatorEndpoint(
-  { query: object({ id: text(undefined, { maxLength: 300 }) }), reply: CatalogRowDetail },
-  async ({ query }, deps) => {
-    const row = rowOf(query.id, deps);
+  { params: ['*'], reply: CatalogRowDetail },
+  async ({ params }, deps) => {
+    const row = rowOf(params, deps);
     const { model, note } = row;
     const { job_age_seconds, hidden_tokens, kind } = model;
     await rollUpDays(deps.db);
@@ -172,39 +173,31 @@ export const read = operatorEndpoint(
   },
 );
 
-const modelId = text(undefined, { minLength: 1, maxLength: 128 });
-const ModelState = object({ model_id: text(), stopped: boolean() });
+const status = choice(['live', 'stopped'], '`stopped`: none of its requests start.');
 
-/** POST /catalog/row/stop: starts no more requests of this model until it is resumed. */
-export const stop = operatorAction(
+/** PATCH /operator/models/{model_id} */
+export const change = operatorAction(
   'model.stop',
   {
+    params: ['*'],
     body: form({
-      id: modelId,
-      reason: optional(nullable(text(undefined, { minLength: 1, maxLength: 500 }))),
+      status,
+      reason: optional(nullable(text("For the operator's log.", { minLength: 1, maxLength: 500 }))),
     }),
-    reply: ModelState,
+    reply: object({ model_id: text(), status }),
   },
-  async ({ body: { id, reason = null }, by }, deps) => {
-    const { model } = rowOf(id, deps);
+  async ({ params, body: { status, reason = null }, by }, deps) => {
+    const { id: model_id } = rowOf(params, deps).model;
     const after = () => deps.hints.work();
-    return async (db) => ({ ...(await stopModel(db, by, model.id, reason)), after });
+    return async (db) => ({
+      ...(await setModelStatus(db, by, { model_id, status, reason })),
+      after,
+    });
   },
 );
 
-/** POST /catalog/row/resume */
-export const resume = operatorAction(
-  'model.resume',
-  { body: form({ id: modelId }), reply: ModelState },
-  async ({ body }, deps) => {
-    const { model } = rowOf(body.id, deps);
-    const after = () => deps.hints.work();
-    return async (db) => ({ ...(await resumeModel(db, model.id)), after });
-  },
-);
-
-/** Throws `not_found`. */
-function rowOf(id: string, { files }: HttpDeps): FiledRow {
+/** The row that the path names. Throws `not_found`. */
+function rowOf({ '*': id }: { '*': string }, { files }: HttpDeps): FiledRow {
   const row = files.contents().rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
   return row;
