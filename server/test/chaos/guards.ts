@@ -139,6 +139,9 @@ export const guards: Tests = {
   'test/http/operator/calls.test.ts': {
     'keys-leave-operators': 'is left alone by a key',
   },
+  'test/http/operator/console.test.ts': {
+    'earlier-invitations-end': 'an invitation by a leaked key ends',
+  },
   'test/db/keys.test.ts': {
     'calls-add-up': 'are exact when many processes count at once',
     'minute-has-sixty-seconds': 'are counted from 0 again a minute after the first',

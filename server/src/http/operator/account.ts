@@ -195,8 +195,9 @@ export const suspend = operatorAction(
 export const resume = operatorAction(
   'account.resume',
   { params: ['account_id'], reply: AccountStatus },
-  async ({ params }, deps) => {
+  async ({ params, by }, deps) => {
     const account = await need(deps.db, params);
+    leaveOperators(by, account);
     return (db) => changeStatus(db, account, 'active');
   },
 );
@@ -236,9 +237,11 @@ export const operator = operatorAction(
     const account = await need(deps.db, params);
     if (!is_operator) await demandOther(deps.db, by, account.id);
     return (db) =>
-      changeAccount(db, account, { is_operator }, () =>
-        accounts.setOperator(db, account.id, is_operator),
-      );
+      changeAccount(db, account, { is_operator }, async () => {
+        await accounts.setOperator(db, account.id, is_operator);
+        // guard: earlier-invitations-end
+        if (is_operator && !account.is_operator) await invitations.withdrawAll(db, [account.id]);
+      });
   },
 );
 

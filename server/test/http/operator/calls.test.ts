@@ -81,6 +81,7 @@ describe('an account', () => {
       await accounts.setStatus(service.db, account_id, status);
       const tries: [path: string, body?: object][] = [
         ['suspend'],
+        ['resume'],
         ['invitations', { email: 'eve@example.com', role: 'owner' }],
         ['invitations', { email: 'eve@example.com', role: 'read_only' }],
       ];

@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../../src/operations/operator-action.ts';
-import { logRows } from './world.ts';
+import { logRows, operatorKey } from './world.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, startWebService, type Person } from '../../kit/web.ts';
+import { operatorOf, password, startWebService, stranger, type Person } from '../../kit/web.ts';
 
 let service: Service;
 let operator: Person;
@@ -71,4 +71,30 @@ test('operator keys are listed with whether their maker is still an operator', a
     ),
   );
   assert.deepEqual(await left(), [typed, ['kept', leaver.email, true]]);
+});
+
+test('an invitation by a leaked key ends when its account becomes an operator’s', async () => {
+  const { key } = await operatorKey(service);
+  const { account_id } = await service.account();
+  const at = `/operator/accounts/${account_id}`;
+  const email = 'eve@example.com';
+  const call = { key, body: { email, role: 'owner' } };
+  const made = await service.call('POST', `/v1${at}/invitations`, call);
+  assert.equal(made.status, 201, made.text);
+  const token = made.body.link.split('token=')[1];
+  const eve = stranger(service);
+  assert.equal((await eve.call('POST', '/api/invitation', { token })).status, 200);
+  const raised = await operator.call('PUT', `/api${at}/operator`, { is_operator: true });
+  assert.equal(raised.status, 200, raised.text);
+  assert.equal((await eve.call('POST', '/api/invitation', { token })).status, 404);
+  const form = { name: 'Eve', email, password, token };
+  const refused = await eve.call('POST', '/api/sign-up', form);
+  assert.equal(refused.body.error.details.reason, 'invitation_gone', refused.text);
+  const { people, invitations } = (await operator.call('GET', `/api${at}`)).body;
+  assert.deepEqual([people, invitations], [[], []]);
+  // Operators invite into their account as before, and saying again that it is theirs changes nothing.
+  const own = await operator.call('POST', `/api${at}/invitations`, { email, role: 'owner' });
+  assert.equal(own.status, 201, own.text);
+  await operator.call('PUT', `/api${at}/operator`, { is_operator: true });
+  assert.equal((await operator.call('GET', `/api${at}`)).body.invitations.length, 1);
 });
