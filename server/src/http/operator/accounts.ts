@@ -3,7 +3,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount } from '../../operations/accounts/account.ts';
 import { referenceMax } from '../../core/account/booking.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
-import { invite } from '../../operations/accounts/person.ts';
+import { invite, inviterOf } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { HttpDeps } from '../deps.ts';
 import { pageFrom } from '../form.ts';
@@ -151,7 +151,7 @@ async function openAccount(
   });
   const answer = { account_id, email, invitation_link: null };
   if (!wanted.invite) return { answer, account_id, target: email };
-  const owner = { account_id, email, role: 'owner', invited_by: by.person_id } as const;
+  const owner = { account_id, email, role: 'owner', ...inviterOf(by) } as const;
   const { token } = await invite(db, owner);
   const invitation_link = `${origin()}/invitation?token=${token}`;
   const details = { invited: email };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
-import { invite, type NewInvitation } from '../../operations/accounts/person.ts';
+import { invite, inviterOf, type NewInvitation } from '../../operations/accounts/person.ts';
 import { Role } from '../dashboard/views.ts';
 import type { HttpDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -54,7 +54,7 @@ export const create = operatorAction(
   async ({ body, by, reply }, deps) => {
     reply.code(201);
     return async (db) => {
-      const wanted = { account_id: null, role: 'owner', invited_by: by.person_id } as const;
+      const wanted = { account_id: null, role: 'owner', ...inviterOf(by) } as const;
       const made = await invite(db, { ...wanted, email: body.email });
       return { answer: view(made, deps), target: made.email };
     };
@@ -75,7 +75,7 @@ export const inviteInto = operatorAction(
     return async (db) => {
       // With the lock, the account becomes an operator's either before or after this.
       leaveOperators(by, await accounts.lock(db, account_id));
-      const made = await invite(db, { account_id, ...body, invited_by: by.person_id });
+      const made = await invite(db, { account_id, ...body, ...inviterOf(by) });
       const details = { role: body.role };
       return { answer: view(made, deps), account_id, target: made.email, details };
     };

@@ -16,7 +16,7 @@ import { emailOf, reportAccount } from './account.ts';
 import { endEarlier } from './hand-over.ts';
 import { hashToken, makeLink, needLink, takeLink } from './link.ts';
 import { Refused } from '../refused.ts';
-import { logTeamChange } from '../operator-action.ts';
+import { logTeamChange, type Author } from '../operator-action.ts';
 
 const nameMax = 100;
 const invitationDays = 7;
@@ -237,13 +237,22 @@ interface WantedInvitation {
   account_id: string | null;
   email: string;
   role: Role;
-  /** Null: invited from the command line. */
+  /** Null: invited from the command line, or by a key. */
   invited_by: string | null;
 }
 
-/** Invites for an operator, who vouches for the address, so both links confirm it. */
-export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
-  return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
+/** Invites for an operator. If they vouch for the address, both links confirm it. */
+export async function invite(
+  db: Database,
+  { vouched = true, ...wanted }: WantedInvitation & { vouched?: boolean },
+): Promise<NewInvitation> {
+  return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched });
+}
+
+/** A key vouches for no address: if it leaks, its holder would prove the address of anybody. */
+export function inviterOf({ person_id }: Author) {
+  // guard: keys-vouch-for-nobody
+  return { invited_by: person_id, vouched: person_id !== null };
 }
 
 /**

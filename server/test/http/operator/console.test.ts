@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../../src/operations/operator-action.ts';
 import { logRows, operatorKey } from './world.ts';
@@ -97,4 +98,42 @@ test('an invitation by a leaked key ends when its account becomes an operator’
   assert.equal(own.status, 201, own.text);
   await operator.call('PUT', `/api${at}/operator`, { is_operator: true });
   assert.equal((await operator.call('GET', `/api${at}`)).body.invitations.length, 1);
+});
+
+test('a leaked key proves nobody’s address, so its invitation keeps no way in for its holder', async () => {
+  const { key } = await operatorKey(service);
+  const { account_id } = await service.account();
+  const crew = await createAccount(service.db, { email: 'crew@example.com', is_operator: true });
+  const doors: Record<string, (email: string) => [path: string, body: object]> = {
+    'an invitation to sign up': (email) => ['/invitations', { email }],
+    'a new account': (email) => ['/accounts', { email, invite: true }],
+    'an invitation into an account': (email) => [
+      `/accounts/${account_id}/invitations`,
+      { email, role: 'owner' },
+    ],
+  };
+  for (const [i, [door, asked]] of Object.entries(doors).entries()) {
+    const email = `ann${i}@example.com`;
+    const [path, body] = asked(email);
+    const made = await service.call('POST', `/v1/operator${path}`, { key, body });
+    assert.equal(made.status, 201, made.text);
+    const tokenIn = (link: string) => link.split('token=')[1];
+    const form = { name: 'Eve', email, password: 'the thief knows it' };
+    const eve = stranger(service);
+    const token = tokenIn(made.body.link ?? made.body.invitation_link);
+    assert.equal((await eve.call('POST', '/api/sign-up', { ...form, token })).status, 200);
+    const signIn = (as: string) =>
+      stranger(service).call('POST', '/api/auth/sign-in/email', { email, password: as });
+    assert.equal((await signIn(form.password)).status, 200);
+
+    const into = `/api/operator/accounts/${crew.id}/invitations`;
+    const raised = await operator.call('POST', into, { email, role: 'owner' });
+    const own = { name: 'Ann', email, password, token: tokenIn(raised.body.link) };
+    const joined = await stranger(service).call('POST', '/api/sign-up', own);
+    assert.equal(joined.status, 200, joined.text);
+    assert.deepEqual([(await signIn(form.password)).status, door], [401, door]);
+    assert.equal((await signIn(password)).status, 200);
+    const { people } = (await operator.call('GET', `/api/operator/accounts/${crew.id}`)).body;
+    assert.equal(people.filter((each: { email: string }) => each.email === email).length, 1);
+  }
 });
