@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, tinyPng, type Behaviour } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
 import { fakeCatalog, type TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import { openRpc, RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
-import { withBooks } from '../kit/with-database.ts';
+import { before, withBooks } from '../kit/with-database.ts';
 import { inShare } from '../kit/long.ts';
 import { bodyOf, serveHttp } from '../lib/local-server.ts';
 import { chain, keyOf, usdt } from '../operations/deposits-kit.ts';

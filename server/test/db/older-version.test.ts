@@ -3,11 +3,11 @@
  * they are made; its code may be any.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { schemaNumber } from '../../src/db/schema.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { codeOf } from '../../src/lib/unknown.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 
 let older: Database;
 after(() => older.close());

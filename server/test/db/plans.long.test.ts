@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { callNumber } from '../../src/core/request/call-number.ts';
 import * as finding from '../../src/db/accounts/account-search.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
@@ -49,7 +49,7 @@ import { openUsage } from '../../src/ledger/usage.ts';
 import { firstId } from '../../src/lib/id.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '../kit/plans.ts';
 
 /**

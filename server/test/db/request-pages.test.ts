@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import * as pages from '../../src/db/requests/request-pages.ts';
 import { list, newest } from '../../src/db/requests/request-lists.ts';
 import type { Metadata } from '../../src/core/request/metadata.ts';
 import type { Status } from '../../src/core/request/request.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 
 /** Pages of a search give each matching request once, however few a statement may read. */
 

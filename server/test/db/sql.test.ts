@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rowsOf } from '../../src/lib/sql/rows-of.ts';
 import {
   isDataError,
@@ -10,7 +10,7 @@ import {
   type Database,
 } from '../../src/lib/sql/sql.ts';
 import { codeOf } from '../../src/lib/unknown.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 
 const database = withDatabase();

@@ -1,7 +1,7 @@
 /** The numbers of a call lead to its request everywhere: ours, a repeat's and the caller's own. */
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
@@ -9,7 +9,7 @@ import type { Reply, TestAccount } from '../kit/service.ts';
 import { completion } from '../kit/fake.ts';
 import { delta, openTap, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
-import { person, withWebService } from '../kit/web.ts';
+import { before, person, withWebService } from '../kit/web.ts';
 import { operatorKey, type MadeKey } from './operator/world.ts';
 
 let operator: MadeKey;

@@ -1,9 +1,9 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
 import { inputScenarios } from './error-scenarios-input.ts';
 import { stateScenarios } from './error-scenarios-state.ts';

@@ -4,7 +4,9 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
-import { withService } from './with-service.ts';
+import { before, withService } from './with-service.ts';
+
+export { before };
 
 /** A simulated browser of a person: keeps cookies and sends the pages' origin. */
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
+import { after } from 'node:test';
 import { audit } from '../../src/ledger/audit.ts';
 import type { Database } from '../../src/lib/sql/sql.ts';
+import { before } from './before.ts';
 import { testDatabase, type TestDatabase } from './database.ts';
+
+export { before };
 
 /** The database of a test file. Its members are filled before the first test. */
 export function withDatabase(): Pick<TestDatabase, 'db' | 'url'> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
+import { after } from 'node:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { KeyChange } from '../../src/core/account/key-settings.ts';
+import { before } from './before.ts';
 import { createFake, type Fake } from './fake.ts';
 import { assertRefused } from './refusal.ts';
 import {
@@ -13,6 +14,8 @@ import {
   type TestAccount,
 } from './service.ts';
 import { traces } from './traces.ts';
+
+export { before };
 
 interface Options extends ServiceOptions {
   /** The money and the limits of the file's account. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { auditAlone, auditLock, proveBooks } from '../../src/ledger/audit.ts';
 import { guards } from '../../src/ledger/guards.ts';
 import { laws as allLaws } from '../../src/ledger/laws.ts';
@@ -16,7 +16,7 @@ import {
   submit,
   type Customer,
 } from '../kit/by-hand.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 
 /**
  * Changes by somebody with the database in his hands, in its own schema, guards and all: the audit

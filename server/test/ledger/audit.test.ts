@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { audit, proveBooks, type AuditReport } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
@@ -24,7 +24,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { endBonuses } from '../kit/bonuses.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 
 /**
  * Each law is broken on purpose, in SQL and in a database whose own guards are taken away; the

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -16,7 +16,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { laws } from '../chaos/guards.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 
 /** Refusals by the schema alone, without the service's code. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { withDatabase } from '../kit/with-database.ts';
+import { before, withDatabase } from '../kit/with-database.ts';
 
 const { db } = withDatabase();
 before(() => db.run(rawSql('create table seen (n integer primary key)')));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { EndTransition, MoveTransition, Output } from '../../src/core/request/request.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import * as requests from '../../src/db/requests/requests.ts';
@@ -23,7 +23,7 @@ import {
   submitOf,
   type Customer,
 } from '../kit/by-hand.ts';
-import { withBooks } from '../kit/with-database.ts';
+import { before, withBooks } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
 
 let who: Customer;

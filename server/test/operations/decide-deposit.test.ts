@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
@@ -13,7 +13,7 @@ import { depositAddress } from '../../src/operations/deposits/deposit-address.ts
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
-import { withBooks } from '../kit/with-database.ts';
+import { before, withBooks } from '../kit/with-database.ts';
 import { chain, hashOf, keyOf, readTo, show, transferTo, usdc } from './deposits-kit.ts';
 
 let who: Customer;

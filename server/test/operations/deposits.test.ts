@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
@@ -8,7 +8,7 @@ import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { depositAddress, accountAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
-import { withBooks } from '../kit/with-database.ts';
+import { before, withBooks } from '../kit/with-database.ts';
 import { chain, hashOf, keyOf, readTo, show, transferTo } from './deposits-kit.ts';
 
 let who: Customer;

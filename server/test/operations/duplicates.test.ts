@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 
 /** One Idempotency-Key from a hundred callers at once, over two processes that share a public address. */
 

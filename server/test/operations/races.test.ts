@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { Reply, TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 
 /** Submits, charges, refunds, cancels, deposits and corrections of one account, all at the same time. */

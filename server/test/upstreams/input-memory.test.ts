@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { afterEach, before, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { InputRefused, sized } from '../../src/upstreams/inputs.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, submitted, wake } from '../worker/floor.ts';

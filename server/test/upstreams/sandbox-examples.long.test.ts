@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseCatalogText } from '../../src/catalog/text.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { openSandbox, type Opened } from './sandbox-kit.ts';
 
 /**

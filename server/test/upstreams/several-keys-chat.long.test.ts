@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { completion } from '../kit/fake.ts';
-import { operatorOf, withWebService, type Person } from '../kit/web.ts';
+import { before, operatorOf, withWebService, type Person } from '../kit/web.ts';
 import { moneyOf } from '../worker/floor.ts';
 import type { Answer } from './fakes/kit.ts';
 import {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { catalogOf, chatRow, imageRow } from '../kit/rows.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { rowOf } from './floor.ts';
 
 /** An upstream that answers 500 for many minutes. Time passes by moving rows of the database. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { accept, createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { submitted } from './floor.ts';
 

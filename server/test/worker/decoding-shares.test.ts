@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import sharp, { type Sharp } from 'sharp';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
@@ -8,7 +8,7 @@ import { accept } from '../kit/fake.ts';
 import { fakeCatalog, type TestAccount } from '../kit/service.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
-import { person, withWebService, type Person } from '../kit/web.ts';
+import { before, person, withWebService, type Person } from '../kit/web.ts';
 import { openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
 import { fileOf } from '../upstreams/job-kit.ts';
 import { submitted } from './floor.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { claimQueued } from '../../src/db/requests/queue.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
 import { accept, images } from '../kit/fake.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { card, fenced, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 /**

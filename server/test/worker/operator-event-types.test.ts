@@ -1,6 +1,6 @@
 /** Each operator event is written once, with its data. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { eventTypes, type EventType } from '../../src/core/operator-event.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
@@ -13,7 +13,7 @@ import { watchSpace } from '../../src/worker/jobs/disk-space.ts';
 import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { chain, keyOf, show, usdt } from '../operations/deposits-kit.ts';
 import { rounds, submitted } from './floor.ts';

@@ -1,6 +1,6 @@
 /** How events reach the operator: in order per account, at least once, through failures. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import { addMany, addOnce } from '../../src/db/operator-events.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { chargedRequest, ok, operatorKey } from '../http/operator/world.ts';
@@ -9,7 +9,7 @@ import { resumeAfterRestore } from '../../src/operations/restored.ts';
 import { openPost, type Post as Mailbox } from '../kit/post.ts';
 import { openReceiver, receiverEnv, type Receiver } from '../kit/receiver.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
 

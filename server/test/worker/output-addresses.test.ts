@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { createFake, tinyPng } from '../kit/fake.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { card, moneyOf, passDeadline, rowOf, submitted, wake } from './floor.ts';
 

@@ -3,13 +3,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
 import type { App } from '../../src/app.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { film, image, picture, pngOf, seconds, sound } from '../storage/media-fixtures.ts';
 import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
 

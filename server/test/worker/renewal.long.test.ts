@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { images } from '../kit/fake.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { card, gate, moneyOf, rowOf, submitted } from './floor.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { withService } from '../kit/with-service.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { moneyOf, rowOf, submitted, wake } from './floor.ts';
 
 /** Running jobs at an upstream whose definition or variable was removed. */

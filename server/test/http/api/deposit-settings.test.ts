@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { LiveChain } from '../../../src/chains/chains.ts';
 import type { Chain } from '../../../src/core/deposit/chain.ts';
 import * as chains from '../../../src/db/deposits/chains.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { playWorld, withFaults, type Faults } from '../../chains/play-kit.ts';
 import { liveChain } from '../../chains/scene.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { chain, keyOf } from '../../operations/deposits-kit.ts';
 
 /** Chains with a wrong setting: the operator reads why, and no customer gets an address. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseFileId } from '../../../src/core/request/id.ts';
 import { signFile } from '../../../src/core/request/signature.ts';
 import { accept, tinyPng } from '../../kit/fake.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { submitted } from '../../worker/floor.ts';
 
 /** An uploaded file is sent to its own account, and to upstreams by a link that expires. */

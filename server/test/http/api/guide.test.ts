@@ -1,10 +1,10 @@
 /** The plain-text guide is enough to get to a finished job. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { errors, failures } from '../../../src/core/errors.ts';
 import { tinyPng } from '../../kit/fake.ts';
 import { fakeCatalog, type Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 
 /** The usual catalog with an example whose characters a shell would misread. */
 const catalog = fakeCatalog.replace(

@@ -1,4 +1,4 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import * as accounts from '../../../src/db/accounts/accounts.ts';
@@ -7,7 +7,7 @@ import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { rotateKey } from '../../../src/operations/accounts/key-rotation.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply, TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 
 /** An operator's change of a key or an account applies at once: no process remembers a key. */

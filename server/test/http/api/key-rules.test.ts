@@ -1,10 +1,10 @@
 /** The rules of a key's settings: the same at every door where a key is made or changed. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import * as keys from '../../../src/db/accounts/keys.ts';
 import { placeFor } from '../../commands/cli.ts';
 import { limitKey } from '../../kit/keys.ts';
-import { operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
 import { logRows, operatorKey } from '../operator/world.ts';
 
 let operator: Person;

@@ -1,13 +1,13 @@
 /** Keys by the API: a program with a key of scope `keys` makes, limits and revokes other keys. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import * as accounts from '../../../src/db/accounts/accounts.ts';
 import * as keys from '../../../src/db/accounts/keys.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { livingKeysMax, madeADayMax } from '../../../src/operations/accounts/key.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply, TestAccount } from '../../kit/service.ts';
-import { person, withWebService, type Person } from '../../kit/web.ts';
+import { before, person, withWebService, type Person } from '../../kit/web.ts';
 
 interface World extends TestAccount {
   owner: Pick<Person, 'call'>;

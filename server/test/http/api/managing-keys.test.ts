@@ -1,12 +1,12 @@
 /** Keys that manage keys, as the operator sees, traces and stops them. */
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { changedADayMax } from '../../../src/operations/accounts/key-actions.ts';
 import { placeFor } from '../../commands/cli.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import { operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
 
 let operator: Person;
 let owner: Pick<Person, 'call'>;

@@ -2,11 +2,11 @@
  * Limits of sums of usage, which read all requests of their days: number at a time, and duration.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import { startService, type Reply, type Service } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { until } from '../../kit/until.ts';
 
 let impatient: Service;

@@ -1,11 +1,11 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { createKey } from '../../kit/keys.ts';
 import { completion } from '../../kit/fake.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { chargedRequest, ok, operatorKey } from '../operator/world.ts';
 
 /**

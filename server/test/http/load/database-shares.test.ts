@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import { openDatabase, rawSql, sql, type Database } from '../../../src/lib/sql/sql.ts';
 import { schemaOfSession } from '../../../src/db/schema.ts';
 import { assertRefused } from '../../kit/refusal.ts';
@@ -7,6 +7,7 @@ import type { CallOptions, Reply, TestAccount } from '../../kit/service.ts';
 import { requestIn } from '../../kit/states.ts';
 import { until } from '../../kit/until.ts';
 import {
+  before,
   password,
   person,
   stranger,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { after, before, describe, mock, test } from 'node:test';
+import { after, describe, mock, test } from 'node:test';
 import type { EmbeddedServer } from '../../../src/db/embedded.ts';
 import { DiskStorage } from '../../../src/storage/disk.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 import { S3Server } from '../../storage/s3-server.ts';

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
-import { afterEach, before, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { finished } from '../../kit/finished.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { CallOptions, TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { schemaOfSession } from '../../../src/db/schema.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../../src/lib/sql/sql.ts';
 import { finished } from '../../kit/finished.ts';
@@ -7,6 +7,7 @@ import { requestIn } from '../../kit/states.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 import {
+  before,
   newAddress,
   originOf,
   password,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../../src/app.ts';
 import { schemaOfSession } from '../../../src/db/schema.ts';
 import { openDatabase, type Database } from '../../../src/lib/sql/sql.ts';
@@ -7,7 +7,7 @@ import { openLine, type DatabaseLine } from '../../kit/database-line.ts';
 import { openEvents } from '../../kit/events.ts';
 import { completion, createFake } from '../../kit/fake.ts';
 import { fakeCatalog, type Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 

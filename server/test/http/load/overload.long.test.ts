@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { usualTimes } from '../../../src/http/times.ts';
 import { openEvents, type Events } from '../../kit/events.ts';
 import { isLong } from '../../kit/long.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 import { exchange } from '../../kit/wire.ts';

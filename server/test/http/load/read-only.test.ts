@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import type pg from 'pg';
 import { idleWrite, schemaOfSession } from '../../../src/db/schema.ts';
 import { openDatabase, sql, type Database } from '../../../src/lib/sql/sql.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { until } from '../../kit/until.ts';
 
 /** A database that answers and takes no writes: readiness says so, and nothing is lost. */

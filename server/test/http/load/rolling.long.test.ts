@@ -1,9 +1,9 @@
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProcess, type ServiceProcess } from '../../kit/process.ts';
 import type { Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { until } from '../../kit/until.ts';
 
 /** Two processes behind a load balancer are replaced one by one, and no caller notices. */

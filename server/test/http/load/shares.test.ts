@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { openEvents } from '../../kit/events.ts';
 import { held } from '../../kit/held.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 

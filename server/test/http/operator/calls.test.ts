@@ -1,12 +1,12 @@
 /** The calls of the operator's API: the effect of each, and its row in the operator's log. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import * as accounts from '../../../src/db/accounts/accounts.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { CallOptions, Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { chargedRequest, logRows, ok, operatorKey, withRows, type MadeKey } from './world.ts';
 
 let key: MadeKey;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newKey } from '../../../src/core/account/key.ts';
 import { scopes, type Scope } from '../../../src/core/account/scope.ts';
 import * as operatorKeys from '../../../src/db/operator-keys.ts';
@@ -18,6 +18,7 @@ import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
 import { traces } from '../../kit/traces.ts';
 import {
+  before,
   operatorOf,
   person,
   stranger,

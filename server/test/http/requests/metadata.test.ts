@@ -1,10 +1,10 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Farebox } from '../../../../client/src/index.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply, TestAccount } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
 import { serveHttp, type LocalServer } from '../../lib/local-server.ts';

@@ -1,11 +1,11 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { statuses } from '../../../src/core/request/request.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { requestIn } from '../../kit/states.ts';
 
 /** GET /requests: the account's own, newest first, page by page. */

@@ -1,10 +1,10 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { tinyPng } from '../../kit/fake.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { requestIn, states, wake, type State } from '../../kit/states.ts';
 import { traces } from '../../kit/traces.ts';
 

@@ -1,4 +1,4 @@
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { accept } from '../../kit/fake.ts';
 import { openEvents, type Events } from '../../kit/events.ts';
@@ -6,7 +6,7 @@ import { lookUps } from '../../kit/held.ts';
 import { checkReply } from '../../kit/openapi.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import { startService, type Service } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { requestIn, wake } from '../../kit/states.ts';
 import { until } from '../../kit/until.ts';
 import { exchange } from '../../kit/wire.ts';

@@ -1,10 +1,10 @@
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { accept } from '../../kit/fake.ts';
 import { held } from '../../kit/held.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import { startService, type Reply, type Service } from '../../kit/service.ts';
-import { withService } from '../../kit/with-service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { requestIn, wake } from '../../kit/states.ts';
 import { until } from '../../kit/until.ts';
 

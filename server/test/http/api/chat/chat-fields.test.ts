@@ -1,8 +1,8 @@
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { completion } from '../../../kit/fake.ts';
 import { fakeCatalog } from '../../../kit/service.ts';
-import { withService } from '../../../kit/with-service.ts';
+import { before, withService } from '../../../kit/with-service.ts';
 
 /** Fields of a chat reach only upstreams that list them, and a header names the others. */
 
