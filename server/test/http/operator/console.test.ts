@@ -21,34 +21,19 @@ after(() => service.stop());
 
 test('refused calls leave no row in the log', async () => {
   const before = (await logRows(service)).length;
-  const at = (path: string) => `/api/operator/accounts/${customer.account_id}${path}`;
-  const tries = [
-    await operator.call('POST', at('/credits'), {
-      amount_usd_micro: '0',
-      reference: 'r',
-      source: 'paid',
-    }),
-    await operator.call('POST', at('/credits'), {
-      amount_usd_micro: '1.5',
-      reference: 'r',
-      source: 'paid',
-    }),
-    await operator.call('POST', at('/credits'), { amount_usd_micro: '5', source: 'paid' }),
-    await operator.call('POST', at('/adjustments'), {
-      amount_usd_micro: '-999000000',
-      reference: 'too much',
-      reason: 'x',
-    }),
-    await operator.call('PUT', at('/price'), { price_ppm: 0.5 }),
-    await operator.call('POST', '/api/operator/accounts', {
-      email: customer.email,
-      invite: false,
-    }),
+  const own = `/accounts/${customer.account_id}`;
+  const credit = { reference: 'r', source: 'paid' };
+  const beyond = { amount_usd_micro: '-999000000', reference: 'too much', reason: 'x' };
+  const tries: [method: string, path: string, body: object][] = [
+    ['POST', `${own}/credits`, { ...credit, amount_usd_micro: '0' }],
+    ['POST', `${own}/credits`, { ...credit, amount_usd_micro: '1.5' }],
+    ['POST', `${own}/credits`, { amount_usd_micro: '5', source: 'paid' }],
+    ['POST', `${own}/adjustments`, beyond],
+    ['PUT', `${own}/price`, { price_ppm: 0.5 }],
+    ['POST', '/accounts', { email: customer.email, invite: false }],
   ];
-  assert.deepEqual(
-    tries.map(({ status }) => status),
-    tries.map(() => 400),
-  );
+  for (const [method, path, body] of tries)
+    assert.equal((await operator.call(method, `/api/operator${path}`, body)).status, 400, path);
   assert.equal((await logRows(service)).length, before);
   assert.equal((await service.balance(customer)).available, 10_000_000n);
 });

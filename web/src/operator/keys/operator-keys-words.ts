@@ -21,14 +21,8 @@ addWords('operator_keys', {
     catalog: ['Catalog', 'Каталог'],
   },
   scope_hint: {
-    read: [
-      'See all that the operator pages show, and have the books checked',
-      'Видеть всё, что видно в консоли, и проверять книги',
-    ],
-    accounts: [
-      'Create, suspend and resume accounts, set their prices, invite people',
-      'Создавать, приостанавливать и возобновлять аккаунты, задавать их цены, приглашать людей',
-    ],
+    read: ['See all that operators see, check the books', 'Видеть всё, проверять книги'],
+    accounts: ['Manage accounts, invite people', 'Управлять аккаунтами, приглашать людей'],
     keys: [
       'Create, limit and revoke keys of accounts',
       'Создавать, ограничивать и отзывать ключи аккаунтов',
@@ -37,10 +31,7 @@ addWords('operator_keys', {
       'Credit accounts, correct balances, cancel and refund requests, decide on deposits and unknown costs',
       'Пополнять аккаунты, исправлять балансы, отменять запросы и возвращать за них деньги, решать о депозитах и неизвестных расходах',
     ],
-    catalog: [
-      'Stop and resume models; test upstreams and end their pauses',
-      'Останавливать и возобновлять модели, проверять поставщиков и снимать их паузы',
-    ],
+    catalog: ['Stop models; test and resume upstreams', 'Останавливать модели, снимать паузы'],
   },
   create: ['Create operator key', 'Создать ключ'],
   made_title: ['The key is shown only once', 'Ключ показан только сейчас'],
