@@ -91,6 +91,24 @@ export const settings = {
     ),
     long: true as const,
   },
+  FAREBOX_SITE_NAME: matching(
+    /^\S.{0,59}$/u,
+    'must be one line of at most 60 characters.',
+    'Farebox',
+    'The name of your service on the public pages.',
+  ),
+  FAREBOX_SITE_LINE: matching(
+    /^\S.{0,199}$/u,
+    'must be one line of at most 200 characters.',
+    'Every picture, film and text model. One key, one balance, the price before you press.',
+    'Your service in one line: the headline of the front page.',
+  ),
+  FAREBOX_SITE_LINKS: {
+    read: siteLinks,
+    default: null,
+    says: 'Links at the foot of the public pages, such as terms and privacy: `Terms=https://example.com/terms, Privacy=https://example.com/privacy`.',
+  },
+  FAREBOX_SITE_ROBOTS: flag('on', 'Let search engines list the public pages.'),
   FAREBOX_LEGAL_NAME: matching(
     /^\S.{0,199}$/u,
     'must be one line of at most 200 characters.',
@@ -453,6 +471,17 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
     return given;
   };
   return { read, default: fallback, says };
+}
+
+/** The text of each link and its address. */
+function siteLinks(given: string): [text: string, href: string][] {
+  return given.split(',').map((each) => {
+    const [, text, href] = /^\s*([^=]{1,60}?)\s*=\s*(\S{1,500})\s*$/u.exec(each) ?? [];
+    const { protocol } = URL.parse(href ?? '') ?? {};
+    if (text === undefined || (protocol !== 'https:' && protocol !== 'http:'))
+      throw new ConfigError('must be TEXT=ADDRESS, …, with addresses that begin with https://.');
+    return [text, href!];
+  });
 }
 
 function databaseUrl(given: string): string {

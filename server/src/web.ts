@@ -25,6 +25,12 @@ export function openWeb(
   const web: WebSettings = {
     origin,
     signUp: deps.settings.signUp,
+    site: {
+      name: config.FAREBOX_SITE_NAME,
+      line: config.FAREBOX_SITE_LINE,
+      links: config.FAREBOX_SITE_LINKS ?? [],
+      robots: config.FAREBOX_SITE_ROBOTS,
+    },
     hasMail: services.mail !== null,
     oidcName: oidc && config.FAREBOX_OIDC_NAME,
     topUpText: config.FAREBOX_TOP_UP_TEXT,

@@ -28,6 +28,9 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
       test(`are accessible at ${size} width, ${scheme}`, async () => {
         const { page, context, faults } = await visitor(browser, { viewport, scheme });
         for (const path of [
+          '/',
+          '/models',
+          '/models/fake/image',
           '/docs',
           '/docs/api',
           '/docs/api/conventions',
@@ -35,8 +38,6 @@ describe('the public pages', { skip: withoutBrowser() ?? false }, () => {
           '/docs/api/images',
           '/docs/api/requests',
           '/docs/states',
-          '/models',
-          '/models/fake/image',
         ]) {
           await page.goto(`${originOf(service)}${path}`);
           assert.deepEqual(await barriers(page), [], path);

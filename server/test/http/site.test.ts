@@ -17,6 +17,7 @@ const read = (path: string, headers: Record<string, string> = {}, method = 'GET'
 const textOf = async (path: string) => (await read(path)).text();
 
 const pages: [path: string, title: string][] = [
+  ['/', 'Every picture, film and text model. One key, one balance, the price before you press.'],
   ['/docs', 'Quick start'],
   ['/docs/api', 'The API'],
   ['/docs/api/conventions', 'Conventions'],
@@ -175,12 +176,7 @@ describe('nothing else is served', () => {
 describe('a model', () => {
   test('is shown with its price, its inputs and code for it', async () => {
     const html = await textOf('/models/fake/image');
-    for (const part of [
-      '$0.01 per image',
-      'Most characters: 1000.',
-      'required',
-      `queue/fake/image`,
-    ])
+    for (const part of ['$0.01 / image', 'Most characters: 1000.', 'required', `queue/fake/image`])
       assert.ok(html.includes(part), part);
     for (const language of ['curl', 'JavaScript', 'Python', 'Go'])
       assert.ok(html.includes(`<h3>${language}</h3>`), language);

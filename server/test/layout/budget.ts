@@ -11,16 +11,16 @@ export const budgets: Record<string, number> = {
   'server/src/commands': 3_500,
   'server/src/core': 15_400,
   'server/src/db': 9_450,
-  'server/src/http': 20_200,
+  'server/src/http': 20_450,
   'server/src/ledger': 2_300,
   'server/src/lib': 5_750,
   'server/src/operations': 6_800,
   'server/src/storage': 2_100,
   'server/src/upstreams': 10_750,
   'server/src/worker': 3_750,
-  tests: 129_650,
+  tests: 129_900,
   tools: 1_200,
-  'web/src': 25_600,
+  'web/src': 25_850,
 };
 
 /** Written by `npm run generate`, or mostly data. */

@@ -12,7 +12,6 @@ export const pagesDir = join(import.meta.dirname, '../../../../web/dist');
 
 /** Addresses that belong to the pages; only the document itself knows which of them exist. */
 export const paths = [
-  '/',
   '/sign-in',
   '/sign-up',
   '/two-factor',

@@ -36,6 +36,14 @@ export interface WebSettings {
   /** Origin of the pages, without a path. */
   origin: () => string;
   signUp: 'open' | 'invite' | 'closed';
+  /** The operator's words about the service, for the public pages. */
+  site: {
+    name: string;
+    line: string;
+    links: readonly (readonly [text: string, href: string])[];
+    /** Whether search engines may list the pages. */
+    robots: boolean;
+  };
   hasMail: boolean;
   /** The label of the identity provider's button; null: there is none. */
   oidcName: string | null;

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../api/cached.ts';
+import { cookiePrefix } from '../session/auth-library.ts';
+import { pagesDir } from '../session/pages.ts';
 import type { WebDeps } from '../session/visit.ts';
 
 /** The frame of the public pages. They need no script, and are the same for every caller. */
@@ -12,17 +14,28 @@ export interface SitePage {
   description: string;
   /** The page's address without the origin. */
   path: string;
+  /** The path of a picture that stands for the page where it is linked. */
+  picture?: string;
   /** HTML of the main part, with its own h1. */
   body: string;
-  /** HTML beside the main part. */
-  side: string;
+  /** HTML beside the main part; absent: the main part has the whole width. */
+  side?: string;
 }
 
-const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8');
+/** The look that the app has, the typeface of its build, and the rules of these pages. */
+const style = [
+  join(import.meta.dirname, '../../../../web/src/look/tokens.css'),
+  join(pagesDir, 'font.css'),
+  join(import.meta.dirname, 'style.css'),
+]
+  .filter((path) => existsSync(path))
+  .map((path) => readFileSync(path, 'utf8'))
+  .join('\n');
 
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+  "font-src 'self'",
   "img-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
@@ -59,21 +72,36 @@ export function table(head: string[], rows: string[][]): string {
   );
 }
 
-/** Sends a page that clients may keep for a minute. */
+/** Sends a page that clients may keep for a minute; it is the same for all without a session. */
 export function sendPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps, page: SitePage) {
-  return sendText(req, reply, 'html', framed(reply, deps, page));
+  const isPrivate = hasSession(req, deps);
+  reply.header('vary', 'cookie');
+  return sendText(req, reply, 'html', framed(reply, deps, page, isPrivate), isPrivate);
 }
 
-/** Sends a text that is the same for everyone; its ETag is its hash. */
+/** Whether the browser has signed in, perhaps long ago. */
+export function hasSession({ headers }: FastifyRequest, { web }: WebDeps): boolean {
+  return headers.cookie?.includes(`${cookiePrefix(web.origin())}.session`) ?? false;
+}
+
+/** Sends a text that is the same for everyone, unless it is private; its ETag is its hash. */
 export function sendText(
   req: FastifyRequest,
   reply: FastifyReply,
-  form: 'html' | 'markdown' | 'plain',
+  form: keyof typeof types,
   body: string,
+  isPrivate = false,
 ): unknown {
   const etag = `"${hash('sha256', body, 'hex').slice(0, 24)}"`;
-  return cached(req, reply, { etag, type: `text/${form}; charset=utf-8`, body });
+  return cached(req, reply, { etag, type: `${types[form]}; charset=utf-8`, body, isPrivate });
 }
+
+const types = {
+  html: 'text/html',
+  markdown: 'text/markdown',
+  plain: 'text/plain',
+  svg: 'image/svg+xml',
+};
 
 /** Sends the answer to an address without a page. */
 export function sendMissing(reply: FastifyReply, deps: WebDeps, page: SitePage): unknown {
@@ -84,7 +112,7 @@ export function sendMissing(reply: FastifyReply, deps: WebDeps, page: SitePage):
     .send(framed(reply, deps, page));
 }
 
-function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage): string {
+function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage, isKnown = false): string {
   const origin = web.origin();
   reply.headers({
     'content-security-policy': policy,
@@ -93,7 +121,8 @@ function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage): string {
     'x-frame-options': 'DENY',
     ...(origin.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
   });
-  const { title, description, path, body, side } = page;
+  const { title, description, path, body, side, picture } = page;
+  const { name } = web.site;
   const part = path.split('/')[1];
   return `<!doctype html>
 <html lang="en">
@@ -104,22 +133,41 @@ function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage): string {
 <meta name="description" content="${escape(description)}">
 <link rel="icon" type="image/svg+xml" href="/favicon.svg">
 <link rel="canonical" href="${escape(origin + path)}">
-<title>${escape(title)} · Farebox</title>
+<meta property="og:title" content="${escape(title)}">
+<meta property="og:description" content="${escape(description)}">
+<meta property="og:site_name" content="${escape(name)}">
+<meta property="og:url" content="${escape(origin + path)}">
+${picture === undefined ? '' : `<meta property="og:image" content="${escape(origin + picture)}">`}
+<title>${escape(path === '/' ? title : `${title} · ${name}`)}</title>
 <style>${style}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
 <header>
-<a class="home" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Farebox</a>
-${link('/docs', 'Docs', part === 'docs')}
+<a class="home" href="/"><img src="/favicon.svg" alt="" width="24" height="24">${escape(name)}</a>
+<nav aria-label="${escape(name)}">
 ${link('/models', 'Models', part === 'models')}
+${link('/studio', 'Studio')}
 ${link('/dashboard', 'Dashboard')}
+${link('/docs', 'Docs', part === 'docs')}
+</nav>
+<div class="enter">${isKnown ? '' : entry(web)}</div>
 </header>
-<div class="columns">
-<div class="side">${side}</div>
-<main id="main">${body}</main>
-</div>
+${side === undefined ? `<main id="main" class="wide">${body}</main>` : columns(side, body)}
+<footer>${[...web.site.links].map(([text, href]) => link(href, text)).join('\n')}</footer>
 </body>
 </html>
 `;
+}
+
+function entry({ signUp }: WebDeps['web']): string {
+  const create = signUp === 'open' ? '<a class="button" href="/sign-up">Create account</a>' : '';
+  return `${link('/sign-in', 'Sign in')}\n${create}`;
+}
+
+function columns(side: string, body: string): string {
+  return `<div class="columns">
+<div class="side">${side}</div>
+<main id="main">${body}</main>
+</div>`;
 }

@@ -5,6 +5,7 @@ import { row, visitor, type Row } from '../row.ts';
 import type { WebDeps } from '../session/visit.ts';
 import * as docs from './docs.ts';
 import { sendText } from './frame.ts';
+import { front } from './front.ts';
 import { entries } from './entries.ts';
 import * as models from './models.ts';
 
@@ -12,6 +13,7 @@ type Handler = Handle<FastifyRequest, WebDeps>;
 
 /** Pages for people and programs, without signing in. They are the same for every caller. */
 export const siteRoutes: Row[] = [
+  row(visitor, 'GET', '/', open(front)),
   row(visitor, 'GET', '/llms.txt', open(guide.handle)),
   row(visitor, 'GET', '/docs', open(docs.start)),
   row(visitor, 'GET', '/docs/*', open(docs.page)),
@@ -44,7 +46,8 @@ function withoutKey(handler: Handler): Handler {
 }
 
 async function robots(req: FastifyRequest, reply: FastifyReply, { web }: WebDeps) {
-  const closed = ['/api/', '/dashboard', '/operator'].map((path) => `Disallow: ${path}`);
+  const paths = web.site.robots ? ['/api/', '/dashboard', '/operator'] : ['/'];
+  const closed = paths.map((path) => `Disallow: ${path}`);
   const lines = ['User-agent: *', ...closed, `Sitemap: ${web.origin()}/sitemap.txt`];
   return sendText(req, reply, 'plain', `${lines.join('\n')}\n`);
 }
@@ -53,6 +56,6 @@ async function robots(req: FastifyRequest, reply: FastifyReply, { web }: WebDeps
 async function sitemap(req: FastifyRequest, reply: FastifyReply, { web, catalog }: WebDeps) {
   const pages = entries.map(({ name }) => `/docs/${name}`);
   const ids = [...catalog().models.keys()].map((id) => `/models/${id}`);
-  const paths = ['/docs', ...pages, '/models', ...ids];
+  const paths = ['/', '/docs', ...pages, '/models', ...ids];
   return sendText(req, reply, 'plain', `${paths.map((path) => web.origin() + path).join('\n')}\n`);
 }
