@@ -1,8 +1,8 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { createTheme, defaultVariantColorsResolver, type MantineColorsTuple } from '@mantine/core';
 import i18next from 'i18next';
 import './words.ts';
 
-/** A calm teal, dark enough for white text on it. */
+/** The accent in ten shades, for what Mantine computes; `look/mantine.css` has those that are seen. */
 const teal: MantineColorsTuple = [
   '#e9fbf8',
   '#d3f3ee',
@@ -27,20 +27,40 @@ export const theme = createTheme({
   primaryColor: 'fare',
   primaryShade: { light: 7, dark: 7 },
   colors: { fare: teal },
-  fontFamily: "'Inter Variable', system-ui, sans-serif",
-  fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
+  // Text on the accent is dark in the dark theme.
+  variantColorResolver: (input) => {
+    const isAccent = input.variant === 'filled' && (input.color ?? 'fare') === 'fare';
+    return { ...defaultVariantColorsResolver(input), ...(isAccent && { color: 'var(--on-a)' }) };
+  },
+  fontFamily: 'var(--font)',
+  fontFamilyMonospace: 'var(--mono)',
+  // From `lg` on the menu shows names.
+  breakpoints: { lg: '80em' },
+  fontSizes: { xs: '12px', sm: '14px', md: '14px', lg: '16px', xl: '20px' },
+  lineHeights: { xs: '1.35', sm: '1.45', md: '1.45', lg: '1.5', xl: '1.4' },
+  spacing: { xs: '8px', sm: '12px', md: '16px', lg: '24px', xl: '32px' },
+  radius: { xs: '4px', sm: '6px', md: '6px', lg: '8px', xl: '99px' },
   defaultRadius: 'md',
-  autoContrast: true,
   // Follows the system's reduced-motion setting.
   respectReducedMotion: true,
-  headings: { fontWeight: '650' },
+  headings: {
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '20px', lineHeight: '1.4' },
+      h2: { fontSize: '16px', lineHeight: '1.5' },
+      h3: { fontSize: '14px', lineHeight: '1.45' },
+    },
+  },
   cursorType: 'pointer',
   // Set by name, because importing the components would load them with the first page.
   components: {
+    Checkbox: { defaultProps: { iconColor: 'var(--on-a)' } },
     Badge: { defaultProps: { tt: 'none' } },
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
-    Modal: { defaultProps: { closeButtonProps } },
+    Modal: { defaultProps: { closeButtonProps, radius: 'lg' } },
+    Paper: { defaultProps: { bg: 'var(--raised)' } },
+    Card: { defaultProps: { radius: 'lg', bg: 'var(--raised)' } },
     // A page has one banner landmark, so the head of a dialog must not be one.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },

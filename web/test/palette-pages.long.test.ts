@@ -87,7 +87,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     );
     await page.keyboard.press('Escape');
     await field(page).waitFor({ state: 'detached' });
-    await page.locator(':focus[aria-label^="Search"]').waitFor();
+    await page.locator('button:focus', { hasText: 'Search' }).waitFor();
 
     await ask(page, 'webho');
     await page.keyboard.press('Enter');

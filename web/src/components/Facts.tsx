@@ -61,7 +61,7 @@ export function Moments({ moments }: { moments: Moment[] }) {
           key={i}
           {...(color && { color })}
           title={
-            <Text size="sm" fw={550} span>
+            <Text size="sm" fw={500} span>
               {what}
             </Text>
           }

@@ -18,7 +18,7 @@ export function Stat({
       {children === undefined ? (
         <Skeleton h={34} w="70%" mt={4} />
       ) : (
-        <Text component="div" className="figure" fz={{ base: 22, sm: 24 }} fw={650} lh={1.45}>
+        <Text component="div" className="figure" fz={{ base: 22, sm: 24 }} fw={600} lh={1.45}>
           {children}
         </Text>
       )}

@@ -2,11 +2,11 @@ import { ActionIcon, Badge, Button, Stack, Text, Title } from '@mantine/core';
 
 /** Elements in styles that all pages share. */
 
-export const Dimmed = Text.withProps({ size: 'sm', c: 'dimmed' });
+export const Dimmed = Text.withProps({ fz: 13, c: 'dimmed' });
 /** Smaller still than `Dimmed`. */
 export const Note = Text.withProps({ size: 'xs', c: 'dimmed' });
 /** The name of a list's row. */
-export const RowName = Text.withProps({ fz: 'sm', fw: 550 });
+export const RowName = Text.withProps({ fz: 'sm', fw: 500 });
 /** The heading of a section. */
 export const Heading = Title.withProps({ order: 2, fz: 'lg' });
 export const PlainButton = Button.withProps({ variant: 'default' });

@@ -15,7 +15,7 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
         <Stack gap={6} align="center" ta="center">
           <Group gap={10}>
             <img src="/favicon.svg" alt="" width={34} height={34} />
-            <Text fw={700} fz={24}>
+            <Text fw={600} fz={24}>
               Farebox
             </Text>
           </Group>

@@ -79,12 +79,7 @@ function Said({ lines }: { lines: AttentionLine[] }) {
   return (
     <Card withBorder p="md" mb="lg" component="section" aria-label={t('title')}>
       <Group gap={8} mb="sm" wrap="nowrap">
-        <IconAlertTriangle
-          size={20}
-          color="var(--mantine-color-orange-6)"
-          style={{ flexShrink: 0 }}
-          aria-hidden
-        />
+        <IconAlertTriangle size={20} color="var(--warn)" style={{ flexShrink: 0 }} aria-hidden />
         <Heading>{t('title')}</Heading>
       </Group>
       <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -112,7 +107,7 @@ function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) 
           search={place.search ?? {}}
           {...(place.hash !== undefined && { hash: place.hash })}
           fz="sm"
-          fw={550}
+          fw={500}
           underline="always"
         >
           {text}

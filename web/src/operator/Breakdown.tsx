@@ -84,7 +84,7 @@ function Name({ part, row, most }: { part: string; row: Row; most: number }) {
         aria-hidden
         h={3}
         mt={3}
-        bg="var(--mantine-color-fare-6)"
+        bg="var(--c1)"
         style={{ width: `${share}%`, minWidth: 2, borderRadius: 2 }}
       />
     </Box>

@@ -13,7 +13,7 @@ export function PlainLink({ to, fw, children }: { to: string; fw?: number; child
 
 /** A link that names its row. */
 export function RowLink(props: { to: string; children: ReactNode }) {
-  return <PlainLink {...props} fw={550} />;
+  return <PlainLink {...props} fw={500} />;
 }
 
 export function RequestLink({ id, children }: { id: string; children: ReactNode }) {

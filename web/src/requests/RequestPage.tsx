@@ -100,7 +100,7 @@ export function Why(props: { request: AnyDetail; beside?: ReactNode; children: R
   if (error === null) return null;
   return (
     <Alert color="red" icon={<IconAlertTriangle />} title={t('error_title')} role="alert">
-      <Text size="sm" fw={550}>
+      <Text size="sm" fw={500}>
         {said(error)}
       </Text>
       {props.children}

@@ -228,7 +228,7 @@ function ModelCard({ model }: { model: Model }) {
       <Cover model={model} />
       <Stack gap={6} p="md" flex={1}>
         <Group gap={8} justify="space-between" wrap="nowrap" align="start">
-          <Text fw={620} lh={1.3}>
+          <Text fw={600} lh={1.3}>
             {model.name}
           </Text>
           {model.uncensored && <Uncensored />}

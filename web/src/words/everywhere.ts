@@ -43,7 +43,8 @@ export const everywhere = {
   older: ['Older', 'Старее'],
   retry: ['Try again', 'Повторить'],
   loading: ['Loading', 'Загрузка'],
-  open_menu: ['Open the menu', 'Открыть меню'],
+  menu: ['Menu', 'Меню'],
+  main_pages: ['Main pages', 'Главные страницы'],
   skip: ['Skip to the content', 'К содержанию'],
   available: ['Available', 'Доступно'],
   source: {
@@ -122,6 +123,13 @@ export const everywhere = {
     developer: ['Developer', 'Разработчик'],
     billing: ['Billing', 'Бухгалтер'],
     read_only: ['Read only', 'Только просмотр'],
+  },
+  nav_group: {
+    customers: ['Customers', 'Клиенты'],
+    traffic: ['Traffic', 'Запросы'],
+    catalog: ['Catalog', 'Каталог'],
+    money: ['Money', 'Деньги'],
+    access: ['Access', 'Доступ'],
   },
   nav: {
     overview: ['Overview', 'Обзор'],

@@ -83,7 +83,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Top-up by voucher').waitFor();
       await page.getByText('+$25.50').waitFor();
       await page.goto(`${base}/dashboard`);
-      await page.getByText('$25.50').waitFor();
+      await page.getByRole('main').getByText('$25.50').waitFor();
       assert.equal(await page.getByText('Redeem a voucher or pay').count(), 0, 'step is not done');
       assert.deepEqual(faults, []);
       await context.close();

@@ -133,7 +133,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       const { page, context } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator/accounts/${made.body.account_id}`);
       await page.getByRole('heading', { name: email }).waitFor();
-      await page.getByText('$1,234,567.891234').first().waitFor();
+      await page.getByText('$1,234,567.89').first().waitFor();
       await picture(page, `operator-account-long-${size}`);
       assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await page.evaluate(cutNumbers), []);

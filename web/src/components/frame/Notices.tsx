@@ -1,6 +1,7 @@
 import '@mantine/notifications/styles.css';
 import { notifications, Notifications, type NotificationData } from '@mantine/notifications';
 import { mountBeside } from './beside.tsx';
+import classes from './Shell.module.css';
 
 let mounted = false;
 
@@ -8,7 +9,7 @@ let mounted = false;
 export function show(told: NotificationData): void {
   if (!mounted) {
     mounted = true;
-    mountBeside(() => <Notifications position="top-right" />);
+    mountBeside(() => <Notifications position="bottom-right" className={classes.notices} />);
   }
   notifications.show(told);
 }

@@ -9,7 +9,7 @@ export function PageTitle(props: { title: string; text?: string; children?: Reac
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
       <Stack gap={4} miw={0}>
-        <Title order={1} fz={26} style={{ overflowWrap: 'anywhere' }}>
+        <Title order={1} style={{ overflowWrap: 'anywhere' }}>
           {props.title}
         </Title>
         {props.text && (

@@ -1,9 +1,9 @@
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
-import { IconUserCircle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { Me } from '../../api-types.ts';
 import { useSignOut } from '../../session.tsx';
+import { initials } from './initials.ts';
 import { languageCodes, languages, setLanguage } from '../../words.ts';
 
 /** The user's own menu, not the account's: profile, appearance, sign out. */
@@ -14,8 +14,8 @@ export default function PersonMenu({ me }: { me: Me }) {
   return (
     <Menu position="bottom-end" width={240} defaultOpened>
       <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label={me.name}>
-          <IconUserCircle size={20} />
+        <ActionIcon variant="light" radius="xl" size={32} fz={12} aria-label={me.name}>
+          {initials(me.name)}
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
@@ -29,7 +29,7 @@ export default function PersonMenu({ me }: { me: Me }) {
           <Menu.Item
             key={scheme}
             onClick={() => setColorScheme(scheme)}
-            fw={colorScheme === scheme ? 650 : 400}
+            fw={colorScheme === scheme ? 600 : 400}
             closeMenuOnClick={false}
           >
             {t(`theme.${scheme}`)}
@@ -42,7 +42,7 @@ export default function PersonMenu({ me }: { me: Me }) {
             key={code}
             lang={code}
             onClick={() => setLanguage(code)}
-            fw={i18n.language === code ? 650 : 400}
+            fw={i18n.language === code ? 600 : 400}
             closeMenuOnClick={false}
           >
             {languages[code]}

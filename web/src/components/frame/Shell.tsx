@@ -1,17 +1,6 @@
-import {
-  ActionIcon,
-  Alert,
-  AppShell,
-  Box,
-  Burger,
-  Group,
-  NativeSelect,
-  NavLink,
-  Text,
-  UnstyledButton,
-} from '@mantine/core';
+import { Alert, AppShell, Box, Group, NativeSelect, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconAlertTriangle, IconSearch, IconUserCircle } from '@tabler/icons-react';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -19,12 +8,14 @@ import { useLive } from '../../live.tsx';
 import type { Me } from '../../api-types.ts';
 import { AccountScope, chooseAccount, useSwitchAccount } from '../../session.tsx';
 import { Palette } from '../palette/Palette.tsx';
+import { Balance, PersonButton, SearchButton } from './Header.tsx';
+import { BottomBar, SideMenu } from './Menu.tsx';
 import { sectionsOf, type Section } from './sections.tsx';
+import classes from './Shell.module.css';
 
 /** Pages that a user without an account may see. */
 const ownPages = ['/dashboard/settings', '/operator'];
 
-const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
 const NoAccount = lazy(() => import('./NoAccount.tsx'));
 
 /** The frame around every page of a signed-in user: header, menu and content. */
@@ -39,38 +30,35 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const active = activePage(pathname, section);
   const page = (
     <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !open } }}
-      padding={{ base: 'md', sm: 'xl' }}
+      header={{ height: { base: 48, sm: 52 } }}
+      navbar={{ width: { sm: 56, lg: 220 }, breakpoint: 'sm', collapsed: { mobile: !open } }}
+      footer={{ height: { base: 56, sm: 0 } }}
+      padding={{ base: 'md', sm: 'lg' }}
     >
       <a href="#content" className="skip-link">
         {t('skip')}
       </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger
-              opened={open}
-              onClick={toggle}
-              hiddenFrom="sm"
-              size="sm"
-              aria-label={t('open_menu')}
-            />
+          <Group gap="md" wrap="nowrap">
             <Logo />
             <Group component="nav" gap={4} visibleFrom="sm" aria-label="Farebox">
+              <SiteLink path="/models" name="nav.models" />
               {known.map((each) => (
                 <SectionLink key={each.path} section={each} active={each === section} />
               ))}
+              <SiteLink path="/docs" name="nav.docs" />
             </Group>
           </Group>
-          <Group gap="xs" wrap="nowrap">
+          <Group gap="md" wrap="nowrap">
             <SearchButton onClick={palette.toggle} />
+            {account && section.path !== '/operator' && <Balance />}
             <PersonButton me={me} />
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="sm">
-        <AppShell.Section hiddenFrom="sm" mb="sm">
+      <AppShell.Navbar className={classes.side}>
+        <AppShell.Section hiddenFrom="sm" p="sm" pb={0}>
           <Group gap={4}>
             {known.map((each) => (
               <SectionLink key={each.path} section={each} active={each === section} />
@@ -78,32 +66,16 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           </Group>
         </AppShell.Section>
         {me.accounts.length > 1 && account && section.path !== '/operator' && (
-          <AppShell.Section mb="sm">
+          <AppShell.Section p="sm" pb={0} className={classes.wide}>
             <AccountSelect me={me} chosen={account.account_id} />
           </AppShell.Section>
         )}
-        <AppShell.Section grow style={{ overflowY: 'auto' }}>
-          <nav aria-label={t(section.name)}>
-            {section.pages.map(({ path, name, icon: Icon }) => (
-              <NavLink
-                key={path}
-                component={Link}
-                to={path}
-                label={t(`nav.${name}`)}
-                leftSection={<Icon size={18} stroke={1.6} />}
-                active={path === active}
-                activeOptions={{ exact: path === section.path }}
-                aria-current={path === active ? 'page' : undefined}
-                onClick={close}
-                fw={500}
-                style={{ borderRadius: 8 }}
-              />
-            ))}
-          </nav>
+        <AppShell.Section grow className={classes.menu}>
+          <SideMenu section={section} active={active} onClick={close} />
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
-        <Box maw={1180} mx="auto">
+        <Box maw={section.path === '/studio' ? 2400 : 1240} mx="auto">
           {account?.status === 'suspended' && section.path !== '/operator' && <Suspended />}
           {account || ownPages.some((path) => pathname.startsWith(path)) ? (
             children
@@ -114,6 +86,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           )}
         </Box>
       </AppShell.Main>
+      <AppShell.Footer hiddenFrom="sm">
+        <BottomBar section={section} active={active} isOpen={open} toggle={toggle} />
+      </AppShell.Footer>
       <Palette
         me={me}
         sections={known}
@@ -160,8 +135,8 @@ function Logo() {
   return (
     <Link to="/" aria-label="Farebox" style={{ textDecoration: 'none', color: 'inherit' }}>
       <Group gap={8} wrap="nowrap">
-        <img src="/favicon.svg" alt="" width={26} height={26} />
-        <Text fw={700} fz="lg" visibleFrom="xs">
+        <img src="/favicon.svg" alt="" width={24} height={24} />
+        <Text fw={600} fz={15}>
           Farebox
         </Text>
       </Group>
@@ -175,33 +150,21 @@ function SectionLink({ section, active }: { section: Section; active: boolean })
     <UnstyledButton
       component={Link}
       to={section.path}
-      px="sm"
-      py={6}
-      fw={active ? 650 : 500}
-      fz="sm"
-      bg={active ? 'var(--mantine-color-default-hover)' : undefined}
+      className={classes.section}
       aria-current={active ? 'true' : undefined}
-      style={{ borderRadius: 8 }}
     >
       {t(section.name)}
     </UnstyledButton>
   );
 }
 
-function SearchButton({ onClick }: { onClick: () => void }) {
+/** A public page, which the service writes. */
+function SiteLink({ path, name }: { path: string; name: string }) {
   const { t } = useTranslation('common');
   return (
-    <ActionIcon
-      variant="default"
-      size="lg"
-      onClick={onClick}
-      aria-label={t('search')}
-      aria-haspopup="dialog"
-      aria-keyshortcuts="Control+K Meta+K"
-      title="Ctrl K"
-    >
-      <IconSearch size={18} />
-    </ActionIcon>
+    <UnstyledButton component="a" href={path} className={classes.section}>
+      {t(name)}
+    </UnstyledButton>
   );
 }
 
@@ -215,27 +178,5 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
       value={chosen}
       onChange={(event) => switchTo(event.currentTarget.value)}
     />
-  );
-}
-
-/** The menu is loaded when first opened. */
-function PersonButton({ me }: { me: Me }) {
-  const [asked, { open }] = useDisclosure(false);
-  const button = (
-    <ActionIcon
-      variant="default"
-      size="lg"
-      aria-label={me.name}
-      aria-haspopup="menu"
-      onClick={open}
-    >
-      <IconUserCircle size={20} />
-    </ActionIcon>
-  );
-  if (!asked) return button;
-  return (
-    <Suspense fallback={button}>
-      <PersonMenu me={me} />
-    </Suspense>
   );
 }

@@ -27,7 +27,16 @@ export interface Section {
   path: '/dashboard' | '/studio' | '/operator';
   /** Translation key of the section's name. */
   name: string;
-  pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
+  pages: SectionPage[];
+}
+
+export interface SectionPage {
+  path: string;
+  /** Translation key below `nav`. */
+  name: string;
+  icon: ComponentType<{ size?: number; stroke?: number }>;
+  /** The group that begins with this page; a translation key below `nav_group`. */
+  begins?: string;
 }
 
 const sections: Section[] = [
@@ -58,16 +67,16 @@ const sections: Section[] = [
     name: 'operator',
     pages: [
       { path: '/operator', name: 'overview', icon: IconChartBar },
-      { path: '/operator/accounts', name: 'accounts', icon: IconUsers },
-      { path: '/operator/catalog', name: 'catalog', icon: IconBook },
-      { path: '/operator/upstreams', name: 'upstreams', icon: IconPlugConnected },
-      { path: '/operator/queue', name: 'queue', icon: IconStack2 },
-      { path: '/operator/unknown', name: 'unknown', icon: IconHelpCircle },
-      { path: '/operator/chains', name: 'chains', icon: IconLink },
-      { path: '/operator/deposits', name: 'deposits', icon: IconTransferIn },
-      { path: '/operator/vouchers', name: 'vouchers', icon: IconTicket },
+      { path: '/operator/accounts', name: 'accounts', icon: IconUsers, begins: 'customers' },
       { path: '/operator/invitations', name: 'invitations', icon: IconMailPlus },
-      { path: '/operator/keys', name: 'operator_keys', icon: IconKey },
+      { path: '/operator/queue', name: 'queue', icon: IconStack2, begins: 'traffic' },
+      { path: '/operator/unknown', name: 'unknown', icon: IconHelpCircle },
+      { path: '/operator/catalog', name: 'catalog', icon: IconBook, begins: 'catalog' },
+      { path: '/operator/upstreams', name: 'upstreams', icon: IconPlugConnected },
+      { path: '/operator/deposits', name: 'deposits', icon: IconTransferIn, begins: 'money' },
+      { path: '/operator/chains', name: 'chains', icon: IconLink },
+      { path: '/operator/vouchers', name: 'vouchers', icon: IconTicket },
+      { path: '/operator/keys', name: 'operator_keys', icon: IconKey, begins: 'access' },
       { path: '/operator/log', name: 'log', icon: IconHistory },
     ],
   },
@@ -77,3 +86,13 @@ const sections: Section[] = [
 export function sectionsOf({ is_operator }: Pick<Me, 'is_operator'>): Section[] {
   return sections.filter(({ path }) => path !== '/operator' || is_operator);
 }
+
+/** The three pages at the bottom of a phone, of the operator or of a customer. */
+export function phonePages({ path }: Section): SectionPage[] {
+  const wanted = path === '/operator' ? operatorPhone : customerPhone;
+  const pages = sections.flatMap((section) => section.pages);
+  return wanted.flatMap((each) => pages.find((page) => page.path === each) ?? []);
+}
+
+const operatorPhone = ['/operator', '/operator/accounts', '/operator/deposits'];
+const customerPhone = ['/studio', '/dashboard/requests', '/dashboard/money'];

@@ -26,7 +26,7 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
         {(['available', 'reserved'] as const).map((name) => (
           <div key={name}>
             <Note>{t(`common:${name}`)}</Note>
-            <Text component="div" fw={650} fz="lg">
+            <Text component="div" fw={600} fz="lg">
               {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h={26} w={90} />}
             </Text>
           </div>

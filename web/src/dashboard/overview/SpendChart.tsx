@@ -92,7 +92,7 @@ export default function SpendChart(props: {
 function Named({ color, name }: { color: string; name: string }) {
   return (
     <Group gap={6} wrap="nowrap" miw={0}>
-      <ColorSwatch color={`var(--mantine-color-${color.replace('.', '-')})`} size={10} />
+      <ColorSwatch color={color} size={10} />
       <Text size="sm" truncate title={name}>
         {name}
       </Text>
@@ -100,20 +100,10 @@ function Named({ color, name }: { color: string; name: string }) {
   );
 }
 
-const kindColors = { image: 'fare.6', video: 'indigo.6', text: 'orange.6' } as const;
-const modelColors = [
-  'fare.6',
-  'indigo.6',
-  'orange.6',
-  'pink.6',
-  'cyan.7',
-  'grape.6',
-  'yellow.7',
-] as const;
-
+const kindColors = { image: 'var(--c1)', video: 'var(--c2)', text: 'var(--c3)' } as const;
 function colorOf({ kind, name }: Series, i: number): string {
   if (kind) return kindColors[kind];
-  return name === '' ? 'gray.6' : modelColors[i % modelColors.length]!;
+  return name === '' ? 'var(--c8)' : `var(--c${(i % 7) + 1})`;
 }
 
 /** Rounded, for axis labels only: amounts elsewhere are never rounded. */

@@ -71,7 +71,7 @@ function Amount(props: { name: string; micro: string | bigint; strong?: boolean 
       <Text size="sm" c={strong ? undefined : 'dimmed'}>
         {name}
       </Text>
-      <Text span fw={strong ? 650 : 400} fz={strong ? 'lg' : 'sm'}>
+      <Text span fw={strong ? 600 : 400} fz={strong ? 'lg' : 'sm'}>
         <Usd micro={micro} />
       </Text>
     </Group>

@@ -25,7 +25,7 @@ export function ResumeDialog({ chain, onClose }: Of) {
       disabled={isWrong(values.from)}
       onSubmit={() => act('POST /chains/:chain/resume', given, t('resume_now'))}
     >
-      <Text size="sm" fw={550} className="wrap">
+      <Text size="sm" fw={500} className="wrap">
         {chain.stopped_why}
       </Text>
       <Text size="sm">{t('resume_text')}</Text>

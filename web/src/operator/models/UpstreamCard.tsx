@@ -235,7 +235,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
   return (
     <CardFoot>
       {(paused_until !== null || failures > 0) && (
-        <Text size="sm" fw={550}>
+        <Text size="sm" fw={500}>
           {paused_until !== null && (
             <>
               {t('until')} <When at={paused_until} />

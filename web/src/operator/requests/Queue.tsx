@@ -123,7 +123,7 @@ function accountColumn<Row extends { account_id: string; email: string }>(
         display="block"
         maw={260}
         fz="sm"
-        fw={550}
+        fw={500}
         style={{ overflowWrap: 'break-word' }}
       >
         {email}

@@ -37,7 +37,7 @@ export function ChatSettings(props: {
   ].filter(Boolean);
   return (
     <div>
-      <UnstyledButton onClick={toggle} aria-expanded={isOpen} fz="sm" fw={560} py={4}>
+      <UnstyledButton onClick={toggle} aria-expanded={isOpen} fz="sm" fw={500} py={4}>
         <Group gap={6}>
           <IconChevronDown size={16} style={{ transform: isOpen ? undefined : 'rotate(-90deg)' }} />
           {t('common:nav.settings')}

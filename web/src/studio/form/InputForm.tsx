@@ -113,7 +113,7 @@ export function InputForm(props: {
               <UnstyledButton
                 onClick={toggle}
                 aria-expanded={isOpen || isWrongInside}
-                fw={560}
+                fw={500}
                 fz="sm"
                 py={4}
               >

@@ -13,7 +13,7 @@ export function Rate({ model, size = 'sm' }: { model: Model; size?: 'sm' | 'md' 
       : `${last === undefined ? first : `${first} – ${last}`} ${t(`rate.${model.unit}`)}`;
   return (
     <Group gap={6}>
-      <Text size={size} fw={560} className="number" style={{ whiteSpace: 'normal' }}>
+      <Text size={size} fw={500} className="number" style={{ whiteSpace: 'normal' }}>
         {text}
       </Text>
     </Group>
