@@ -1,6 +1,26 @@
 import { formatUsd as exactUsd } from '../../client/src/money.ts';
 
-/** Amounts are micro-USD as text, as the service sends them; nothing is rounded. */
+/** Amounts are micro-USD as text, as the service sends them. */
+
+/**
+ * An amount as people read it: two decimals from a dollar on, below it three significant digits, at
+ * least two decimals. `$409.55`, `$0.06`, `$0.00215`. Balances are rounded down, prices up.
+ */
+export function briefUsd(amount: string | bigint, round: 'down' | 'up' = 'down'): string {
+  const exact = BigInt(amount);
+  const size = exact < 0n ? -exact : exact;
+  // The last digit that is shown; below a dollar the third one, and cents at most.
+  const step = 10n ** BigInt(Math.max(0, Math.min(4, String(size).length - 3)));
+  const whole = (round === 'up' ? size + step - 1n : size) / step;
+  const text = formatUsd(whole * step);
+  return `${exact < 0n ? '−' : ''}$${text}`;
+}
+
+/** All six decimals, for the ledger: `$1,234.500000`. */
+export function fullUsd(amount: string | bigint): string {
+  const [whole, decimals = ''] = formatUsd(amount).split('.');
+  return `$${whole}.${decimals.padEnd(6, '0')}`.replace('$−', '−$');
+}
 
 /** `1234500000` → `1,234.50`; at least two decimals, more only if needed. */
 export function formatUsd(amount: string | bigint): string {

@@ -1,7 +1,7 @@
 import { type CSSProperties, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '../api-types.ts';
-import { formatUsd } from '../money.ts';
+import { briefUsd, fullUsd } from '../money.ts';
 import { Dot } from './styles.ts';
 
 /** Amounts, shares, times and states as text. */
@@ -31,19 +31,22 @@ export function useMoment(
 }
 
 /**
- * An amount down to the last micro-USD, in digits of equal width. In a `column`, decimal points
- * line up: missing decimals are filled with hidden zeros.
+ * An amount in digits of equal width, rounded as `briefUsd` does, with the exact one as its title;
+ * `price` rounds up. `exact` shows all six decimals, for the ledger.
  */
-export function Usd(props: { micro: string | bigint; signed?: boolean; column?: boolean }) {
-  const { micro, signed = false, column = false } = props;
+export function Usd(props: {
+  micro: string | bigint;
+  signed?: boolean;
+  price?: boolean;
+  exact?: boolean;
+}) {
+  const { micro, signed = false, price = false, exact = false } = props;
   const plus = signed && BigInt(micro) > 0n ? '+' : '';
-  const text = formatUsd(micro);
-  const decimals = text.length - text.indexOf('.') - 1;
-  const shown = `${plus}$${text}`.replace('$−', '−$');
+  const shown = plus + (exact ? fullUsd(micro) : briefUsd(micro, price ? 'up' : 'down'));
   return (
     <span
       className="number"
-      data-decimals={column ? decimals : undefined}
+      title={`${plus}${fullUsd(micro)}`}
       // React's type has no custom properties.
       style={{ '--characters': shown.length } as CSSProperties}
     >

@@ -14,7 +14,7 @@ import { Attention } from './Attention.tsx';
 import { Books } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import './overview-words.ts';
-import { formatUsd } from '../money.ts';
+import { briefUsd } from '../money.ts';
 import { SourceSums } from './SourceSums.tsx';
 import { offered, useAddress } from './search.ts';
 import { sumColumns } from './figures.tsx';
@@ -86,7 +86,7 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
       </Stat>
       <Stat
         label={t('held')}
-        note={owed === '0' ? t('held_note') : t('owed', { amount: `$${formatUsd(owed)}` })}
+        note={owed === '0' ? t('held_note') : t('owed', { amount: briefUsd(owed) })}
       >
         {figures && <Usd micro={figures.available_usd_micro} />}
       </Stat>

@@ -3,7 +3,7 @@ import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
 import type { RevenueDay } from '../api-types.ts';
 import { useLocale } from '../components/text.tsx';
-import { formatUsd } from '../money.ts';
+import { briefUsd } from '../money.ts';
 import './overview-words.ts';
 
 /** Revenue and cost by day. Hidden from screen readers, which have the table view instead. */
@@ -26,14 +26,14 @@ export default function RevenueChart({ days }: { days: RevenueDay[] }) {
       data={data}
       dataKey="day"
       series={[
-        { name: 'revenue', label: t('revenue'), color: 'fare.6' },
-        { name: 'cost', label: t('cost'), color: 'gray.5' },
+        { name: 'revenue', label: t('revenue'), color: 'var(--c1)' },
+        { name: 'cost', label: t('cost'), color: 'var(--n7)' },
       ]}
       withLegend
       tickLine="none"
       gridAxis="x"
       maxBarWidth={22}
-      valueFormatter={(usd) => `$${formatUsd(BigInt(Math.round(usd * 1e6)))}`}
+      valueFormatter={(usd) => briefUsd(BigInt(Math.round(usd * 1e6)))}
       yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}
       xAxisProps={{ minTickGap: 24 }}
       barProps={{ isAnimationActive: false, radius: 2 }}

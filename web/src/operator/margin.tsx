@@ -71,7 +71,7 @@ export function PriceLines({ row }: { row: CatalogRow }) {
         <span key={margin.of} className="number">
           {row.price_varies && <Small text={t('up_to')} />}
           {margin.of !== 'unit' && <Small text={t(margin.of)} />}
-          <Usd micro={margin.price_usd_micro} column />
+          <Usd micro={margin.price_usd_micro} />
         </span>
       ))}
       <Note style={{ whiteSpace: 'nowrap' }}>{t(`per.${row.unit}`)}</Note>
@@ -106,7 +106,7 @@ function MarginLine({ margin, what }: { margin: RowMargin; what: 'cost' | 'margi
   const isLoss = what === 'margin' && BigInt(amount) < 0n;
   return (
     <Text span fz="inherit" className="number" {...(isLoss && { c: 'red' })}>
-      <Usd micro={amount} column={what === 'cost'} />
+      <Usd micro={amount} />
       {what === 'margin' && margin.margin_ppm !== null && (
         <Text span size="xs" {...(!isLoss && { c: 'dimmed' })}>
           {' '}

@@ -6,7 +6,7 @@ import type { RequestEntry } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Note } from '../components/styles.ts';
 import { Duration, StatusBadge, Usd, usePercent } from '../components/text.tsx';
-import { formatUsd } from '../money.ts';
+import { briefUsd } from '../money.ts';
 import './request-words.ts';
 
 /** Cells of the lists of requests. */
@@ -87,11 +87,11 @@ export function RequestPrice(props: {
   return (
     <>
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
-        <Usd micro={charged ?? quoted} column />
+        <Usd micro={charged ?? quoted} />
       </Text>
       {charged !== quoted && (
         <Note className="number">
-          {charged === null ? t('is_quoted') : t('of_quoted', { amount: `$${formatUsd(quoted)}` })}
+          {charged === null ? t('is_quoted') : t('of_quoted', { amount: briefUsd(quoted, 'up') })}
         </Note>
       )}
     </>

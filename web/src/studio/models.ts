@@ -1,6 +1,6 @@
 import { call } from '../api.ts';
 import type { Model } from '../api-types.ts';
-import { formatUsd } from '../money.ts';
+import { briefUsd } from '../money.ts';
 import { mediaOf, schemaOf } from './form/schema.ts';
 import { kinds, type Sort, type Wish } from './form/wish.ts';
 
@@ -18,7 +18,7 @@ export const modelsQuery = {
 
 /** A catalog price (a number of dollars) as text, down to the last micro-USD. */
 export function usd(price: number): string {
-  return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
+  return briefUsd(BigInt(Math.round(price * 1_000_000)), 'up');
 }
 
 /** The unit price: one amount, the range of the resolutions, or a text model's two prices. */

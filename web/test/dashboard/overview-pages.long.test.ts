@@ -42,9 +42,8 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
       await assertClear(page, `overview-table-${size}`);
-      assert.ok((await pointsOf(page)).length > 4);
-      for (const spread of await pointsOf(page))
-        assert.ok(spread < 1, `points are ${spread} apart`);
+      assert.ok((await endsOf(page)).length > 4);
+      for (const spread of await endsOf(page)) assert.ok(spread < 1, `ends are ${spread} apart`);
 
       // A request that ends disappears from the running ones while the page is open.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
@@ -58,20 +57,16 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
-  /** The distances between the decimal points of each column of amounts, in pixels. */
-  async function pointsOf(page: Page): Promise<number[]> {
+  /** How far the ends of each column of amounts are apart, in pixels. */
+  async function endsOf(page: Page): Promise<number[]> {
     return page.evaluate(`(() => {
-      const places = new Map();
-      for (const amount of document.querySelectorAll('table [data-decimals]')) {
-        const text = amount.firstChild;
-        const range = document.createRange();
-        range.setStart(text, text.data.indexOf('.'));
-        range.setEnd(text, text.data.indexOf('.') + 1);
+      const ends = new Map();
+      for (const amount of document.querySelectorAll('table .number')) {
         const column = amount.closest('td, th').cellIndex;
-        const place = range.getBoundingClientRect().left;
-        places.set(column, [...(places.get(column) ?? []), place]);
+        const end = amount.getBoundingClientRect().right;
+        ends.set(column, [...(ends.get(column) ?? []), end]);
       }
-      return [...places.values()].map((each) => Math.max(...each) - Math.min(...each));
+      return [...ends.values()].map((each) => Math.max(...each) - Math.min(...each));
     })()`);
   }
 

@@ -62,7 +62,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await price(page, '40000');
     assert.equal(await page.getByText('$0.03').count(), 0);
     await page.goto(`${studio.base}/studio/chat`);
-    await page.getByText('$0.133334 in · $0.533334 out, per million tokens').waitFor();
+    await page.getByText('$0.134 in · $0.534 out, per million tokens').waitFor();
     assert.deepEqual(faults, []);
     await context.close();
   });

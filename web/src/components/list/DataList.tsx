@@ -131,7 +131,7 @@ export const column = {
   plain: <Row,>(label: string, cell: Column<Row>['cell']): Column<Row> => ({ label, cell }),
   figure,
   usd: <Row,>(label: string, micro: (row: Row) => string) =>
-    figure<Row>(label, (row) => <Usd micro={micro(row)} column />),
+    figure<Row>(label, (row) => <Usd micro={micro(row)} />),
   count: <Row,>(label: string, count: (row: Row) => number) =>
     figure<Row>(label, (row) => <span className="number">{count(row)}</span>),
   /** `brief` shows the date only. */

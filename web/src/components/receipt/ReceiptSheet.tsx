@@ -49,8 +49,8 @@ export function ReceiptSheet({ receipt }: { receipt: Receipt }) {
           <Divider />
           <div>
             <Note>{t('amount')}</Note>
-            <Text component="div" fz={28} fw={650}>
-              <Usd micro={receipt.amount_usd_micro} /> USD
+            <Text component="div" fz={28} fw={600}>
+              <Usd micro={receipt.amount_usd_micro} exact /> USD
             </Text>
           </div>
           <Facts rows={rows} />

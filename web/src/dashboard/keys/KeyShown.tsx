@@ -105,7 +105,7 @@ function Try({ made }: { made: NewKey }) {
         {price !== null && (
           <>
             {' '}
-            {t('try_price')} <Usd micro={price} />.
+            {t('try_price')} <Usd micro={price} price />.
           </>
         )}
       </Dimmed>

@@ -221,7 +221,7 @@ function Sums({ search }: { search: StatementSearch }) {
       {sums.map(([name, shown]) => (
         <div key={name}>
           <Note>{t(`sums.${name}`)}</Note>
-          <Text component="div" fw={620}>
+          <Text component="div" fw={600}>
             {totals ? shown : <Skeleton h={24} w={80} />}
           </Text>
         </div>
@@ -268,7 +268,7 @@ function Change({ row }: { row: Movement }) {
       fw={600}
       c={isIncome ? 'var(--mantine-color-fare-text)' : change === 0n ? 'dimmed' : undefined}
     >
-      <Usd micro={change} signed column />
+      <Usd micro={change} signed exact />
     </Text>
   );
 }

@@ -6,7 +6,7 @@ import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, useMoment, When } from '../../components/text.tsx';
-import { formatUsd } from '../../money.ts';
+import { briefUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
@@ -34,8 +34,8 @@ function DayOf({ day }: { day: Day }) {
   const { t } = useTranslation('money');
   const date = useMoment({ dateStyle: 'medium' })(day.lines[0]!.created_at);
   const sums = day.sums && [
-    day.sums.out > 0n && t('day_out', { amount: `$${formatUsd(day.sums.out)}` }),
-    day.sums.in > 0n && t('day_in', { amount: `$${formatUsd(day.sums.in)}` }),
+    day.sums.out > 0n && t('day_out', { amount: briefUsd(day.sums.out) }),
+    day.sums.in > 0n && t('day_in', { amount: briefUsd(day.sums.in) }),
   ];
   return (
     <section aria-label={date}>

@@ -26,7 +26,7 @@ import type {
 import { Failure } from '../../components/Failure.tsx';
 import { StatusBadge, Usd, useMoment, usePercent } from '../../components/text.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { formatUsd } from '../../money.ts';
+import { briefUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { useOverview } from './overview-data.ts';
@@ -98,7 +98,7 @@ function Figures({ data }: { data: OverviewReply | undefined }) {
         micro={data?.available_usd_micro}
         text={
           data && data.debt_usd_micro !== '0'
-            ? t('debt_text', { amount: `$${formatUsd(data.debt_usd_micro)}` })
+            ? t('debt_text', { amount: briefUsd(data.debt_usd_micro, 'up') })
             : t('available_text')
         }
         isFirst
@@ -133,7 +133,7 @@ function Figure(props: {
       style={props.isFirst && isNarrow ? { gridColumn: '1 / -1' } : {}}
     >
       <Dimmed>{props.name}</Dimmed>
-      <Text component="div" className="figure" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
+      <Text component="div" className="figure" fz={{ base: 22, sm: 28 }} fw={600} lh={1.4}>
         {props.micro === undefined ? (
           <Skeleton h={34} w={140} my={3} />
         ) : (
@@ -280,7 +280,7 @@ function KeyLine({ of: key }: { of: KeyMonth }) {
         <Text size="sm" style={{ flexShrink: 0 }}>
           <Usd micro={key.spent_usd_micro} />{' '}
           <Note span>
-            {limit === null ? t('no_limit') : t('of_limit', { limit: `$${formatUsd(limit)}` })}
+            {limit === null ? t('no_limit') : t('of_limit', { limit: briefUsd(limit) })}
           </Note>
         </Text>
       </Group>

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, useLocale } from '../../components/text.tsx';
-import { formatUsd } from '../../money.ts';
+import { briefUsd } from '../../money.ts';
 import { periods, spendSearch, type SpendSearch } from '../money/money-search.ts';
 import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
 
@@ -115,5 +115,5 @@ function labelOf(
   say: (facts: { total: string; day: string; most: string }) => string,
 ): string {
   const most = days.reduce((best, each) => (each.total > best.total ? each : best));
-  return say({ total: `$${formatUsd(total)}`, day: most.day, most: `$${formatUsd(most.total)}` });
+  return say({ total: briefUsd(total), day: most.day, most: briefUsd(most.total) });
 }

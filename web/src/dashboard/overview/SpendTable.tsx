@@ -46,11 +46,11 @@ export default function SpendTable(props: {
               </Table.Th>
               {day.parts.map((part, i) => (
                 <Table.Td key={series[i]!.name} ta="right" c={part === 0n ? 'dimmed' : undefined}>
-                  <Usd micro={part} column />
+                  <Usd micro={part} />
                 </Table.Td>
               ))}
               <Table.Td ta="right" fw={600}>
-                <Usd micro={day.total} column />
+                <Usd micro={day.total} />
               </Table.Td>
               <Table.Td ta="right" className="number">
                 {day.requests}
@@ -63,11 +63,11 @@ export default function SpendTable(props: {
             <Table.Th scope="row">{t('total')}</Table.Th>
             {series.map((each) => (
               <Table.Th key={each.name} ta="right">
-                <Usd micro={each.total} column />
+                <Usd micro={each.total} />
               </Table.Th>
             ))}
             <Table.Th ta="right">
-              <Usd micro={total} column />
+              <Usd micro={total} />
             </Table.Th>
             <Table.Th ta="right" className="number">
               {requests}

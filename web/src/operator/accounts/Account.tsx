@@ -20,7 +20,7 @@ import { AccountStatement } from './AccountStatement.tsx';
 import './account-words.ts';
 import { LogList } from '../LogList.tsx';
 import { SourceSums } from '../SourceSums.tsx';
-import { formatUsd } from '../../money.ts';
+import { briefUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { useMe } from '../../session.tsx';
@@ -54,7 +54,7 @@ export function Account() {
           label={t('common:available')}
           note={
             account && account.debt_usd_micro !== '0'
-              ? t('debt', { amount: `$${formatUsd(account.debt_usd_micro)}` })
+              ? t('debt', { amount: briefUsd(account.debt_usd_micro) })
               : undefined
           }
         >

@@ -10,7 +10,7 @@ import type { AccountKey, KeyCeilings } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { Usd } from '../../components/text.tsx';
-import { formatUsd, parseUsd } from '../../money.ts';
+import { briefUsd, formatUsd, parseUsd } from '../../money.ts';
 import './account-words.ts';
 import { useAction } from '../action.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
@@ -43,7 +43,7 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
       row.monthly_limit_usd_micro === null ? (
         t('no_limit')
       ) : (
-        <Usd micro={row.monthly_limit_usd_micro} column />
+        <Usd micro={row.monthly_limit_usd_micro} />
       ),
     ),
     column.figure(t('rpm'), (row) => <span className="number">{row.rpm ?? t('usual')}</span>),
@@ -89,7 +89,7 @@ function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
     open_jobs_ceiling: jobs,
   } = ceilings;
   const set = [
-    ...(monthly === null ? [] : [t('a_month', { amount: `$${formatUsd(monthly)}` })]),
+    ...(monthly === null ? [] : [t('a_month', { amount: briefUsd(monthly) })]),
     ...(rpm === null ? [] : [t('a_minute', { n: rpm })]),
     ...(jobs === null ? [] : [t('open_at_once', { n: jobs })]),
   ];

@@ -31,7 +31,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     column.when(t('time'), (row) => row.created_at),
   ];
   const known = (micro: string | null, { status }: AnyRequest) => {
-    if (micro !== null) return <Usd micro={micro} column />;
+    if (micro !== null) return <Usd micro={micro} />;
     return (
       <Text span c="dimmed" fz="sm">
         {status === 'COMPLETED' ? t('unknown') : '—'}

@@ -56,7 +56,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
         )}
       </Stack>
     )),
-    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed column />),
+    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed exact />),
     column.usd(t('after'), (row) => row.available_after_usd_micro),
     column.when(t('time'), (row) => row.created_at),
   ];

@@ -254,7 +254,7 @@ function Rates({ row }: { row: CatalogRowDetail }) {
   const columns: Column<CatalogRowDetail['rates'][number]>[] = [
     column.plain(t('rate'), (rate) => rate.resolution ?? t('any')),
     column.figure(`${t('price')}, ${t(`per.${row.unit}`)}`, (rate) => (
-      <Usd micro={rate.price_usd_micro} column />
+      <Usd micro={rate.price_usd_micro} />
     )),
     column.figure(t('cost'), (rate) => <MarginLines margins={[rate]} what="cost" />),
     column.figure(t('margin'), (rate) => <MarginLines margins={[rate]} what="margin" />),

@@ -11,7 +11,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { Stat } from '../../components/Stat.tsx';
-import { formatUsd } from '../../money.ts';
+import { briefUsd, formatUsd } from '../../money.ts';
 import { liveMs } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
@@ -111,7 +111,7 @@ function Money({ request }: { request: OperatorRequest }) {
       </Stat>
       <Stat
         label={t('common:charged')}
-        note={refunded === '0' ? undefined : t('refunded', { amount: `$${formatUsd(refunded)}` })}
+        note={refunded === '0' ? undefined : t('refunded', { amount: briefUsd(refunded) })}
       >
         {known(charged)}
       </Stat>

@@ -18,7 +18,7 @@ import { Dimmed, Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import type { Allowance, Estimate } from '../../api-types.ts';
-import { formatUsd } from '../../money.ts';
+import { briefUsd, formatUsd } from '../../money.ts';
 import { useFieldLabel } from '../form/Field.tsx';
 import classes from '../Model.module.css';
 import { lacking, type Shortage } from '../price.ts';
@@ -150,13 +150,13 @@ function Price({ quote, isFresh }: { quote: Estimate; isFresh: boolean }) {
           <Group gap={6} wrap="nowrap">
             <Text
               fz={24}
-              fw={680}
+              fw={600}
               lh={1.15}
               className={isFresh ? undefined : classes.stale}
               data-price={quote.price_usd_micro}
               data-fresh={isFresh || undefined}
             >
-              <Usd micro={quote.price_usd_micro} />
+              <Usd micro={quote.price_usd_micro} price />
             </Text>
             <IconInfoCircle size={16} color="var(--mantine-color-dimmed)" />
           </Group>
@@ -187,11 +187,11 @@ function Breakdown({ quote }: { quote: Estimate }) {
         </Group>
       ))}
       <Divider />
-      <Group justify="space-between" fw={620}>
-        <Text size="sm" fw={620}>
+      <Group justify="space-between" fw={600}>
+        <Text size="sm" fw={600}>
           {t('in_all')}
         </Text>
-        <Usd micro={quote.price_usd_micro} />
+        <Usd micro={quote.price_usd_micro} price />
       </Group>
       <Note>{t('most')}</Note>
       {assumed.length > 0 && (
@@ -203,7 +203,7 @@ function Breakdown({ quote }: { quote: Estimate }) {
       {rates.length > 0 && (
         <Note>
           {t('by_resolution')}{' '}
-          {rates.map(([name, rate]) => `${name} $${formatUsd(rate)}`).join(', ')}
+          {rates.map(([name, rate]) => `${name} ${briefUsd(rate, 'up')}`).join(', ')}
         </Note>
       )}
     </Stack>

@@ -17,7 +17,7 @@ import { notice } from '../../components/frame/notice.ts';
 import { messageOf, showFailure } from '../../components/Failure.tsx';
 import { StatusBadge, Usd, usePercent, When } from '../../components/text.tsx';
 import { isFinal } from '../../../../client/src/watch.ts';
-import { formatUsd } from '../../money.ts';
+import { briefUsd } from '../../money.ts';
 import { useMay } from '../../session.tsx';
 import { download } from '../../components/download.ts';
 import type { Input } from '../form/draft.ts';
@@ -142,7 +142,7 @@ function Cost({ run, status }: { run: Run; status: Run['status'] }) {
   if (status === 'FAILED' || status === 'CANCELLED')
     return <Text size="sm">{t('nothing_charged')}</Text>;
   return (
-    <Text size="sm" fw={560} data-charged={charged ?? undefined}>
+    <Text size="sm" fw={500} data-charged={charged ?? undefined}>
       <Usd micro={charged ?? quoted} />{' '}
       <Note span fw={400}>
         {charged === null ? t('reserved') : t('common:charged')}
@@ -259,7 +259,7 @@ function Actions(props: {
           <Menu.Item
             leftSection={<IconDice5 size={16} />}
             disabled={!input}
-            rightSection={<Note className="number">${formatUsd(run.quoted_usd_micro)}</Note>}
+            rightSection={<Note className="number">{briefUsd(run.quoted_usd_micro, 'up')}</Note>}
             onClick={() => input && actions.rerun?.(input, run.quoted_usd_micro)}
           >
             {t('rerun')}
