@@ -8,9 +8,14 @@ export interface Thumbnails {
   /**
    * Returns a WebP; null if the bytes are gone, or cannot be made into a thumbnail.
    *
-   * @throws NoPlace
+   * @throws NoPlace, and the reason of `signal`, which ends the wait for a turn
    */
-  of(account_id: string, picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
+  of(
+    account_id: string,
+    picture: Picture,
+    size: ThumbnailSize,
+    signal: AbortSignal,
+  ): Promise<Buffer | null>;
 }
 
 interface Picture {
@@ -41,22 +46,21 @@ const keptMax = 500;
 
 /** `decoding`: the places for files that are decoded, by account. */
 export function createThumbnails(storage: Storage, decoding: FairQueue): Thumbnails {
-  const kept = new Map<string, Promise<Buffer | null>>();
+  const kept = new Map<string, Buffer>();
 
   return {
-    of(account_id, picture, size) {
-      if (!types.has(picture.content_type)) return Promise.resolve(null);
-      // By account, because one that shares the promise would wait for the other's turn.
-      const name = JSON.stringify([account_id, picture.sha256, size]);
-      const make = () => decoding.run(account_id, () => shrink(storage, picture, size));
-      const made = kept.get(name) ?? make();
-      kept.delete(name);
-      kept.set(name, made);
-      if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
+    async of(account_id, picture, size, signal) {
+      if (!types.has(picture.content_type)) return null;
+      const name = `${picture.sha256} ${size}`;
+      // Another call of the account may have made it while this one waited.
+      const make = async () => kept.get(name) ?? shrink(storage, picture, size);
+      const bytes = kept.get(name) ?? (await decoding.run(account_id, make, { signal }));
       // A failure may be temporary, so it is not kept.
-      const forget = () => void (kept.get(name) === made && kept.delete(name));
-      made.then((bytes) => bytes ?? forget(), forget);
-      return made;
+      if (bytes === null) return null;
+      kept.delete(name);
+      kept.set(name, bytes);
+      if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
+      return bytes;
     },
   };
 }

@@ -5,6 +5,7 @@ import { NoPlace } from '../../lib/fair-queue.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
 import { matches } from '../api/cached.ts';
+import { leftOf } from '../call.ts';
 import { choice, object, optional, text } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { placed } from '../overload.ts';
@@ -34,7 +35,8 @@ export const thumbnail = visitEndpoint(
     const headers = { etag, 'cache-control': cacheControl };
     if (output && matches(req.headers['if-none-match'], etag))
       return reply.code(304).headers(headers).send();
-    const made = output ? deps.thumbnails.of(row.account_id, output, size) : null;
+    const left = leftOf(req, reply);
+    const made = output ? deps.thumbnails.of(row.account_id, output, size, left) : null;
     // An output that cannot be read as an image has no thumbnail.
     const unread = (error: unknown) => {
       if (error instanceof NoPlace) throw error;
