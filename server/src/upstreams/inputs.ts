@@ -4,7 +4,7 @@ import { isObject } from '../lib/json.ts';
 import { plainData } from '../lib/data-address.ts';
 import { eachOf, pieces } from '../lib/streams.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
-import type { InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
+import type { Hold, InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
 
 /** Hands a caller's media over to an upstream. */
 
@@ -92,8 +92,27 @@ export async function* bytesOf(
 }
 
 /**
+ * The file's bytes in memory, each of them counted by `hold`. Throws as `bytesOf` does, and what
+ * `hold` throws.
+ */
+export async function readAll(
+  file: InputFile,
+  field: string,
+  maxBytes: number,
+  hold: Hold,
+): Promise<Uint8Array[]> {
+  const kept: Uint8Array[] = [];
+  // Copied into pieces, because a short chunk may keep the whole buffer that it came in.
+  for await (const piece of pieces(bytesOf(file, field, maxBytes), pieceBytes)) {
+    hold(piece.length);
+    kept.push(piece);
+  }
+  return kept;
+}
+
+/**
  * The file with its true size. A file from an address is read into memory first, because nobody can
- * trust the size that its server states. Throws as `bytesOf` does, and what `hold` throws.
+ * trust the size that its server states. Throws as `readAll` does.
  */
 export async function sized(file: InputFile, field: string, maxBytes: number): Promise<InputFile> {
   const { hold, ...known } = file;
@@ -101,14 +120,8 @@ export async function sized(file: InputFile, field: string, maxBytes: number): P
     if (file.size > maxBytes) throw tooLarge(field, maxBytes);
     return file;
   }
-  const kept: Uint8Array[] = [];
-  let size = 0;
-  // Copied into pieces, because a short chunk may keep the whole buffer that it came in.
-  for await (const piece of pieces(bytesOf(file, field, maxBytes), pieceBytes)) {
-    hold(piece.length);
-    size += piece.length;
-    kept.push(piece);
-  }
+  const kept = await readAll(file, field, maxBytes, hold);
+  const size = kept.reduce((sum, piece) => sum + piece.length, 0);
   return { ...known, size, open: async () => eachOf(kept) };
 }
 

@@ -7,7 +7,7 @@ import { headAnd, once } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { converted, pixelsMax } from './convert.ts';
 import { TooSlow } from './download.ts';
-import { bytesOf, InputRefused } from './inputs.ts';
+import { InputRefused, readAll } from './inputs.ts';
 import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
 
 /** Opens callers' files in types that a row takes. A file's type is that of its bytes. */
@@ -80,13 +80,9 @@ async function fitted(
   if (takes === undefined || takesType(takes, type)) return file;
   const target = convertedType(takes, type);
   if (target === null) throw new InputRefused(`${field} ${typeRule(takes, type)}.`);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytesOf(file, field, bytesMax)) {
-    hold(chunk.length);
-    chunks.push(chunk);
-  }
+  const read = await readAll(file, field, bytesMax, hold);
   const convert = () =>
-    converted(Buffer.concat(chunks), target).catch((cause: unknown) => {
+    converted(Buffer.concat(read), target).catch((cause: unknown) => {
       const message = `${field} is damaged, or has more than ${pixelsMax / 1e6} megapixels.`;
       throw new InputRefused(message, { cause });
     });

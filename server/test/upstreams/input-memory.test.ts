@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { InputRefused, sized } from '../../src/upstreams/inputs.ts';
+import { fitInputs } from '../../src/upstreams/open-media.ts';
+import type { StartJob } from '../../src/upstreams/upstream.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { before, withService } from '../kit/with-service.ts';
@@ -155,4 +161,31 @@ test('what is counted is what is kept, however small the chunks', async () => {
   assert.ok(kept.every(({ buffer }) => buffer.byteLength <= 64 * 1024));
   const small = sized({ ...file, hold }, 'image_url', 10_000);
   await assert.rejects(small, new InputRefused('image_url is larger than 10000 bytes.'));
+});
+
+test('the same holds for a picture that is converted', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const used = () => (collect(), process.memoryUsage().arrayBuffers);
+  const tiff = readFileSync(join(import.meta.dirname, '../fixtures/media/lzw.tif'));
+  async function* chunks() {
+    for (let i = 0; i < 100; i++) yield Buffer.alloc(MiB, tiff.subarray(i, i + 1)).subarray(0, 1);
+    yield tiff.subarray(100);
+  }
+  const file = { content_type: 'image/tiff', size: tiff.length, open: async () => chunks() };
+  const earlier = used();
+  const job = {
+    files: { file },
+    takes: ['image/png'],
+    hold: () => {},
+    signal: AbortSignal.any([]),
+  };
+  let kept = 0;
+  const inShare = <T>(work: () => Promise<T>) => {
+    kept = used() - earlier;
+    return work();
+  };
+  const fit = await fitInputs({ ...job, inShare } as unknown as StartJob);
+  assert.equal(fit.files.file!.content_type, 'image/png');
+  assert.ok(kept < 10 * MiB, `${kept} bytes`);
 });
