@@ -83,7 +83,7 @@ async function fitted(
   const read = await readAll(file, field, bytesMax, hold);
   const convert = () =>
     converted(Buffer.concat(read), target).catch((cause: unknown) => {
-      const message = `${field} is damaged, or has more than ${pixelsMax / 1e6} megapixels.`;
+      const message = `${field} is damaged, has more than ${pixelsMax / 1e6} megapixels, or takes too long to convert.`;
       throw new InputRefused(message, { cause });
     });
   const bytes = await inShare(convert, { signal, continues: waits });
