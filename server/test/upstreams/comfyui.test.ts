@@ -6,6 +6,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { createFetch, type Fetch, type StreamCall } from '../../src/lib/outbound/fetch.ts';
 import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createComfyui } from '../../src/upstreams/comfyui/comfyui.ts';
+import { HandOverFailed } from '../../src/upstreams/replies.ts';
 import type {
   Handle,
   JobState,
@@ -273,6 +274,10 @@ describe("the caller's files", () => {
       'Send a smaller image.';
     const outcome = await bounded.start(image(2_001, 2_000));
     assert.deepEqual(outcome, { outcome: 'rejected', message, unasked: true });
+    assert.deepEqual([fake.files.size, fake.journal.length], taken);
+    const inShare = () => Promise.reject(new HandOverFailed({ message: 'no share' }));
+    const late = await bounded.start({ ...image(2_000, 2_000), inShare });
+    assert.equal(late.outcome, 'not_accepted', 'its pixels are read in the share');
     assert.deepEqual([fake.files.size, fake.journal.length], taken);
   });
 

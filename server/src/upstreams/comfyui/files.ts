@@ -52,7 +52,7 @@ export async function uploadedFiles(
       const file = await openMedia(value, field, job, tools);
       const stem = `${prefix}-${count}`;
       const send = (sent: InputFile) => upload(sent, stem, job, api, tools);
-      names[field].push(await placed(file, field, workflow, send));
+      names[field].push(await placed(file, field, workflow, job, send));
     }
   }
   return names;
@@ -66,6 +66,7 @@ async function placed(
   file: InputFile,
   field: string,
   workflow: Workflow,
+  { inShare, signal }: StartJob,
   send: (file: InputFile) => Promise<string>,
 ): Promise<string> {
   const isMeasured = workflow.maxInputPixels !== Infinity;
@@ -74,7 +75,7 @@ async function placed(
   try {
     const path = join(folder, 'file');
     await pipeline(bytesOf(file, field, uploadMaxBytes), createWriteStream(path, { mode: 0o600 }));
-    if (isMeasured) await demandSize(path, field, workflow);
+    if (isMeasured) await inShare(() => demandSize(path, field, workflow), { signal });
     const { size } = await stat(path);
     return await send({ ...file, size, open: async () => createReadStream(path) });
   } finally {
