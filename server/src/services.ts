@@ -198,7 +198,7 @@ export async function openServices({
 }
 
 /**
- * Comes after every other queue, because work that has a place there may have a file to decode.
+ * The last in order, because work that has a place in another queue may have a file to decode.
  * Nobody rests: an account alone may use its place all the time.
  */
 function placesForDecoding(waitMs: number): FairQueue {

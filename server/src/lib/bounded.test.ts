@@ -30,6 +30,34 @@ describe('bounded work', () => {
     );
   });
 
+  test('has more time if it does something aside', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const pass = (ms: number) => {
+      now += ms;
+      t.mock.timers.tick(ms);
+    };
+    const asides = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const left: number[] = [];
+    const running = bounded(undefined, 100, async (signal, { aside, leftMs }) => {
+      const both = asides.map(({ promise }) => aside(promise));
+      for (const each of both) await each.then(() => left.push(leftMs()));
+      return obedient(signal);
+    });
+    const rejected = assert.rejects(running, /took too long/);
+    pass(1_000);
+    for (const { resolve } of asides) {
+      resolve();
+      await new Promise(setImmediate);
+      pass(60);
+    }
+    await new Promise(setImmediate);
+    pass(40);
+    await rejected;
+    assert.deepEqual(left, [100, 100]);
+  });
+
   test('that does not obey is left behind after a moment', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {

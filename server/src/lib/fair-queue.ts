@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Countdown } from './bounded.ts';
 
 export interface FairQueueOptions {
   /**
@@ -28,6 +29,8 @@ export interface Wait {
    * work of its owner.
    */
   continues?: boolean | undefined;
+  /** Waits, so that the wait takes nothing from a time limit. */
+  aside?: Countdown['aside'];
   /** The time from which the owner rests, if not all the time that the work has its place. */
   tookMs?: () => number;
 }
@@ -97,7 +100,10 @@ export class FairQueue {
     wait.signal?.throwIfAborted();
     const owner = this.#owners.get(name) ?? newOwner(name);
     if (this.#free > 0 && owner.held < perOwner) this.#take(owner);
-    else await this.#wait(owner, wait);
+    else {
+      const turn = this.#wait(owner, wait);
+      await (wait.aside?.(turn) ?? turn);
+    }
     const since = performance.now();
     try {
       return await held.run(order, work);

@@ -94,3 +94,40 @@ test('a fault of the work itself stays', async () => {
     fault,
   );
 });
+
+test('a call that has had its share gets it again, however long that takes', async () => {
+  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const shared = { decoding, inputs: createBudget(1, null) };
+  const { signal } = new AbortController();
+  const { promise, resolve: free } = Promise.withResolvers<void>();
+  const done = await holdingInputs(shared, { account_id: 'ours' }, async (shares) => {
+    await shares.inShare(async () => {}, { signal });
+    // The place is given back in another turn of the event loop.
+    await new Promise(setImmediate);
+    const theirs = decoding.run('theirs', () => promise);
+    const next = shares.inShare(async () => 'next', { signal });
+    // A new call of the same account, which began to wait later.
+    await failed(inShare(decoding, assert.fail));
+    free();
+    await theirs;
+    return next;
+  });
+  assert.equal(done, 'next');
+});
+
+test('bytes stay counted while work of a call that is over still needs them', async () => {
+  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const inputs = createBudget(10, null);
+  const time = new AbortController();
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  const call = holdingInputs({ decoding, inputs }, { account_id: 'ours' }, (shares) => {
+    shares.hold(3);
+    return shares.inShare(() => promise, { signal: time.signal });
+  });
+  time.abort();
+  await failed(call);
+  assert.equal(inputs.held('ours'), 3);
+  end();
+  await inShare(decoding, async () => {}, { continues: true });
+  assert.equal(inputs.held('ours'), 0);
+});

@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import type { Countdown } from '../lib/bounded.ts';
 import { openHolding, type Budget } from '../lib/budget.ts';
 import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
 import { untilAborted } from '../lib/until-aborted.ts';
@@ -12,7 +13,7 @@ interface Shared {
   /** Bytes of callers' files in memory, by account. */
   inputs: Budget;
   /** Files that are measured, decoded or converted, by account. */
-  decoding: FairQueue;
+  decoding: Pick<FairQueue, 'run'>;
 }
 
 interface Owner {
@@ -22,8 +23,10 @@ interface Owner {
 }
 
 /**
- * Makes one call of an adapter. Bytes that its `hold` has counted are given back when the call is
- * over, whether or not somebody still waits for it.
+ * Makes one call of an adapter. Bytes that its `hold` has counted are given back when the call and
+ * all that it has begun in its share are over, because work goes on after its call was given up.
+ * Once it has begun such work, its next goes before new work of its account, however late, because
+ * another start would repeat the first.
  */
 export async function holdingInputs<T>(
   { inputs, decoding }: Shared,
@@ -31,38 +34,54 @@ export async function holdingInputs<T>(
   call: (shares: InputShares) => Promise<T>,
 ): Promise<T> {
   const held = openHolding(inputs, account_id);
+  let users = 1;
+  const leave = () => {
+    if (--users === 0) held.release();
+  };
+  let isBegun = false;
   const hold: Hold = (bytes) => {
     if (!held.take(bytes)) throw noRoom(inputs, account_id, held.amount());
   };
   const inShare: InShare = async (work, wait) => {
     const begin = () => {
       if (!isAwaited()) throw new HandOverFailed({ message: 'nobody waits', unasked: true });
+      isBegun = true;
       return work();
     };
+    wait.signal.throwIfAborted();
+    users += 1;
+    // Work whose call is over keeps its place, because it cannot be stopped.
+    const { signal, continues = false } = wait;
+    const goesOn = { signal, continues: continues || isBegun };
+    const done = decoding.run(account_id, begin, goesOn).finally(leave);
     try {
-      // Work whose call is over keeps its place, because it cannot be stopped.
-      return await untilAborted(decoding.run(account_id, begin, wait), wait.signal);
+      return await untilAborted(done, signal);
     } catch (error) {
-      throw error instanceof NoPlace || wait.signal.aborted ? noShare(error) : error;
+      throw error instanceof NoPlace || signal.aborted ? noShare(error) : error;
     }
   };
   try {
     return await call({ hold, inShare });
   } finally {
-    held.release();
+    leave();
   }
+}
+
+/** The same shares. Work in the share uses up nothing of the time limit. */
+export function besides({ hold, inShare }: InputShares, limit: Countdown): InputShares {
+  return { hold, inShare: (work, wait) => limit.aside(inShare(work, wait)) };
 }
 
 function noShare(cause: unknown): HandOverFailed {
   const message = 'the files of this request could not be converted now';
-  if (!(cause instanceof NoPlace) || !cause.own)
-    return new HandOverFailed({ message, unasked: true });
+  const facts = { message, unasked: true, waited: true } as const;
+  if (!(cause instanceof NoPlace) || !cause.own) return new HandOverFailed(facts);
   const refusal = new ApiError('rate_limited', {
     message: `The pictures of this account's other calls have used its share of this server for converting pictures. Nothing was charged; send fewer pictures at once, or PNG and JPEG, and retry with backoff.`,
     reason: 'account_share',
     headers: { 'retry-after': '2' },
   });
-  return new HandOverFailed({ message, unasked: true, refusal });
+  return new HandOverFailed({ ...facts, refusal });
 }
 
 /** `own`: the bytes that this very call holds. */

@@ -184,6 +184,8 @@ export interface NotAccepted {
   account_wide?: boolean;
   /** We could not prepare the call, so the outcome says nothing about the upstream. */
   unasked?: true;
+  /** The call has waited for its account's share as long as it may; no other route helps. */
+  waited?: true;
   /** The error for the caller of a chat; default: `capacity_unavailable`. */
   refusal?: ApiError;
 }

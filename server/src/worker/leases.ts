@@ -1,4 +1,5 @@
 import type { Claim } from '../db/requests/queue.ts';
+import { countdown, type Countdown } from '../lib/bounded.ts';
 
 /**
  * The claims that a worker is handling. Each is renewed until its step has ended or was aborted.
@@ -26,10 +27,13 @@ export class Leases {
   }
 
   /**
-   * The signal fires after `limitMs`, when the lease is lost or could not be renewed in time, and
-   * when the worker stops.
+   * The signal fires after `limitMs`, not counting what is done `aside`, when the lease is lost or
+   * could not be renewed in time, and when the worker stops.
    */
-  hold({ id, attempt }: Claim, limitMs: number): { signal: AbortSignal; release(): void } {
+  hold(
+    { id, attempt }: Claim,
+    limitMs: number,
+  ): { signal: AbortSignal; aside: Countdown['aside']; release(): void } {
     const held = new Held({ id, attempt }, limitMs, this.#safeMs());
     if (this.#stopped !== undefined) held.end(this.#stopped);
     this.#held.add(held);
@@ -37,7 +41,7 @@ export class Leases {
       held.letGo();
       this.#held.delete(held);
     };
-    return { signal: held.signal, release };
+    return { signal: held.signal, aside: held.limit.aside, release };
   }
 
   /** Aborts every step, also steps that begin later. */
@@ -83,14 +87,14 @@ export class Leases {
 class Held {
   readonly claim: Claim;
   readonly #own = new AbortController();
-  readonly #limit: NodeJS.Timeout;
+  readonly limit: Countdown;
   #lease: NodeJS.Timeout;
   #since = performance.now();
 
   constructor(claim: Claim, limitMs: number, leaseMs: number) {
     this.claim = claim;
     const late = () => this.end(new DOMException('The step took too long.', 'TimeoutError'));
-    this.#limit = setTimeout(late, limitMs);
+    this.limit = countdown(limitMs, late);
     this.#lease = this.#until(leaseMs);
   }
 
@@ -114,7 +118,7 @@ class Held {
   }
 
   letGo(): void {
-    clearTimeout(this.#limit);
+    this.limit.stop();
     clearTimeout(this.#lease);
   }
 

@@ -12,7 +12,7 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';
-import { holdingInputs } from '../upstreams/held-inputs.ts';
+import { besides, holdingInputs } from '../upstreams/held-inputs.ts';
 import { outcomeUnprepared } from '../upstreams/inputs.ts';
 import { byKey } from '../upstreams/keys.ts';
 import { filesOfData, fitInputs } from '../upstreams/open-media.ts';
@@ -264,12 +264,12 @@ async function callAdapter(
   const isSynchronous = upstream.synchronous?.has(job.task) ?? false;
   // guard: slow-image-let-go
   const limit = isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds;
-  const ms = 1000 * limit;
-  const began = performance.now();
-  const outcome = await bounded(job.signal, ms, (signal) =>
-    upstream.start({ ...job, signal }),
-  ).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
-  const isSlow = performance.now() - began >= ms - timerSlackMs;
+  let leftMs = () => Infinity;
+  const outcome = await bounded(job.signal, 1000 * limit, (signal, time) => {
+    ({ leftMs } = time);
+    return upstream.start({ ...job, ...besides(job, time), signal });
+  }).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
+  const isSlow = leftMs() <= timerSlackMs;
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;
 }
 
@@ -335,7 +335,8 @@ async function elsewhere(
   }
   const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
-  const next = routeAfter(model.upstreams, at, (each) => pauseOf(each) === 0 && !isLeft(row, each));
+  const isOpen = (each: ModelUpstream) => pauseOf(each) === 0 && !isLeft(row, each);
+  const next = refused.waited ? null : routeAfter(model.upstreams, at, isOpen);
   // While every route is paused, the next try waits until this route's pause ends.
   const seconds =
     next === null

@@ -33,7 +33,7 @@ export interface StepDeps extends WebhookFetches {
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
   inputs: Budget;
   /** Files that are measured, decoded or converted, by account. */
-  decoding: FairQueue;
+  decoding: Pick<FairQueue, 'run'>;
   /** Logs that a job runs at an upstream that is not set up here. */
   missingUpstream: (upstream: string) => Promise<void>;
 }

@@ -6,6 +6,7 @@ import { loadClaimed, type ClaimedRequest } from '../db/requests/request-steps.t
 import * as queue from '../db/requests/queue.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import { throttled } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql/sql.ts';
 import { PollRefused } from '../upstreams/upstream.ts';
@@ -296,7 +297,7 @@ class ClaimingWorker implements Worker {
     const end = this.#leases.hold(row, this.#limitSeconds(step, row) * 1000);
     let failed = false;
     try {
-      const transition = await this.#runStep(step, row, end.signal);
+      const transition = await this.#runStep(step, row, end);
       const moved = transition === null || (await operations.advance(transition));
       // Only after the write, because an ending that cannot be written also counts as a failure.
       this.#backoff.succeeded(row.id);
@@ -339,13 +340,22 @@ class ClaimingWorker implements Worker {
     );
   }
 
-  async #runStep(step: Step, row: ClaimedRequest, signal: AbortSignal): Promise<Transition | null> {
+  async #runStep(
+    step: Step,
+    row: ClaimedRequest,
+    { signal, aside }: ReturnType<Leases['hold']>,
+  ): Promise<Transition | null> {
+    const { decoding } = this.#deps;
+    // Jobs that take turns with their outputs would otherwise all run out of time together.
+    const run: FairQueue['run'] = (owner, work, turn) =>
+      decoding.run(owner, work, { ...turn, aside });
+    const deps = { ...this.#deps, decoding: { run } };
     if (step === 'idle') return { id: row.id, attempt: row.attempt, to: 'idle' };
     const isBegun = row.status === 'IN_PROGRESS' && row.started_in !== null;
     const found = isBegun ? await findSpooled(row.id, this.#deps.spool) : null;
     if (found)
-      return finish({ ...row, started_upstream: found.upstream }, found.result, this.#deps, signal);
-    return steps[step](row, this.#deps, signal);
+      return finish({ ...row, started_upstream: found.upstream }, found.result, deps, signal);
+    return steps[step](row, deps, signal);
   }
 
   /** After a failed step: sets an earlier `wake_at`, so as not to wait for the end of the lease. */

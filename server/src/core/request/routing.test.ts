@@ -103,6 +103,7 @@ describe('after a chat call that failed', () => {
     ['a bad key', { outcome: 'not_accepted', why: 'credential' }, {}, true, 'key'],
     ['no such model', { outcome: 'not_accepted', why: 'model' }, {}, false, 'route'],
     ['nobody there', { outcome: 'not_accepted', why: 'unreachable' }, {}, true, 'route'],
+    ['a wait for the share', { outcome: 'not_accepted', waited: true }, {}, false, 'nothing'],
     ['lost', { outcome: 'unknown' }, {}, false, 'route'],
     ['lost at the last route', { outcome: 'unknown' }, {}, true, 'nothing'],
     ['lost where the row waits', { outcome: 'unknown' }, { on_lost: 'wait' }, false, 'nothing'],

@@ -55,7 +55,7 @@ export function goesOn(
 /** A chat call that failed before its reply began. */
 export type FailedChat =
   | { outcome: 'unknown'; answer?: LostHow }
-  | { outcome: 'not_accepted'; why?: Refusal; limited?: boolean };
+  | { outcome: 'not_accepted'; why?: Refusal; limited?: boolean; waited?: true };
 
 /** The next try after a chat call failed: with the route's next key, at the next route, or none. */
 export function afterFailure(
@@ -63,7 +63,10 @@ export function afterFailure(
   route: ModelUpstream,
   isLast: boolean,
 ): 'key' | 'route' | 'nothing' {
-  if (failed.outcome === 'not_accepted') return isOfKey(failed) ? 'key' : 'route';
+  if (failed.outcome === 'not_accepted') {
+    if (failed.waited) return 'nothing';
+    return isOfKey(failed) ? 'key' : 'route';
+  }
   return !isLast && goesOn(route, failed.answer, 'next') ? 'route' : 'nothing';
 }
 

@@ -5,11 +5,12 @@ import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
 import { afterFailure } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
+import { countdown } from '../../lib/bounded.ts';
 import type { Budget } from '../../lib/budget.ts';
 import type { FairQueue } from '../../lib/fair-queue.ts';
 import { canonicalJson, type Json } from '../../lib/json.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
-import { holdingInputs } from '../../upstreams/held-inputs.ts';
+import { besides, holdingInputs } from '../../upstreams/held-inputs.ts';
 import { byKey } from '../../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../../upstreams/upstream.ts';
 import type { Circuit } from '../upstreams/circuit.ts';
@@ -189,7 +190,7 @@ async function callAt(
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     };
     const outcome = await holdingInputs(deps, run, (shares) =>
-      upstream.chat!({ ...asked, ...shares }),
+      upstream.chat!({ ...asked, ...(patience ? besides(shares, patience) : shares) }),
     );
     const isOpen = outcome.outcome === 'reply' || outcome.outcome === 'unknown';
     if (!patience?.over.aborted || !isOpen) return outcome;
@@ -197,7 +198,7 @@ async function callAt(
   } catch (error) {
     return { outcome: 'unknown', message: String(error) };
   } finally {
-    patience?.end();
+    patience?.stop();
   }
 }
 
@@ -205,6 +206,6 @@ async function callAt(
 function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
   if (seconds === undefined) return null;
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), seconds * 1000);
-  return { seconds, over: patience.signal, end: () => clearTimeout(timer) };
+  const limit = countdown(seconds * 1000, () => patience.abort());
+  return { ...limit, seconds, over: patience.signal };
 }
