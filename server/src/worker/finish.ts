@@ -22,7 +22,7 @@ import {
 } from '../lib/json.ts';
 import { headAnd, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { inspect } from '../storage/inspect.ts';
+import { inspect, type Inspected } from '../storage/inspect.ts';
 import { describe, sniff, sniffBytes } from '../core/media/sniff.ts';
 import { Damaged } from '../storage/picture.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
@@ -305,29 +305,33 @@ async function keep(
   }
   const storage_key = outputKey(row, index);
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes, signal });
-  const local = await deps.storage.asPath(storage_key);
-  if (local === null) throw new Error(`output ${storage_key} vanished`);
-  try {
+  const { content_type, ...measured } = await deps.decoding.run(
+    row.account_id,
+    () => inspectStored(storage_key, deps),
     // Outputs wait as long as it takes: a late share must not fail them.
-    const wait = { signal, continues: true };
-    const { content_type, ...measured } = await deps.decoding.run(
-      row.account_id,
-      () => inspect(local.path),
-      wait,
-    );
-    const { width = null, height = null, duration_seconds = null } = measured;
-    return {
-      index,
-      field: media.field === null ? null : storableText(media.field),
-      storage_key,
-      content_type,
-      size,
-      sha256,
-      width,
-      height,
-      duration_seconds,
-      file_name: `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`,
-    };
+    { signal, continues: true },
+  );
+  const { width = null, height = null, duration_seconds = null } = measured;
+  return {
+    index,
+    field: media.field === null ? null : storableText(media.field),
+    storage_key,
+    content_type,
+    size,
+    sha256,
+    width,
+    height,
+    duration_seconds,
+    file_name: `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`,
+  };
+}
+
+/** Copied here from another store only in its share, or copies of all that wait fill the disk. */
+async function inspectStored(key: string, { storage }: StepDeps): Promise<Inspected> {
+  const local = await storage.asPath(key);
+  if (local === null) throw new Error(`output ${key} vanished`);
+  try {
+    return await inspect(local.path);
   } finally {
     await local.done();
   }

@@ -2,13 +2,19 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, describe, test } from 'node:test';
 import { outcomeUnprepared } from '../../../src/upstreams/inputs.ts';
-import type { ChatCall, NotAccepted, Rejection, StartJob } from '../../../src/upstreams/upstream.ts';
+import type {
+  ChatCall,
+  NotAccepted,
+  Rejection,
+  StartJob,
+} from '../../../src/upstreams/upstream.ts';
 import { accept, createFake, type Fake, type SaidReply } from '../../kit/fake.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import { catalogOf, chatRow, imageRow } from '../../kit/rows.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
 import { before, withService } from '../../kit/with-service.ts';
+import { S3Server, type S3Call } from '../../storage/s3-server.ts';
 import { card, moneyOf, rounds, rowOf, submitted, wake } from '../../worker/floor.ts';
 
 /** How the wait to decode files bears on routes and on time limits. */
@@ -28,14 +34,20 @@ let fake: Fake;
 let other: Fake;
 
 /** Each test has a service in which calls wait so long for their account's share. */
-function withWait(shareWaitMs: number): void {
-  const opened = withService(async () => ({
+function withWait(
+  shareWaitMs: number,
+  env: (
+    use: <T extends { close(): unknown }>(resource: T) => T,
+  ) => Promise<object> = async () => ({}),
+): void {
+  const opened = withService(async (use) => ({
     catalog,
     upstreams: [(other = createFake({ name: 'other' }))],
     times: { shareWaitMs },
     env: {
       FAREBOX_STEP_TIMEOUT_SECONDS: '0.3',
       FAREBOX_OUTPUT_SECONDS: '0.3',
+      ...(await env(use)),
     },
   }));
   before(() => void ({ service, fake } = opened));
@@ -192,5 +204,30 @@ describe('the time in the line is not that of the upstream:', () => {
     await free();
     assert.match((await patient).text, /by the first/);
     assert.deepEqual([fake.chats.length, other.chats.length], [2, 1]);
+  });
+});
+
+describe('outputs that wait in the line', () => {
+  const store = new S3Server();
+  withWait(20, async (use) => ({
+    FAREBOX_STORAGE: `s3+http://AKTEST:se%2Fcr%2Bet@${new URL(await use(store).listen()).host}/bucket?region=eu-test-1`,
+  }));
+
+  test('have no copies on this machine, wherever they are stored', async () => {
+    const account = await service.account();
+    const { free } = await slow([account]);
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.push(await submitted(account, { prompt: 'a' }, 'two/image'));
+    const handling: Promise<unknown>[] = [];
+    await until('they wait', async () => {
+      handling.push(service.app.worker!.runOnce());
+      return (await inLine('waiting')) === ids.length;
+    });
+    const isRead = ({ method, key }: S3Call) => method === 'GET' && key.startsWith('outputs/');
+    assert.equal(store.calls.filter(isRead).length, 0);
+    await free();
+    await Promise.all(handling);
+    assert.equal(store.calls.filter(isRead).length, ids.length);
+    for (const id of ids) assert.equal((await card(account, id)).status, 'COMPLETED');
   });
 });
