@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { asFirstPage } from '../core/media/first-page.ts';
 import { asStillAvif } from '../core/media/still-avif.ts';
 
 /** Converts callers' pictures for upstreams that do not take their type. */
@@ -12,7 +13,8 @@ const convertSeconds = 20;
  * among those for decoding.
  */
 export async function converted(bytes: Buffer, type: 'image/png' | 'image/jpeg'): Promise<Buffer> {
-  const picture = sharp(asStillAvif(bytes), { limitInputPixels: pixelsMax, failOn: 'error' })
+  const still = asFirstPage(asStillAvif(bytes));
+  const picture = sharp(still, { limitInputPixels: pixelsMax, failOn: 'error' })
     .timeout({ seconds: convertSeconds })
     .autoOrient();
   return type === 'image/png'
