@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { startService, type Service } from '../../server/test/kit/service.ts';
+import { describe, test } from 'node:test';
+import { withService } from '../../server/test/kit/with-service.ts';
 
 /** The client that the service serves to callers. */
 
 describe('GET /farebox-client.tgz', () => {
-  let service: Service;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service.stop());
+  const { service } = withService();
 
   test('is not sent again to a caller who has it already', async () => {
     const first = await service.call('GET', '/v1/farebox-client.tgz');

@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict';
 import { createReadStream, openAsBlob, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { Farebox, FareboxError, file, type Job, type Status } from '../src/index.ts';
 import { createKey } from '../../server/test/kit/keys.ts';
 import { completion, images, tinyPng } from '../../server/test/kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
+import { startService, type TestAccount } from '../../server/test/kit/service.ts';
+import { before, withService } from '../../server/test/kit/with-service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../../server/test/kit/tap.ts';
 import { until } from '../../server/test/kit/until.ts';
 
 /** Every method of the client against the real service. */
 
-let service: Service;
-let account: TestAccount;
 let farebox: Farebox;
+const { service, account } = withService({ running: true });
 before(async () => {
-  service = await startService({ running: true });
-  account = await service.account();
   farebox = clientOf(account);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const model = 'fake/image';

@@ -1,18 +1,18 @@
 /** Refusals of the service have Russian texts, with their values. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { inRussian, sentences } from '../src/words/russian.ts';
 import { errors, failures } from '../../server/src/core/errors.ts';
 import { reasons } from '../../server/src/core/reasons.ts';
 import { faults } from '../../server/src/lib/outbound/fetch-error.ts';
 import { limitKey } from '../../server/test/kit/keys.ts';
 import { createVouchers, voidVoucher } from '../../server/src/operations/accounts/voucher.ts';
-import type { Service, TestAccount } from '../../server/test/kit/service.ts';
 import {
+  before,
   operatorOf,
   person,
-  startWebService,
   stranger,
+  withWebService,
   type Answer,
   type Person,
 } from '../../server/test/kit/web.ts';
@@ -82,17 +82,16 @@ test('the rule of a value names its limits', () => {
 });
 
 describe('the calls of the pages', () => {
-  let service: Service;
-  let account: TestAccount;
   let owner: Person;
   let operator: Person;
+  const { service, account } = withWebService({
+    env: { FAREBOX_RPM: '600' },
+    account: { usd: 0.005 },
+  });
   before(async () => {
-    service = await startWebService({ env: { FAREBOX_RPM: '600' } });
-    account = await service.account({ usd: 0.005 });
     owner = await person(service, { [account.account_id]: 'owner' });
     operator = await operatorOf(service);
   });
-  after(() => service.stop());
 
   const mine = (method: string, path: string, body?: object) =>
     owner.of(account.account_id).call(method, path, body);

@@ -4,18 +4,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { inLong } from '../../../server/test/kit/long.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { homeOf, refused, well } from './fare-kit.ts';
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account({ usd: 12.5, monthly_limit_usd_micro: 3_000_000n });
+const { service, account } = withService({
+  account: { usd: 12.5, monthly_limit_usd_micro: 3_000_000n },
 });
-after(() => service.stop());
 
 describe('fare login', () => {
   test('saves a key that the service accepts, readable by its owner only', async () => {

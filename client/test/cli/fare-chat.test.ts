@@ -1,30 +1,21 @@
 /** `fare chat` in pipes: text in, text out, and the cost on stderr. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../src/index.ts';
 import { startFaulty, type Faulty } from '../../../server/test/kit/faulty.ts';
 import { inLong } from '../../../server/test/kit/long.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { delta, usageChunk } from '../../../server/test/kit/tap.ts';
 import { until } from '../../../server/test/kit/until.ts';
 import { whole, words } from './fare-chat-kit.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
 
-let service: Service;
-let account: TestAccount;
 let home: Home;
-before(async () => {
-  service = await startService();
-  account = await service.account({ usd: 50 });
-});
+const { service, account } = withService({ account: { usd: 50 } });
 beforeEach(() => {
   home = homeOf(service, account.key);
   service.fake.chats.length = 0;
   service.fake.behave = { chat: () => ({ outcome: 'stream', chunks: words('Hello', ' you') }) };
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 async function* endless(signal: AbortSignal) {
@@ -150,7 +141,7 @@ describe('fare chat', () => {
     running.child.kill('SIGINT');
     const ran = await running.ended;
     assert.equal(ran.code, 130, ran.all);
-    const { body } = await service.call('GET', '/v1/requests?limit=2', { key: account.key });
+    const { body } = await account.get('/v1/requests?limit=2');
     const [other, own] = body.data.map((row: any) => BigInt(row.charged_usd_micro));
     assert.notEqual(other, own);
     assert.match(ran.stderr, new RegExp(`\\nCharged \\${formatUsd(own)}\\.\\n$`));

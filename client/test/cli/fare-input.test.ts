@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { tinyPng } from '../../../server/test/kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { traces } from '../../../server/test/kit/traces.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -33,13 +33,8 @@ const fields = `${catalog}
     example: { prompt: a cat }
 `;
 
-let service: Service;
-let account: TestAccount;
 let home: Home;
-before(async () => {
-  service = await startService({ running: true, catalog: fields });
-  account = await service.account({ usd: 50 });
-});
+const { service, account } = withService({ running: true, catalog: fields, account: { usd: 50 } });
 beforeEach(() => {
   home = homeOf(service, account.key);
   const files: Record<string, string | Buffer> = {
@@ -58,10 +53,6 @@ beforeEach(() => {
   for (const [name, bytes] of Object.entries(files))
     fs.writeFileSync(path.join(home.dir, name), bytes);
   fs.symlinkSync('loop', path.join(home.dir, 'loop'));
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const run = (args: string[], stdin = '') =>

@@ -4,9 +4,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { once } from 'node:events';
 import path from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../../../server/test/kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { traces } from '../../../server/test/kit/traces.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -27,21 +27,12 @@ const layers = `${catalog}
     example: { prompt: a cat }
 `;
 
-let service: Service;
-let account: TestAccount;
 let home: Home;
-before(async () => {
-  service = await startService({ running: true, catalog: layers });
-  account = await service.account({ usd: 50 });
-});
+const { service, account } = withService({ running: true, catalog: layers, account: { usd: 50 } });
 beforeEach(() => {
   service.fake.behave = {};
   home = homeOf(service, account.key);
   for (const name of ['a.png', 'one-2.png', 'file']) fs.writeFileSync(inHome(name), 'mine');
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const inHome = (name: string) => path.join(home.dir, name);

@@ -2,26 +2,17 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../../../server/test/kit/fake.ts';
 import { inShort, inLong } from '../../../server/test/kit/long.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
 
-let service: Service;
-let account: TestAccount;
 let home: Home;
-before(async () => {
-  service = await startService({ running: true, catalog });
-  account = await service.account({ usd: 50 });
-});
+const { service, account } = withService({ running: true, catalog, account: { usd: 50 } });
 beforeEach(() => {
   service.fake.behave = {};
   home = homeOf(service, account.key);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 let startsBefore = 0;

@@ -4,28 +4,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { newId } from '../../../server/src/lib/id.ts';
 import { tinyPng } from '../../../server/test/kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
+import { withService } from '../../../server/test/kit/with-service.ts';
 import { traces } from '../../../server/test/kit/traces.ts';
 import { words } from './fare-chat-kit.ts';
 import { catalog, homeOf, program, refused, well, type Home } from './fare-kit.ts';
 
-let service: Service;
-let account: TestAccount;
 let home: Home;
-before(async () => {
-  service = await startService({ running: true, catalog });
-  account = await service.account({ usd: 50 });
-});
+const { service, account } = withService({ running: true, catalog, account: { usd: 50 } });
 beforeEach(() => {
   service.fake.behave = { chat: () => ({ outcome: 'stream', chunks: words('Hello') }) };
   home = homeOf(service, account.key);
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 
 const cat = ['run', 'fake/image', '--prompt', 'a cat'];

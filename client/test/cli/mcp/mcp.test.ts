@@ -1,29 +1,20 @@
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { images, tinyPng } from '../../../../server/test/kit/fake.ts';
-import {
-  startService,
-  type Service,
-  type TestAccount,
-} from '../../../../server/test/kit/service.ts';
+import { before, withService } from '../../../../server/test/kit/with-service.ts';
 import { delta, openTap, usageChunk } from '../../../../server/test/kit/tap.ts';
 import { startAgent, type Agent } from './mcp-kit.ts';
 
 /** `fare mcp` over standard input and output, used by the official client of the protocol. */
 
-let service: Service;
-let account: TestAccount;
 let agent: Agent;
-before(async () => {
-  service = await startService({ running: true });
-  account = await service.account();
-  agent = await startAgent(service, account, ['--max-usd', '5']);
-});
 after(async () => {
   await agent.close();
   assert.deepEqual(agent.strayed, []);
-  await service.audit();
-  await service.stop();
+});
+const { service, account } = withService({ running: true });
+before(async () => {
+  agent = await startAgent(service, account, ['--max-usd', '5']);
 });
 
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' } };
@@ -274,7 +265,7 @@ describe('the other tools', () => {
   test("another account's requests are not found", async () => {
     const other = await service.account();
     const body = { prompt: 'a cat' };
-    const submitted = await service.call('POST', '/v1/queue/fake/image', { key: other.key, body });
+    const submitted = await other.post('/v1/queue/fake/image', body);
     const { request_id } = submitted.body;
     assert.equal((await agent.refused('get_request', { request_id })).code, 'not_found');
     const uri = `farebox://requests/${request_id}/outputs/0`;

@@ -1,14 +1,13 @@
 /** Hashes and addresses have the form of their chain's explorer everywhere. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Family } from '../../../src/core/deposit/address.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { liveChain } from '../../chains/scene.ts';
 import { playWorld } from '../../chains/play-kit.ts';
 import { placeFor } from '../../commands/cli.ts';
 import { openReceiver, receiverEnv, type Receiver } from '../../kit/receiver.ts';
-import type { Service } from '../../kit/service.ts';
-import { operatorOf, person, startWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
 import { chain as template } from '../../operations/deposits-kit.ts';
 
 const usdt = template.tokens[0]!;
@@ -34,20 +33,20 @@ const worlds = forms.map(({ name, family }, i) => {
 });
 
 let receiver: Receiver;
-let service: Service;
 let operator: Person;
-before(async () => {
+const { service } = withWebService(async () => {
   receiver = await openReceiver();
   const live = worlds.map(({ play, file }) => liveChain(file, [play.rpc]));
-  service = await startWebService({
+  return {
     env: receiverEnv(receiver),
     chains: { live, play: null, hangUp: () => {} },
-  });
+  };
+});
+before(async () => {
   operator = await operatorOf(service);
   await read();
 });
 after(async () => {
-  await service.audit().finally(() => service.stop());
   await receiver.away(true);
 });
 
@@ -61,19 +60,17 @@ for (const [i, { name, hash, address }] of forms.entries())
     const account = await service.account({ usd: 0 });
     const owner = (await person(service, { [account.account_id]: 'owner' })).of(account.account_id);
     const { play, mine } = worlds[i]!;
-    const addresses = await service.call('GET', '/v1/deposit-addresses', { key: account.key });
+    const addresses = await account.get('/v1/deposit-addresses');
     const own = addresses.body.data.find((each: any) => each.chain === name);
     const [stored] = await service.db.run<{ address: string }>(
-      rawSql('select address from deposit_addresses where account_id = $1 and family = $2', [
-        account.account_id,
-        worlds[i]!.file.family,
-      ]),
+      sql`select address from deposit_addresses
+        where account_id = ${account.account_id} and family = ${worlds[i]!.file.family}`,
     );
     const paid = play.pay({ token: usdt.address, to: stored!.address, units: 5n * 10n ** 18n });
     mine(4);
     await read();
 
-    const [deposit] = (await service.call('GET', '/v1/deposits', { key: account.key })).body.data;
+    const [deposit] = (await account.get('/v1/deposits')).body.data;
     const { body: statement } = await owner.call('GET', '/statement?kind=deposit');
     const csv = await owner.call('GET', '/statement/export');
     const receipt = await owner.call('GET', `/receipts/${statement.data[0].transfer_id}`);

@@ -1,6 +1,6 @@
 /** API keys on the customer's pages: new keys and changes apply to the API at once. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { hashKey } from '../../../src/core/account/key.ts';
 import type { KeyChange } from '../../../src/core/account/key-settings.ts';
 import * as keys from '../../../src/db/accounts/keys.ts';
@@ -8,20 +8,23 @@ import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { createKey, studioKey } from '../../../src/operations/accounts/key.ts';
 import { limitKey } from '../../kit/keys.ts';
 import { assertRefused } from '../../kit/refusal.ts';
-import type { Reply, Service, TestAccount } from '../../kit/service.ts';
-import { person, startWebService, stranger, type Answer, type Person } from '../../kit/web.ts';
+import type { Reply } from '../../kit/service.ts';
+import {
+  before,
+  person,
+  stranger,
+  withWebService,
+  type Answer,
+  type Person,
+} from '../../kit/web.ts';
 
-let service: Service;
-let account: TestAccount;
 let owner: Person;
 let mine: Pick<Person, 'call'>;
+const { service, account } = withWebService({ env: { FAREBOX_RPM: '600' } });
 before(async () => {
-  service = await startWebService({ env: { FAREBOX_RPM: '600' } });
-  account = await service.account();
   owner = await person(service, { [account.account_id]: 'owner' });
   mine = owner.of(account.account_id);
 });
-after(() => service.stop());
 
 let made = 0;
 async function create(form: object = {}): Promise<any> {

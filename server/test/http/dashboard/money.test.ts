@@ -1,7 +1,7 @@
 /** Money on the web pages: the overview, the statement and its files, vouchers. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { newId } from '../../../src/lib/id.ts';
 import { parseUsd } from '../../../src/core/price/money.ts';
@@ -12,16 +12,12 @@ import {
   redeemVoucher,
   voidVoucher,
 } from '../../../src/operations/accounts/voucher.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { person, startWebService, type Answer, type Person } from '../../kit/web.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { before, person, withWebService, type Answer, type Person } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService({
-    env: { FAREBOX_TOP_UP_TEXT: 'Send USDT and name {account_id} ({email}).' },
-  });
+const { service } = withWebService({
+  env: { FAREBOX_TOP_UP_TEXT: 'Send USDT and name {account_id} ({email}).' },
 });
-after(() => service.stop());
 
 const balanceOf = async (account: TestAccount) => (await service.balance(account)).available;
 
@@ -29,11 +25,8 @@ const balanceOf = async (account: TestAccount) => (await service.balance(account
 async function expiredVoucher(): Promise<string> {
   const code = newVoucherCode(randomBytes);
   await service.db.run(
-    rawSql(
-      `insert into vouchers (id, code_hash, last4, amount_usd_micro, created_at, expires_at)
-       values (gen_random_uuid(), $1, $2, 9000000, '2025-01-01', '2025-01-02')`,
-      [hashVoucherCode(code), code.slice(-4)],
-    ),
+    sql`insert into vouchers (id, code_hash, last4, amount_usd_micro, created_at, expires_at)
+       values (gen_random_uuid(), ${hashVoucherCode(code)}, ${code.slice(-4)}, 9000000, '2025-01-01', '2025-01-02')`,
   );
   return code;
 }
@@ -44,10 +37,7 @@ const voucher = async (usd: number, more: object = {}) => {
   return made!;
 };
 const submit = async (account: TestAccount, body: object = {}, model = 'fake/image') => {
-  const reply = await service.call('POST', `/v1/queue/${model}`, {
-    key: account.key,
-    body: { prompt: 'a cat', ...body },
-  });
+  const reply = await account.post(`/v1/queue/${model}`, { prompt: 'a cat', ...body });
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
@@ -134,17 +124,14 @@ describe('the overview', () => {
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
     await service.db.run(
-      rawSql(
-        `insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
+      sql`insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
           quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
         select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
-            || '7000' || '8000' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'm' || n, 'text', 'fake',
+            || '7000' || '8000' || lpad(n::text, 12, '0'))::uuid, ${account_id}, ${account.key_id}, 'm' || n, 'text', 'fake',
           'COMPLETED', 100, n, at, at, at, now()
         from (select n, date_trunc('day', now() at time zone 'utc') at time zone 'utc'
           - make_interval(days => n - 1) + interval '23:59:59.999' as at
           from generate_series(1, 40) n) d where at < now() or n = 1`,
-        [account_id, account.key_id],
-      ),
     );
     for (const days of [7, 30, 90]) {
       const { body } = await call('GET', `/spend?days=${days}`);
@@ -166,17 +153,14 @@ describe('the overview', () => {
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
     const ids = await service.db.run<{ id: string }>(
-      rawSql(
-        `insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at,
+      sql`insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at,
           quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
         select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
-            || '7000' || '9000' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'm', 'text', 'fake',
+            || '7000' || '9000' || lpad(n::text, 12, '0'))::uuid, ${account_id}, ${account.key_id}, 'm', 'text', 'fake',
           case n when 3 then 'IN_PROGRESS' else 'COMPLETED' end, case n when 3 then now() end,
           100, case when n <> 3 then n end, at, at, at, case when n <> 3 then now() end
         from (select n, now() - make_interval(days => n) as at from generate_series(0, 9) n) d
         returning id`,
-        [account_id, account.key_id],
-      ),
     );
     const sum = async () => {
       const { body } = await call('GET', '/spend?days=30');
@@ -186,18 +170,13 @@ describe('the overview', () => {
     assert.deepEqual(sums, Array(8).fill(42));
     const kept = async () =>
       service.db.run<{ n: bigint; charged: string }>(
-        rawSql(
-          'select count(*) as n, sum(charged_usd_micro) as charged from spend_days where account_id = $1',
-          [account_id],
-        ),
+        sql`select count(*) as n, sum(charged_usd_micro) as charged from spend_days
+          where account_id = ${account_id}`,
       );
     assert.deepEqual(await kept(), [{ n: 6n, charged: '39' }], 'the days before the open one');
     await service.db.run(
-      rawSql(
-        `update requests set status = 'COMPLETED', charged_usd_micro = 58, completed_at = now(),
-           wake_at = null where account_id = $1 and status = 'IN_PROGRESS'`,
-        [account_id],
-      ),
+      sql`update requests set status = 'COMPLETED', charged_usd_micro = 58, completed_at = now(),
+           wake_at = null where account_id = ${account_id} and status = 'IN_PROGRESS'`,
     );
     assert.equal(await sum(), 100);
     // The newest stored day is yesterday; in the first hour after midnight, the day before.
@@ -226,7 +205,7 @@ describe('the short statement', () => {
     );
     const paid = await submit(account, { num_images: 2 });
     const waits = await submit(account);
-    const reply = await service.call('POST', `/v1/requests/${waits}/cancel`, { key: account.key });
+    const reply = await account.post(`/v1/requests/${waits}/cancel`);
     assert.equal(reply.status, 200);
     await finish();
     await adjust(service.db, {
@@ -294,9 +273,7 @@ describe('the statement', () => {
     await submit(account, { num_images: 3 });
     await finish();
     failed = await submit(account);
-    const cancelled = await service.call('POST', `/v1/requests/${failed}/cancel`, {
-      key: account.key,
-    });
+    const cancelled = await account.post(`/v1/requests/${failed}/cancel`);
     assert.equal(cancelled.status, 200);
     await adjust(service.db, {
       account_id,
@@ -377,11 +354,8 @@ describe('the statement', () => {
   test('is limited to exact times', async () => {
     const { data } = (await call('GET', '/statement')).body;
     const moments = await service.db.run<{ seq: bigint; at: string }>(
-      rawSql(
-        `select seq, to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
-         from transfers where account_id = $1 order by seq`,
-        [account.account_id],
-      ),
+      sql`select seq, to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+         from transfers where account_id = ${account.account_id} order by seq`,
     );
     for (const { at } of moments) {
       const ms = Date.parse(at);

@@ -1,13 +1,13 @@
 /** Receipts for money that was paid in. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { showAddress } from '../../../src/core/deposit/address.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { deposit } from '../../../src/operations/accounts/deposit.ts';
 import { createVouchers, redeemVoucher } from '../../../src/operations/accounts/voucher.ts';
 import { endpointOf, playWorld } from '../../chains/play-kit.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, person, startWebService, visitorOf, type Person } from '../../kit/web.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { operatorOf, person, visitorOf, withWebService, type Person } from '../../kit/web.ts';
 import { chain, keyOf, usdt } from '../../operations/deposits-kit.ts';
 
 const explorer = { tx: 'https://play.example/tx/', address: 'https://play.example/address/' };
@@ -15,16 +15,12 @@ const file = { ...chain, start_height: null, explorer };
 const world = playWorld(100, file);
 const show = (address: string) => showAddress(address, 'evm');
 const lines = 'Harbour Street 1\nTax id 12-345';
-let service: Service;
-before(async () => {
-  const endpoints = [endpointOf(world.play.rpc)] as const;
-  const live = [{ chain: file, endpoints, key: keyOf('evm'), show }];
-  service = await startWebService({
-    env: { FAREBOX_LEGAL_NAME: 'Harbour Media Ltd', FAREBOX_RECEIPT_TEXT: lines },
-    chains: { live, play: null, hangUp: () => {} },
-  });
+const endpoints = [endpointOf(world.play.rpc)] as const;
+const live = [{ chain: file, endpoints, key: keyOf('evm'), show }];
+const { service } = withWebService({
+  env: { FAREBOX_LEGAL_NAME: 'Harbour Media Ltd', FAREBOX_RECEIPT_TEXT: lines },
+  chains: { live, play: null, hangUp: () => {} },
 });
-after(() => service.stop());
 
 type Calls = Pick<Person, 'call'>;
 
@@ -45,9 +41,8 @@ async function newest({ call }: Calls): Promise<string> {
 }
 
 async function numbers(): Promise<bigint[]> {
-  const rows = await service.db.run<{ number: bigint }>(
-    rawSql('select number from receipts order by number'),
-  );
+  const rows = await service.db.run<{ number: bigint }>(sql`select number from receipts
+    order by number`);
   return rows.map(({ number }) => number);
 }
 
@@ -91,12 +86,8 @@ test('a paid deposit has a receipt with seller, buyer and amount, and a reprint 
 });
 
 async function ownerOf({ account_id }: TestAccount): Promise<{ email: string }> {
-  const [row] = await service.db.run<{ email: string }>(
-    rawSql(
-      'select p.email from members m join people p on p.id = m.person_id where m.account_id = $1',
-      [account_id],
-    ),
-  );
+  const [row] = await service.db.run<{ email: string }>(sql`select p.email from members m
+    join people p on p.id = m.person_id where m.account_id = ${account_id}`);
   return row!;
 }
 
@@ -125,7 +116,7 @@ test('fifty receipts that are first seen at once have numbers without a gap', as
 test('a deposit from a chain names its transaction on the statement and the receipt', async () => {
   const { account, own } = await opened(0);
   await read();
-  const asked = await service.call('GET', '/v1/deposit-addresses', { key: account.key });
+  const asked = await account.get('/v1/deposit-addresses');
   const to = asked.body.data[0].address.toLowerCase();
   const tx_hash = world.play.pay({ token: usdt, to, units: 7n * 10n ** 18n });
   world.mine(4);

@@ -1,17 +1,13 @@
 /** Refused calls: counted by key and code, and shown only to the account. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { test } from 'node:test';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { limitKey } from '../../kit/keys.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
+import type { TestAccount } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
-import { person, startWebService } from '../../kit/web.ts';
+import { person, withWebService } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const body = { prompt: 'a cat' };
 const submit = ({ key }: TestAccount, more: object = {}) =>
@@ -27,7 +23,7 @@ test('refused calls are counted by key and code, in the list of keys and on the 
   for (let i = 0; i < 3; i++) assert.equal((await submit(account)).status, 402);
   assert.equal((await submit(account, { num_images: 99 })).status, 400);
   assert.equal((await submit(other)).status, 202);
-  const missing = await service.call('GET', '/v1/requests/none', { key: account.key });
+  const missing = await account.get('/v1/requests/none');
   assert.equal(missing.status, 404);
   const refused = await refusedOf(account);
   const found = await until('they are counted', async () => {
@@ -42,9 +38,8 @@ test('refused calls are counted by key and code, in the list of keys and on the 
   const { body: overview } = await owner.of(account.account_id).call('GET', '/overview');
   assert.deepEqual(overview.refused, found);
   assert.deepEqual(await (await refusedOf(other))(), []);
-  const [row] = await service.db.run<{ n: bigint }>(
-    rawSql('select count(*) as n from transfers where account_id = $1', [account.account_id]),
-  );
+  const [row] = await service.db.run<{ n: bigint }>(sql`select count(*) as n from transfers
+    where account_id = ${account.account_id}`);
   assert.equal(row!.n, 1n);
 });
 
@@ -60,20 +55,15 @@ test('a burst of refused calls is one row a code, which grows, and is forgotten 
     return counts.insufficient_balance === 20 && counts.rate_limited === 40;
   });
   const rows = () =>
-    service.db.run<{ calls: bigint }>(
-      rawSql('select calls from refusals where account_id = $1', [account.account_id]),
-    );
+    service.db.run<{ calls: bigint }>(sql`select calls from refusals
+      where account_id = ${account.account_id}`);
   assert.ok((await rows()).length <= 4);
   await submit(account);
   await until('one more', async () =>
     (await refused()).some(({ code, calls }) => code === 'rate_limited' && calls === 41),
   );
-  await service.db.run(
-    rawSql(
-      `update refusals set began_at = began_at - interval '70 minutes' where account_id = $1`,
-      [account.account_id],
-    ),
-  );
+  await service.db.run(sql`update refusals set began_at = began_at - interval '70 minutes'
+    where account_id = ${account.account_id}`);
   assert.deepEqual(await refused(), []);
 });
 

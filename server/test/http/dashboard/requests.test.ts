@@ -1,22 +1,20 @@
 /** Requests on the pages: the list with filters and paging, and a single request. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import sharp from 'sharp';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { createKey } from '../../kit/keys.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
 import { requestIn } from '../../kit/states.ts';
 import {
+  before,
   originOf,
   person,
-  startWebService,
   stranger,
+  withWebService,
   type Answer,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
-let account: TestAccount;
 let ada: Person;
 /** A second key of the same account. */
 let second: { key: string; key_id: string };
@@ -25,9 +23,8 @@ let second: { key: string; key_id: string };
  */
 const made: string[] = [];
 
+const { service, account } = withWebService();
 before(async () => {
-  service = await startWebService();
-  account = await service.account();
   const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
   second = await createKey(service.db, { account_id: account.account_id, name: 'second', ...none });
   ada = await person(service, { [account.account_id]: 'read_only' });
@@ -42,7 +39,6 @@ before(async () => {
     made.push((await service.call('POST', `/v1/queue/${model}`, call)).body.request_id);
   }
 });
-after(() => service.stop());
 
 const list = (query = '', who = ada) => who.of(account.account_id).call('GET', `/requests${query}`);
 const read = (id: string, who = ada) => who.of(account.account_id).call('GET', `/requests/${id}`);
@@ -263,10 +259,7 @@ describe('the page of a request', () => {
 
   test('of another account, or that is none, is not found', async () => {
     const other = await service.account();
-    const foreign = await service.call('POST', '/v1/queue/fake/image', {
-      key: other.key,
-      body: { prompt: 'x' },
-    });
+    const foreign = await other.post('/v1/queue/fake/image', { prompt: 'x' });
     for (const id of [foreign.body.request_id, 'x', '0'.repeat(36)])
       assert.equal((await read(id)).status, 404);
   });

@@ -1,11 +1,10 @@
 /** The people of an account: who may change them, and which changes are always refused. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Role } from '../../../src/core/account/role.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { removeMember } from '../../../src/operations/accounts/team.ts';
 import { inShort } from '../../kit/long.ts';
-import type { Service } from '../../kit/service.ts';
 import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
 import {
@@ -13,17 +12,13 @@ import {
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 /** An account with a person of each named role. */
 async function teamOf<R extends string>(...names: R[]) {
@@ -37,9 +32,8 @@ async function teamOf<R extends string>(...names: R[]) {
 }
 const rolesOf = async (account_id: string) =>
   (
-    await service.db.run<{ role: Role }>(
-      rawSql('select role from members where account_id = $1 order by role', [account_id]),
-    )
+    await service.db.run<{ role: Role }>(sql`select role from members
+      where account_id = ${account_id} order by role`)
   ).map(({ role }) => role);
 
 describe('a read-only person', () => {
@@ -246,23 +240,17 @@ describe('an invitation', () => {
     const { of, account_id } = await teamOf('owner');
     const email = 'one-too-many@example.com';
     const { body } = await of(0).call('POST', '/invitations', { email, role: 'owner' });
-    await service.db.run(
-      rawSql(
-        `with p as (insert into people (id, name, email)
+    await service.db.run(sql`with p as (insert into people (id, name, email)
            select gen_random_uuid(), 'x', n || '@full.example' from generate_series(1, 499) n returning id)
-         insert into members (account_id, person_id, role) select $1, id, 'billing' from p`,
-        [account_id],
-      ),
-    );
+         insert into members (account_id, person_id, role) select ${account_id}, id, 'billing' from p`);
     const refused = await accept(body.url, email);
     assert.equal(refused.status, 400, refused.text);
     assert.equal(refused.body.error.details.reason, 'people_too_many');
     assert.equal((await visitorOf(service, '', email).signIn()).status, 401, 'nobody was made');
     const { members } = (await of(0).call('GET', '/team')).body;
     assert.equal(members.length, 500);
-    await service.db.run(
-      rawSql(`delete from members where account_id = $1 and role = 'billing'`, [account_id]),
-    );
+    await service.db.run(sql`delete from members where account_id = ${account_id}
+      and role = 'billing'`);
     assert.equal((await accept(body.url, email)).status, 200);
   });
 
@@ -275,13 +263,8 @@ describe('an invitation', () => {
         createAccount(service.db, { email: `of-guest-${n}@example.com`, is_operator: false }),
       ),
     );
-    await service.db.run(
-      rawSql(
-        `insert into members (account_id, person_id, role)
-         select unnest($1::uuid[]), $2, 'billing'`,
-        [others.map(({ id }) => id), guest!.id],
-      ),
-    );
+    await service.db.run(sql`insert into members (account_id, person_id, role)
+         select unnest(${others.map(({ id }) => id)}::uuid[]), ${guest!.id}, 'billing'`);
     const make = { email: guest!.email, role: 'developer' };
     const { body } = await of(0).call('POST', '/invitations', make);
     const token = new URL(body.url).searchParams.get('token');
@@ -291,12 +274,8 @@ describe('an invitation', () => {
     assert.deepEqual(await rolesOf(account_id), ['owner']);
     assert.equal((await guest!.call('GET', '/api/me')).body.accounts.length, 100);
     assert.equal((await ofOther(0).call('GET', '/team')).status, 200);
-    await service.db.run(
-      rawSql('delete from members where person_id = $1 and account_id = $2', [
-        guest!.id,
-        others[0]!.id,
-      ]),
-    );
+    await service.db.run(sql`delete from members where person_id = ${guest!.id}
+      and account_id = ${others[0]!.id}`);
     const joined = await guest!.call('POST', '/api/invitation/accept', { token });
     assert.equal(joined.status, 200, joined.text);
   });
@@ -345,12 +324,8 @@ describe('an invitation of a person who may no longer invite', () => {
     const { of, account_id, people } = await teamOf('owner1', 'owner2');
     const mole = await person(service);
     const token = await invited(of, mole.email);
-    await service.db.run(
-      rawSql('delete from members where account_id = $1 and person_id = $2', [
-        account_id,
-        people[1]!.id,
-      ]),
-    );
+    await service.db.run(sql`delete from members where account_id = ${account_id}
+      and person_id = ${people[1]!.id}`);
     assert.equal(await use(mole, token), 400);
     const { id: invited_by } = await operatorOf(service);
     const wanted = { account_id, email: mole.email, role: 'billing', invited_by } as const;
@@ -372,11 +347,8 @@ describe('an invitation of a person who may no longer invite', () => {
 describe('the people of an operator’s account', () => {
   const logOf = async (account_id: string) =>
     service.db.run<Record<'action' | 'by_email' | 'target' | 'details', any>>(
-      rawSql(
-        `select action, by_email, target, details from operator_log where account_id = $1
+      sql`select action, by_email, target, details from operator_log where account_id = ${account_id}
          order by id`,
-        [account_id],
-      ),
     );
 
   test('are changed with a row in the operator’s log', async () => {

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { person, startWebService, type Person } from '../../kit/web.ts';
+import { before, person, withWebService, type Person } from '../../kit/web.ts';
 
 interface Hit {
   headers: IncomingHttpHeaders;
@@ -13,15 +12,13 @@ interface Hit {
   text: string;
 }
 
-let service: Service;
 let receiver: Server;
 let url: string;
 let answer = 204;
 const hits: Hit[] = [];
-let account: TestAccount;
 let owner: Person;
 
-before(async () => {
+const { service, account } = withWebService(async () => {
   receiver = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk);
@@ -33,12 +30,12 @@ before(async () => {
   const { port } = receiver.address() as AddressInfo;
   url = `http://127.0.0.1:${port}/hook`;
   const env = { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${port}` };
-  service = await startWebService({ env });
-  account = await service.account();
+  return { env };
+});
+before(async () => {
   owner = await person(service, { [account.account_id]: 'owner' });
 });
 after(async () => {
-  await service.stop();
   await new Promise((resolve) => receiver.close(resolve));
 });
 
@@ -47,7 +44,7 @@ const call = (method: string, path: string, body?: unknown) =>
 
 async function finished(webhook_url?: string): Promise<string> {
   const body = { prompt: 'x', webhook_url };
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  const reply = await account.post('/v1/queue/fake/image', body);
   await service.work();
   await service.wakeAll();
   await service.work();
@@ -120,7 +117,7 @@ describe('a resend', () => {
     answer = 503;
     const id = await finished(url);
     answer = 204;
-    const before = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const before = await account.get(`/v1/requests/${id}`);
     assert.equal(before.body.webhook.state, 'failed');
     const first = hits.at(-1)!;
     const { body } = await call('POST', `/requests/${id}/resend`);
@@ -129,7 +126,7 @@ describe('a resend', () => {
     assert.equal(second.headers['webhook-id'], first.headers['webhook-id']);
     assert.equal(second.body.request_id, id);
     assert.equal('input' in second.body, false);
-    const card = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    const card = await account.get(`/v1/requests/${id}`);
     assert.deepEqual([card.body.webhook.state, card.body.webhook.last_status], ['delivered', 204]);
     const sent = await call('GET', `/requests/${id}/deliveries`);
     assert.deepEqual(

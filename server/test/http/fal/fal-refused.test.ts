@@ -1,24 +1,15 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { ApiError, ValidationError } from '@fal-ai/client';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { startService, type Service, type TestAccount } from '../../kit/service.ts';
+import { withService } from '../../kit/with-service.ts';
 import { wake } from '../../kit/states.ts';
 import { traces } from '../../kit/traces.ts';
 import { falClient } from './fal-kit.ts';
 
 /** The errors of fal's client after a refusal or a failed job: its classes, our messages. */
 
-let service: Service;
-let account: TestAccount;
-before(async () => {
-  service = await startService();
-  account = await service.account();
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+const { service, account } = withService();
 
 const model = 'fake/image';
 const input = { prompt: 'a lighthouse' };

@@ -1,8 +1,8 @@
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { FalClient, QueueStatus } from '@fal-ai/client';
 import { accept, images } from '../../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../../kit/service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { wake } from '../../kit/states.ts';
 import { until } from '../../kit/until.ts';
 import { serveHttp, type LocalServer } from '../../lib/local-server.ts';
@@ -10,30 +10,26 @@ import { carefulFalClient, falCatalog, falClient } from './fal-kit.ts';
 
 /** The unmodified client of fal, with only its addresses redirected. */
 
-let service: Service;
-let account: TestAccount;
 let fal: FalClient;
 let receiver: LocalServer;
 const hooks: Record<string, any>[] = [];
 
-before(async () => {
-  receiver = await serveHttp(async (req, res) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of req) chunks.push(chunk);
-    hooks.push(JSON.parse(Buffer.concat(chunks).toString()));
-    res.end();
-  });
-  service = await startService({
+const { service, account } = withService(async (use) => {
+  receiver = use(
+    await serveHttp(async (req, res) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of req) chunks.push(chunk);
+      hooks.push(JSON.parse(Buffer.concat(chunks).toString()));
+      res.end();
+    }),
+  );
+  return {
     catalog: falCatalog,
     env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
-  });
-  account = await service.account();
-  fal = falClient(service.base, account.key);
+  };
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-  await receiver.close();
+before(async () => {
+  fal = falClient(service.base, account.key);
 });
 
 const model = 'fake/image';
@@ -92,7 +88,7 @@ function stage({ logs = false } = {}) {
 }
 
 async function card(requestId: string) {
-  return (await service.call('GET', `/v1/requests/${requestId}`, { key: account.key })).body;
+  return (await account.get(`/v1/requests/${requestId}`)).body;
 }
 
 describe('subscribe', () => {
@@ -171,7 +167,7 @@ describe('the queue', () => {
         status_url,
         cancel_url,
       });
-      const direct = await service.call('GET', status_url, { key: account.key });
+      const direct = await account.get(status_url);
       assert.equal(direct.status, 202);
       assert.equal(direct.body.request_id, requestId);
       await service.work();
@@ -179,7 +175,7 @@ describe('the queue', () => {
       const done = await fal.queue.status(id, { requestId });
       assert.equal(done.status, 'COMPLETED');
       assert.ok('metrics' in done && done.metrics!.inference_time! >= 0);
-      assert.equal((await service.call('GET', status_url, { key: account.key })).status, 200);
+      assert.equal((await account.get(status_url)).status, 200);
       const result = await fal.queue.result(id, { requestId });
       assert.equal(result.requestId, requestId);
       const own = await service.call('GET', `/v1/requests/${requestId}/response`, account);
@@ -291,7 +287,7 @@ describe('run', () => {
   test('sends a notification to the address of fal_webhook too', async () => {
     const path = `/fal/run/fake/image?fal_webhook=${receiver.url}/run`;
     const earlier = (await newest()).request_id;
-    const sent = service.call('POST', path, { key: account.key, body: input, base: service.base });
+    const sent = account.post(path, input, { base: service.base });
     const { reply, requestId } = await begun(earlier, sent);
     await service.work();
     await look(requestId);
@@ -299,7 +295,7 @@ describe('run', () => {
     await service.work();
     assert.ok(hooks.some(({ request_id }) => request_id === requestId));
     const local = `/fal/run/fake/image?fal_webhook=http://10.0.0.1/`;
-    const refused = await service.call('POST', local, { key: account.key, body: input });
+    const refused = await account.post(local, input);
     assert.deepEqual([refused.status, refused.body.error.code], [400, 'bad_webhook_url']);
   });
 
@@ -312,7 +308,7 @@ describe('run', () => {
       [400, 'bad_request', model, []],
     ];
     for (const [status, code, id, body] of cases) {
-      const reply = await service.call('POST', `/fal/run/${id}`, { key: account.key, body });
+      const reply = await account.post(`/fal/run/${id}`, body);
       assert.deepEqual([reply.status, reply.body.error.code], [status, code]);
     }
   });
@@ -378,7 +374,7 @@ describe('run', () => {
     const { reply, requestId } = await running(falClient(base, account.key));
     const earlier = await service.transfers();
     const path = '/fal/run/fake/image';
-    const refused = await service.call('POST', path, { key: account.key, body: input, base });
+    const refused = await account.post(path, input, { base });
     assert.deepEqual([refused.status, refused.body.error.code], [429, 'rate_limited']);
     assert.equal(await service.transfers(), earlier);
     await service.call('POST', `/v1/requests/${requestId}/cancel`, account);
@@ -398,7 +394,7 @@ function losingFirst(statuses: number[]): typeof fetch {
 }
 
 describe("the client's own repeat of a submit whose reply was lost", () => {
-  const jobs = async () => (await service.call('GET', '/v1/requests', { key: account.key })).body;
+  const jobs = async () => (await account.get('/v1/requests')).body;
 
   test('is a second job if nothing marks it as a repeat', async () => {
     const statuses: number[] = [];

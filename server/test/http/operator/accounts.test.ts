@@ -1,20 +1,25 @@
 /** Accounts in the operator's console: finding them, booking money, prices, suspension, limits. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { createKey } from '../../kit/keys.ts';
 import { passEnds } from '../../kit/bonuses.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import {
+  before,
+  operatorOf,
+  person,
+  stranger,
+  withWebService,
+  type Person,
+} from '../../kit/web.ts';
 
-let service: Service;
 let operator: Person;
+const { service } = withWebService();
 before(async () => {
-  service = await startWebService();
   operator = await operatorOf(service);
 });
-after(() => service.stop());
 
 const ask = async (path: string) => {
   const { status, body, text } = await operator.call('GET', `/api/operator${path}`);
@@ -110,15 +115,11 @@ describe('an account is found', () => {
   test('by the name of a person, together with what the account is called', async () => {
     const account = await service.account();
     const { id: person_id } = await person(service, { [account.account_id]: 'billing' });
-    await service.db.run(
-      rawSql(`update people set name = 'Zhanna Olegovna' where id = $1`, [person_id]),
-    );
+    await service.db.run(sql`update people set name = 'Zhanna Olegovna' where id = ${person_id}`);
     assert.deepEqual(await found('olegov zhan'), [account.email]);
     assert.deepEqual(await found('zhanna petrova'), []);
     const own = await service.account();
-    await service.db.run(
-      rawSql(`update accounts set name = 'Zhanna Ltd' where id = $1`, [own.account_id]),
-    );
+    await service.db.run(sql`update accounts set name = 'Zhanna Ltd' where id = ${own.account_id}`);
     assert.deepEqual((await found('zhanna')).toSorted(), [account.email, own.email].toSorted());
     const { data } = await ask('/accounts?q=zhanna&only=operators');
     assert.deepEqual(data, []);
@@ -354,7 +355,7 @@ describe('a price multiplier', () => {
   test('of 0 makes chat free, with an empty balance too', async () => {
     const account = await service.account({ usd: 0 });
     const body = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }] };
-    const call = () => service.call('POST', '/v1/chat/completions', { key: account.key, body });
+    const call = () => account.post('/v1/chat/completions', body);
     assert.equal((await call()).status, 402);
     await act('PUT', at(account, '/price'), { price_ppm: 0 });
     const reply = await call();
@@ -377,8 +378,7 @@ describe('an account', () => {
   test('that is suspended can only read; resumed, it works again', async () => {
     const account = await service.account();
     const owner = await person(service, { [account.account_id]: 'owner' });
-    const use = async () =>
-      (await service.call('GET', '/v1/requests', { key: account.key })).status;
+    const use = async () => (await account.get('/v1/requests')).status;
     const run = async () => {
       const path = '/v1/queue/fake/image';
       return (await owner.of(account.account_id).call('POST', path, { prompt: 'x' })).status;

@@ -2,24 +2,18 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { createFake, images, type Fake } from '../../kit/fake.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
+import { createFake, images } from '../../kit/fake.ts';
 import { until } from '../../kit/until.ts';
-import { operatorOf, person, startWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
 
-let service: Service;
-let fake: Fake;
 let operator: Person;
-let customer: TestAccount;
+const fake = createFake({ class: 'C' });
+const { service, account: customer } = withWebService(async () => ({ fake, account: { usd: 10 } }));
 before(async () => {
-  fake = createFake({ class: 'C' });
-  service = await startWebService({ fake });
   operator = await operatorOf(service);
-  customer = await service.account({ usd: 10 });
 });
-after(() => service.stop());
 afterEach(() => {
   fake.behave = {};
 });

@@ -1,12 +1,11 @@
 /** The console's calls for blockchains: how far each is read, its deposits, its attention lines. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { liveChain } from '../../chains/scene.ts';
 import { numbered, playWorld, withFaults, type Faults } from '../../chains/play-kit.ts';
 import { RpcError } from '../../../src/chains/rpc.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, startWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, withWebService, type Person } from '../../kit/web.ts';
 import { chain, keyOf, usdt } from '../../operations/deposits-kit.ts';
 
 const explorer = { tx: 'https://play.example/tx/', address: 'https://play.example/address/' };
@@ -21,19 +20,18 @@ const live = [
   liveChain(lonely, [numbered(faulty, lonely.chain_id)]),
 ];
 
-let service: Service;
 let operator: Person;
-let customer: TestAccount;
 let address: string;
+const { service, account: customer } = withWebService({
+  chains: { live, play: null, hangUp: () => {} },
+  account: { usd: 0 },
+});
 before(async () => {
-  service = await startWebService({ chains: { live, play: null, hangUp: () => {} } });
   operator = await operatorOf(service);
-  customer = await service.account({ usd: 0 });
   await read();
-  const { body } = await service.call('GET', '/v1/deposit-addresses', { key: customer.key });
+  const { body } = await customer.get('/v1/deposit-addresses');
   address = body.data[0].address.toLowerCase();
 });
-after(() => service.stop());
 beforeEach(async () => {
   delete faults.refuses;
   delete faults.lag;

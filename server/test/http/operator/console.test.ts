@@ -1,23 +1,25 @@
 /** The operator's calls through a session: what a refused one leaves, and the list of operator keys. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { test } from 'node:test';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { createOperatorKey } from '../../../src/operations/accounts/operator-key.ts';
 import { commandLine } from '../../../src/operations/operator-action.ts';
 import { logRows, operatorKey } from './world.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, password, startWebService, stranger, type Person } from '../../kit/web.ts';
+import {
+  before,
+  operatorOf,
+  password,
+  stranger,
+  withWebService,
+  type Person,
+} from '../../kit/web.ts';
 
-let service: Service;
 let operator: Person;
-let customer: TestAccount;
+const { service, account: customer } = withWebService({ account: { usd: 10 } });
 before(async () => {
-  service = await startWebService();
   operator = await operatorOf(service);
-  customer = await service.account({ usd: 10 });
 });
-after(() => service.stop());
 
 test('refused calls leave no row in the log', async () => {
   const before = (await logRows(service)).length;
@@ -49,13 +51,8 @@ test('operator keys are listed with whether their maker is still an operator', a
   };
   const typed = ['typed', 'command line', false];
   assert.deepEqual(await left(), [typed, ['kept', leaver.email, false]]);
-  await service.db.run(
-    rawSql(
-      `update accounts set is_operator = false
-       where id = (select account_id from members where person_id = $1)`,
-      [leaver.id],
-    ),
-  );
+  await service.db.run(sql`update accounts set is_operator = false
+       where id = (select account_id from members where person_id = ${leaver.id})`);
   assert.deepEqual(await left(), [typed, ['kept', leaver.email, true]]);
 });
 

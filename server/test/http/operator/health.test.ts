@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { rollUpDays } from '../../../src/operations/accounts/roll-up.ts';
 import { accept, createFake, images, type Fake } from '../../kit/fake.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
@@ -98,14 +98,10 @@ const act = async (path: string, body: object = {}) => {
   return reply;
 };
 const logged = async () =>
-  service.db.run<{ action: string; target: string; text: string }>(
-    rawSql('select action, target, l::text as text from operator_log l order by id'),
-  );
+  service.db.run<{ action: string; target: string; text: string }>(sql`select action, target,
+    l::text as text from operator_log l order by id`);
 const submit = async (prompt = 'a cat') => {
-  const reply = await service.call('POST', '/v1/queue/fake/image', {
-    key: customer.key,
-    body: { prompt },
-  });
+  const reply = await customer.post('/v1/queue/fake/image', { prompt });
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
@@ -235,7 +231,7 @@ describe('the upstreams', () => {
     assert.equal((await one('fake')).paused_until, null);
     await service.wakeAll();
     await service.work();
-    const status = await service.call('GET', `/v1/requests/${id}/status`, { key: customer.key });
+    const status = await customer.get(`/v1/requests/${id}/status`);
     assert.equal(status.body.status, 'COMPLETED');
   });
 
@@ -244,16 +240,12 @@ describe('the upstreams', () => {
     const id = await submit();
     await service.work();
     await service.db.run(rawSql(`update requests set kind = 'text' where id = $1`, [id]));
-    await service.db.run(
-      rawSql(`update attempts set outcome = 'unknown' where request_id = $1`, [id]),
-    );
+    await service.db.run(sql`update attempts set outcome = 'unknown' where request_id = ${id}`);
     const now = (await one('fake')).last_hour;
     assert.deepEqual([now.starts, now.starts_refused], [starts, starts_refused]);
     assert.ok(starts > 0);
     await service.db.run(rawSql(`update requests set kind = 'image' where id = $1`, [id]));
-    await service.db.run(
-      rawSql(`update attempts set outcome = 'accepted' where request_id = $1`, [id]),
-    );
+    await service.db.run(sql`update attempts set outcome = 'accepted' where request_id = ${id}`);
     assert.equal((await one('fake')).last_hour.starts, starts + 1);
   });
 
@@ -336,9 +328,8 @@ describe('unknown outcomes', () => {
     return id;
   };
   const end = async (id: string) => {
-    await service.db.run(
-      rawSql(`update requests set deadline_at = now() - interval '1 s' where id = $1`, [id]),
-    );
+    await service.db.run(sql`update requests set deadline_at = now() - interval '1 s'
+      where id = ${id}`);
     await service.wakeAll();
     await service.work();
   };
@@ -438,9 +429,9 @@ describe('unknown outcomes', () => {
     await rollUpDays(service.db);
     const sums = async () => {
       const [row] = await service.db.run<{ model: bigint; account: bigint; uncosted: bigint }>(
-        rawSql(`select (select sum(cost_usd_micro)::bigint from revenue) as model,
+        sql`select (select sum(cost_usd_micro)::bigint from revenue) as model,
           (select sum(cost_usd_micro)::bigint from spending) as account,
-          (select sum(uncosted)::bigint from revenue) as uncosted`),
+          (select sum(uncosted)::bigint from revenue) as uncosted`,
       );
       return row!;
     };

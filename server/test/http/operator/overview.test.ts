@@ -1,27 +1,23 @@
 /** The service's revenue, as the operator's console shows it; vouchers, invitations and the log. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
 import {
+  before,
   operatorOf,
   password,
   person,
-  startWebService,
   stranger,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
 let operator: Person;
-let account: TestAccount;
+const { service, account } = withWebService({ account: { usd: 10 } });
 before(async () => {
-  service = await startWebService();
   operator = await operatorOf(service);
-  account = await service.account({ usd: 10 });
 });
-after(() => service.stop());
 
 const ask = async (path: string) => {
   const { status, body, text } = await operator.call('GET', `/api/operator${path}`);
@@ -37,11 +33,8 @@ async function earn(count: number, daysAgo: number): Promise<void> {
   }
   await service.work();
   await service.db.run(
-    rawSql(
-      `update request_results set created_at = created_at - $1 * interval '1 day'
+    sql`update request_results set created_at = created_at - ${daysAgo} * interval '1 day'
        where created_at > now() - interval '1 hour'`,
-      [daysAgo],
-    ),
   );
 }
 
@@ -87,9 +80,8 @@ describe('the overview', () => {
     await service.db.run(rawSql('truncate revenue_days, revenue, spending'));
     const told = await Promise.all(Array.from({ length: 6 }, () => ask('/overview?days=90')));
     for (const overview of told) assert.deepEqual(figures(overview), figures(told[0]));
-    const [row] = await service.db.run<{ sum: bigint }>(
-      rawSql(`select sum(amount_usd_micro)::bigint as sum from transfers where kind = 'charge'`),
-    );
+    const [row] = await service.db.run<{ sum: bigint }>(sql`select sum(amount_usd_micro)::bigint as
+      sum from transfers where kind = 'charge'`);
     assert.equal(told[0].totals.charged_usd_micro, String(row!.sum));
   });
 
@@ -110,10 +102,8 @@ describe('the overview', () => {
   test('leaves unknown costs out of the sum, and says so', async () => {
     await earn(1, 0);
     await service.db.run(
-      rawSql(
-        `update request_results set cost_usd_micro = null where created_at > now() - interval '1 minute'
+      sql`update request_results set cost_usd_micro = null where created_at > now() - interval '1 minute'
            and request_id = (select max(request_id::text)::uuid from request_results)`,
-      ),
     );
     const { totals } = await ask('/overview?days=7');
     assert.deepEqual([totals.uncosted, totals.cost_usd_micro], [1, '20000']);
@@ -135,20 +125,14 @@ describe('the overview', () => {
     const first = await proof();
     assert.deepEqual([first.proved, first.books.ok], [true, true]);
     assert.equal((await ask('/overview')).books.proved_at, first.books.proved_at);
-    await service.db.run(
-      rawSql('update balances set credits_posted = credits_posted + 1 where account_id = $1', [
-        account.account_id,
-      ]),
-    );
+    await service.db.run(sql`update balances set credits_posted = credits_posted + 1
+      where account_id = ${account.account_id}`);
     const broken = await proof();
     assert.equal(broken.books.ok, false);
     assert.ok(broken.books.violations.length > 0);
     assert.equal((await ask('/overview')).books.ok, false);
-    await service.db.run(
-      rawSql('update balances set credits_posted = credits_posted - 1 where account_id = $1', [
-        account.account_id,
-      ]),
-    );
+    await service.db.run(sql`update balances set credits_posted = credits_posted - 1
+      where account_id = ${account.account_id}`);
     assert.equal((await proof()).books.ok, true);
     const { data } = await ask('/log?action=books.prove');
     assert.deepEqual(

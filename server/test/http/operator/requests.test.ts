@@ -1,23 +1,17 @@
 /** One request of any account, as an operator sees it. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { completion, createFake, type Fake } from '../../kit/fake.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { operatorOf, person, startWebService, type Person } from '../../kit/web.ts';
+import { completion, createFake } from '../../kit/fake.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
 
-let service: Service;
-let fake: Fake;
 let operator: Person;
-let account: TestAccount;
+const fake = createFake({ class: 'C' });
+const { service, account } = withWebService(async () => ({ fake, account: { usd: 10 } }));
 before(async () => {
-  fake = createFake({ class: 'C' });
-  service = await startWebService({ fake });
   operator = await operatorOf(service);
-  account = await service.account({ usd: 10 });
 });
-after(() => service.stop());
 afterEach(() => {
   fake.behave = {};
 });
@@ -129,7 +123,7 @@ test('a failed request shows its cause, which the customer does not see', async 
   const owner = await person(service, { [account.account_id]: 'owner' });
   const seen = [
     await owner.of(account.account_id).call('GET', `/requests/${id}`),
-    await service.call('GET', `/v1/requests/${id}`, { key: account.key }),
+    await account.get(`/v1/requests/${id}`),
   ];
   for (const { status, text } of seen) {
     assert.equal(status, 200);

@@ -1,11 +1,11 @@
 /** Models that an operator stopped: the effects, the end of a stop, and where it is shown. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { createFake, type Fake } from '../../kit/fake.ts';
-import type { Reply, Service, TestAccount } from '../../kit/service.ts';
+import type { Reply } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
-import { operatorOf, startWebService, type Person } from '../../kit/web.ts';
+import { before, operatorOf, withWebService, type Person } from '../../kit/web.ts';
 
 const text = (id: string, routes: string) => `
   - { id: ${id}, kind: text, task: chat, name: ${id}, price: { unit: 1M tokens, input_usd: "1", output_usd: "2" },
@@ -20,21 +20,17 @@ const catalog = `owned_by: test
 models:${text('t/one', first)}${text('t/two', `${first}, ${second}`)}${image('t/image', 'm-image')}${image('t/same', 'm-image')}
 `;
 
-let service: Service;
 let fake: Fake;
-let other: Fake;
 let operator: Person;
-let customer: TestAccount;
+const other = createFake({ name: 'other' });
+const { service, account: customer } = withWebService(async () => ({
+  catalog,
+  upstreams: [other],
+  account: { usd: 10 },
+}));
 before(async () => {
-  other = createFake({ name: 'other' });
-  service = await startWebService({ catalog, upstreams: [other] });
   ({ fake } = service);
   operator = await operatorOf(service);
-  customer = await service.account({ usd: 10 });
-});
-after(async () => {
-  await service.audit();
-  await service.stop();
 });
 beforeEach(() => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [], starts: [] });
@@ -49,10 +45,10 @@ const stop = (id: string) => asOperator('PATCH', `/models/${id}`, { status: 'sto
 const resume = (id: string) => asOperator('PATCH', `/models/${id}`, { status: 'live' });
 const chat = (model: string): Promise<Reply> => {
   const body = { model, messages: [{ role: 'user', content: 'hi' }] };
-  return service.call('POST', '/v1/chat/completions', { key: customer.key, body });
+  return customer.post('/v1/chat/completions', body);
 };
 const submit = (model: string): Promise<Reply> =>
-  service.call('POST', `/v1/queue/${model}`, { key: customer.key, body: { prompt: 'a cat' } });
+  customer.post(`/v1/queue/${model}`, { prompt: 'a cat' });
 const becomes = (status: number, ask: () => Promise<Reply>) =>
   until(`it is answered with ${status}`, async () => (await ask()).status === status);
 const attention = async (): Promise<{ what: string; count: number; of: string[] }[]> =>
@@ -124,7 +120,7 @@ describe('a stopped model', () => {
     assert.equal(fake.starts.length, 3);
     for (const id of [retried, waiting]) {
       const path = `/v1/requests/${id}/status`;
-      const { body } = await service.call('GET', path, { key: customer.key });
+      const { body } = await customer.get(path);
       assert.equal(body.status, 'COMPLETED');
     }
   });

@@ -1,9 +1,10 @@
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import Replicate, { validateWebhook, type Prediction } from 'replicate';
 import { accept, images, type Behaviour } from '../../kit/fake.ts';
 import { startFaulty, type Faulty } from '../../kit/faulty.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../../kit/service.ts';
+import { fakeCatalog, type TestAccount } from '../../kit/service.ts';
+import { before, withService } from '../../kit/with-service.ts';
 import { wake } from '../../kit/states.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
@@ -31,7 +32,6 @@ interface Hook {
   body: string;
 }
 
-let service: Service;
 let account: TestAccount;
 let proxy: Faulty;
 let receiver: LocalServer;
@@ -64,17 +64,27 @@ function connect({ key = account.key, base = service.base } = {}): Replicate {
   });
 }
 
-before(async () => {
-  receiver = await serveHttp(async (req, res) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of req) chunks.push(chunk);
-    hooks.push({ headers: req.headers as Hook['headers'], body: Buffer.concat(chunks).toString() });
-    res.end();
-  });
-  service = await startService({
+after(async () => {
+  await proxy.stop();
+});
+const { service } = withService(async (use) => {
+  receiver = use(
+    await serveHttp(async (req, res) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of req) chunks.push(chunk);
+      hooks.push({
+        headers: req.headers as Hook['headers'],
+        body: Buffer.concat(chunks).toString(),
+      });
+      res.end();
+    }),
+  );
+  return {
     catalog: fakeCatalog + short,
     env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${receiver.port}` },
-  });
+  };
+});
+before(async () => {
   proxy = await startFaulty(service.base);
 });
 beforeEach(async () => {
@@ -83,12 +93,6 @@ beforeEach(async () => {
   calls = [];
   hooks.length = 0;
   service.fake.behave = done;
-});
-after(async () => {
-  await proxy.stop();
-  await service.audit();
-  await service.stop();
-  await receiver.close();
 });
 
 const input = { prompt: 'a lighthouse' };
@@ -264,7 +268,7 @@ describe('the names of a model', () => {
       assert.equal(made.model, asked.model ?? film);
       assert.equal(made.version, asked.version ?? 'hidden');
       const path = `/v1/requests/${made.id}`;
-      const { body } = await service.call('GET', path, { key: account.key });
+      const { body } = await account.get(path);
       assert.equal(body.model_id, model_id);
       const again = await replicate.predictions.get(made.id);
       assert.deepEqual([again.model, again.version], [made.model, made.version]);
@@ -354,8 +358,7 @@ describe('a repeat', () => {
       input,
       wait: 60,
     });
-    const made = async () =>
-      (await service.call('GET', '/v1/requests', { key: account.key })).body.data;
+    const made = async () => (await account.get('/v1/requests')).body.data;
     await until('the first call waits', async () => (await made()).length === 1);
     proxy.cut();
     await until('the client calls again', () => proxy.calls.length > 1);

@@ -1,47 +1,45 @@
 /** One rule for e-mail addresses at every door of people and operators. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { placeFor } from '../../commands/cli.ts';
 import { operatorKey } from '../operator/world.ts';
 import { client, openProvider, type IdentityProvider } from '../../kit/provider.ts';
-import type { Reply, Service } from '../../kit/service.ts';
+import type { Reply } from '../../kit/service.ts';
 import {
+  before,
   operatorOf,
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
 let provider: IdentityProvider;
 let operator: Person;
 let owner: Person;
 let account_id: string;
 let key: string;
-before(async () => {
-  provider = await openProvider();
-  service = await startWebService({
+const { service } = withWebService(async (use) => {
+  provider = use(await openProvider());
+  return {
     env: {
       FAREBOX_OIDC_ISSUER: provider.issuer,
       FAREBOX_OIDC_CLIENT_ID: client.id,
       FAREBOX_OIDC_CLIENT_SECRET: client.secret,
       FAREBOX_SMTP_URL: 'smtp://127.0.0.1:9',
     },
-  });
+  };
+});
+before(async () => {
   operator = await operatorOf(service);
   ({ account_id } = await service.account());
   owner = await person(service, { [account_id]: 'owner' });
   ({ key } = await operatorKey(service));
-});
-after(async () => {
-  await service.stop();
-  await provider.close();
 });
 
 const unusable = {
@@ -89,9 +87,9 @@ const doors: Record<string, (email: string) => Promise<Pick<Reply, 'status' | 'b
 
 const counts = async () => {
   const [row] = await service.db.run<Record<string, bigint>>(
-    rawSql(`select (select count(*) from people) as people, (select count(*) from accounts)
+    sql`select (select count(*) from people) as people, (select count(*) from accounts)
       as accounts, (select count(*) from invitations) as invitations,
-      (select count(*) from verifications) as links`),
+      (select count(*) from verifications) as links`,
   );
   return row;
 };

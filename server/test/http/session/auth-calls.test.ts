@@ -2,28 +2,23 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { inShort } from '../../kit/long.ts';
-import type { Service } from '../../kit/service.ts';
 import {
   newAddress,
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Answer,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService({ env: { FAREBOX_SMTP_URL: 'smtp://127.0.0.1:1' } });
-});
-after(() => service.stop());
+const { service } = withWebService({ env: { FAREBOX_SMTP_URL: 'smtp://127.0.0.1:1' } });
 
 /** Posts this body unchanged, with this type. */
 async function post(path: string, body: string, type: string | null, cookies?: Person['cookies']) {

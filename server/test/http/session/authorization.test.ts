@@ -1,6 +1,6 @@
 /** Rights: every route of the web pages with every kind of visitor. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
 import { createAuth } from '../../../src/http/session/auth.ts';
 import { FairQueue } from '../../../src/lib/fair-queue.ts';
@@ -11,10 +11,17 @@ import type { Row } from '../../../src/http/row.ts';
 import { webRoutes } from '../../../src/http/session/routes.ts';
 import type { WebDeps } from '../../../src/http/session/visit.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { inShort } from '../../kit/long.ts';
 import type { Service } from '../../kit/service.ts';
-import { operatorOf, originOf, person, startWebService, type Person } from '../../kit/web.ts';
+import {
+  before,
+  operatorOf,
+  originOf,
+  person,
+  withWebService,
+  type Person,
+} from '../../kit/web.ts';
 
 const columns = [
   'no session',
@@ -128,14 +135,16 @@ test('the table has every route, and no unknown one', () => {
 });
 
 describe('the gate before the handlers', () => {
-  let service: Service;
   let app: FastifyInstance;
   let account: string;
   let suspended: string;
   const visitors = new Map<Column, Person | null>();
 
+  after(async () => {
+    await app.close();
+  });
+  const { service } = withWebService();
   before(async () => {
-    service = await startWebService();
     app = await openGate(service);
     account = (await service.account()).account_id;
     suspended = (await service.account()).account_id;
@@ -146,16 +155,10 @@ describe('the gate before the handlers', () => {
     visitors.set('somebody of another account', await person(service, { [another]: 'owner' }));
     visitors.set('an operator', await operatorOf(service));
     visitors.set('owner of a suspended account', await person(service, { [suspended]: 'owner' }));
-    await service.db.run(
-      rawSql(`update accounts set status = 'suspended' where id = $1`, [suspended]),
-    );
+    await service.db.run(sql`update accounts set status = 'suspended' where id = ${suspended}`);
     const gone = await person(service, { [account]: 'owner' });
     await service.db.run(rawSql('delete from sessions where person_id = $1', [gone.id]));
     visitors.set('a revoked session', gone);
-  });
-  after(async () => {
-    await app.close();
-    await service.stop();
   });
 
   const pathFor = (route: Row, id: string) =>

@@ -1,28 +1,22 @@
 /** Changing the e-mail address: who may do it, the proof, and what the change ends. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { openPost, type Post } from '../../kit/post.ts';
-import type { Service } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
 import {
   operatorOf,
   password,
   person,
-  startWebService,
   stranger,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
 let post: Post;
-let service: Service;
-before(async () => {
-  post = await openPost();
-  service = await startWebService({ env: { FAREBOX_SMTP_URL: post.url } });
-});
-after(async () => {
-  await service.stop();
-  await post.close();
+const { service } = withWebService(async (use) => {
+  post = use(await openPost());
+  return { env: { FAREBOX_SMTP_URL: post.url } };
 });
 
 let wanted = 0;
@@ -97,19 +91,12 @@ describe('another e-mail address', () => {
     assert.equal((await stranger(service).call('POST', '/api/me/email', { email })).status, 401);
     assert.equal((await ask(ada, ada.email)).status, 400);
     assert.equal((await ask(ada, 'no address')).status, 400);
-    await service.db.run(
-      rawSql('update logins set password = null where person_id = $1', [ada.id]),
-    );
-    await service.db.run(
-      rawSql(`update sessions set created_at = now() - interval '61 min' where person_id = $1`, [
-        ada.id,
-      ]),
-    );
+    await service.db.run(sql`update logins set password = null where person_id = ${ada.id}`);
+    await service.db.run(sql`update sessions set created_at = now() - interval '61 min'
+      where person_id = ${ada.id}`);
     const stale = await ask(ada, email, {});
     assert.deepEqual([stale.status, stale.body.error.details.reason], [403, 'SESSION_NOT_FRESH']);
-    await service.db.run(
-      rawSql('update sessions set created_at = now() where person_id = $1', [ada.id]),
-    );
+    await service.db.run(sql`update sessions set created_at = now() where person_id = ${ada.id}`);
     assert.equal((await ask(ada, email, {})).status, 200);
     await tokenFor(email);
     assert.equal(lettersTo(email).length, 1);
@@ -156,9 +143,7 @@ describe('another e-mail address', () => {
         newPassword: 'a whole new password',
       }),
     'an hour': (ada) =>
-      service.db.run(
-        rawSql(`update verifications set expires_at = now() where value = $1`, [ada.id]),
-      ),
+      service.db.run(sql`update verifications set expires_at = now() where value = ${ada.id}`),
   };
   for (const [what, end] of Object.entries(ends)) {
     test(`is not reached with a link after ${what}`, async () => {
@@ -200,13 +185,12 @@ describe('another e-mail address', () => {
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [401, 200]);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     const rows = await service.db.run<{ by_email: string; target: string; details: object }>(
-      rawSql(`select by_email, target, details from operator_log where action = 'person.email'`),
+      sql`select by_email, target, details from operator_log where action = 'person.email'`,
     );
     assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details: { email } }]);
     await until('a letter to the address before', () => lettersTo(ada.email).length === 1);
-    const [found] = await service.db.run<{ email: string }>(
-      rawSql('select email from accounts where id = $1', [account.account_id]),
-    );
+    const [found] = await service.db.run<{ email: string }>(sql`select email from accounts
+      where id = ${account.account_id}`);
     assert.equal(found!.email, account.email, 'the account is called otherwise');
   });
 });

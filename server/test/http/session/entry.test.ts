@@ -1,32 +1,24 @@
 /** Signing up, signing in and invitations, and what strangers must not learn or forge. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { invite, resetLink } from '../../../src/operations/accounts/person.ts';
-import type { Service } from '../../kit/service.ts';
 import {
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Answer,
 } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const accountsOf = async (email: string) =>
   service.db.run<{ role: string; email: string }>(
-    rawSql(
-      `select m.role, a.email from members m join people p on p.id = m.person_id
-       join accounts a on a.id = m.account_id where p.email = $1`,
-      [email],
-    ),
+    sql`select m.role, a.email from members m join people p on p.id = m.person_id
+       join accounts a on a.id = m.account_id where p.email = ${email}`,
   );
 const signUp = (email: string, more: object = {}) =>
   stranger(service).call('POST', '/api/sign-up', { name: 'Ada', email, password, ...more });

@@ -1,9 +1,9 @@
 /** Sign-in against forgers and eavesdroppers. */
 import assert from 'node:assert/strict';
 import { get } from 'node:http';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { webRoutes } from '../../../src/http/session/routes.ts';
 import type { Service } from '../../kit/service.ts';
 import {
@@ -11,9 +11,9 @@ import {
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
@@ -29,11 +29,7 @@ function comeBy(host: string, path: string): Promise<{ status: number; to: strin
   });
 }
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const signInAs = (who: Person, email: string, given = password) =>
   who.call('POST', '/api/auth/sign-in/email', { email, password: given });
@@ -126,11 +122,8 @@ describe('the calls of the sign-in library', () => {
     const ada = await person(service);
     const path = '/api/auth/passkey/generate-register-options';
     assert.equal((await ada.call('GET', path)).status, 200);
-    await service.db.run(
-      rawSql(`update sessions set created_at = now() - interval '2 h' where person_id = $1`, [
-        ada.id,
-      ]),
-    );
+    await service.db.run(sql`update sessions set created_at = now() - interval '2 h'
+      where person_id = ${ada.id}`);
     const late = await ada.call('GET', path);
     assert.deepEqual([late.status, late.body.error.details.reason], [403, 'SESSION_NOT_FRESH']);
   });
@@ -191,18 +184,12 @@ describe('a session', () => {
   test('lives on while it is used, in the browser as well', async () => {
     const ada = await person(service);
     assert.equal((await ada.call('GET', '/api/me')).headers.getSetCookie().length, 0);
-    await service.db.run(
-      rawSql(`update sessions set expires_at = now() + interval '2 days' where person_id = $1`, [
-        ada.id,
-      ]),
-    );
+    await service.db.run(sql`update sessions set expires_at = now() + interval '2 days'
+      where person_id = ${ada.id}`);
     const { headers } = await ada.call('GET', '/api/me');
     assert.match(headers.getSetCookie().join(), /session_token=.*Max-Age=1209600/);
-    await service.db.run(
-      rawSql(`update sessions set expires_at = now() - interval '1 s' where person_id = $1`, [
-        ada.id,
-      ]),
-    );
+    await service.db.run(sql`update sessions set expires_at = now() - interval '1 s'
+      where person_id = ${ada.id}`);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
   });
 });
@@ -289,13 +276,10 @@ test('no password, code or token is logged or stored in clear', async () => {
   const log = service.log.join('\n');
   for (const text of [secret, password, token, session]) assert.ok(!log.includes(text), text);
   const [kept] = await service.db.run<{ n: bigint }>(
-    rawSql(
-      `select count(*) as n from (select to_jsonb(l)::text as row from logins l
+    sql`select count(*) as n from (select to_jsonb(l)::text as row from logins l
        union all select to_jsonb(i)::text from invitations i
        union all select to_jsonb(w)::text from sign_in_windows w) t
-       where position($1 in row) > 0 or position($2 in row) > 0 or position($3 in row) > 0`,
-      [secret, token, ada.email],
-    ),
+       where position(${secret} in row) > 0 or position(${token} in row) > 0 or position(${ada.email} in row) > 0`,
   );
   assert.equal(kept!.n, 0n);
 });

@@ -1,41 +1,35 @@
 /** A person whose address somebody else proves: what the earlier one can still do. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { invite, resetLink } from '../../../src/operations/accounts/person.ts';
 import { client, openProvider, type IdentityProvider } from '../../kit/provider.ts';
 import { openPost, type Post } from '../../kit/post.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
+import type { TestAccount } from '../../kit/service.ts';
 import {
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
 let provider: IdentityProvider;
 let post: Post;
-let service: Service;
-before(async () => {
-  provider = await openProvider();
-  post = await openPost();
-  service = await startWebService({
+const { service } = withWebService(async (use) => {
+  provider = use(await openProvider());
+  post = use(await openPost());
+  return {
     env: {
       FAREBOX_OIDC_ISSUER: provider.issuer,
       FAREBOX_OIDC_CLIENT_ID: client.id,
       FAREBOX_OIDC_CLIENT_SECRET: client.secret,
       FAREBOX_SMTP_URL: post.url,
     },
-  });
-});
-after(async () => {
-  await service.stop();
-  await provider.close();
-  await post.close();
+  };
 });
 
 const run = (text: string, values: unknown[]) => service.db.run(rawSql(text, values));

@@ -1,29 +1,23 @@
 /** The links of letters: what opening them does not do, and who may use them. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { sql } from '../../../src/lib/sql/sql.ts';
 import { openPost, type Post } from '../../kit/post.ts';
-import type { Service } from '../../kit/service.ts';
 import { until } from '../../kit/until.ts';
 import {
   originOf,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
 let post: Post;
-let service: Service;
-before(async () => {
-  post = await openPost();
-  service = await startWebService({ env: { FAREBOX_SMTP_URL: post.url } });
-});
-after(async () => {
-  await service.stop();
-  await post.close();
+const { service } = withWebService(async (use) => {
+  post = use(await openPost());
+  return { env: { FAREBOX_SMTP_URL: post.url } };
 });
 
 let made = 0;
@@ -31,9 +25,8 @@ const fresh = () => `reader${++made}@example.com`;
 const linkTo = async (email: string) => (await post.letterTo(email)).links[0]!;
 const tokenOf = (link: string) => new URL(link).searchParams.get('token')!;
 const isProven = async (email: string) => {
-  const rows = await service.db.run(
-    rawSql('select from people where email = $1 and email_verified', [email]),
-  );
+  const rows = await service.db.run(sql`select from people where email = ${email}
+    and email_verified`);
   return rows.length > 0;
 };
 async function signUp(email: string, who = stranger(service)): Promise<Person> {
@@ -85,14 +78,12 @@ const letters: Record<string, () => Promise<string>> = {
 };
 
 const state = () =>
-  service.db.run(
-    rawSql(`select (select json_agg(p order by id) from people p) as people,
+  service.db.run(sql`select (select json_agg(p order by id) from people p) as people,
       (select json_agg(l order by id) from logins l) as logins,
       (select json_agg(v order by id) from verifications v) as links,
       (select json_agg(m order by account_id, person_id) from members m) as members,
       (select json_agg(i order by id) from invitations i) as invitations,
-      (select count(*) from sessions) as sessions`),
-  );
+      (select count(*) from sessions) as sessions`);
 
 describe('a link in a letter', () => {
   for (const [what, write] of Object.entries(letters)) {
@@ -209,7 +200,7 @@ describe('an address is confirmed', () => {
     const ada = await signUp(email);
     await until('the second letter', () => post.letters.filter(({ to }) => to === email)[1]);
     const [{ id }] = (await service.db.run<{ id: string }>(
-      rawSql('select id from people where email = $1', [email]),
+      sql`select id from people where email = ${email}`,
     )) as [{ id: string }];
     const cookies = [...others, eve, ada].map((who) => who.cookies);
     assert.deepEqual(new Set(cookies.map((all) => [...all.keys()].join())).size, 1);
@@ -332,9 +323,7 @@ describe('a letter that a stranger causes', () => {
   test('of an unproven inviter does not name the address', async () => {
     const account = await service.account({ usd: 5 });
     const owner = await person(service, { [account.account_id]: 'owner' });
-    await service.db.run(
-      rawSql('update people set email_verified = false where id = $1', [owner.id]),
-    );
+    await service.db.run(sql`update people set email_verified = false where id = ${owner.id}`);
     const email = fresh();
     await inviteFrom(owner, account.account_id, email);
     const { text } = await post.letterTo(email);

@@ -1,33 +1,31 @@
 /** Signing in at an identity provider: who gets in, as which person, and what is stored. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { after, describe, test } from 'node:test';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
 import { client, openProvider, type IdentityProvider } from '../../kit/provider.ts';
 import type { Service } from '../../kit/service.ts';
 import {
+  before,
   originOf,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
 let provider: IdentityProvider;
-let open: Service;
 let closed: Service;
 let byInvitation: Service;
+const { service: open } = withWebService(async (use) => {
+  provider = use(await openProvider());
+  return { env: envOf(provider.issuer) };
+});
 before(async () => {
-  provider = await openProvider();
-  open = await startWebService({ env: envOf(provider.issuer) });
   closed = await also({ FAREBOX_SIGN_UP: 'closed' });
   byInvitation = await also({ FAREBOX_SIGN_UP: 'invite' });
-});
-after(async () => {
-  await open.stop();
-  await provider.close();
 });
 
 const envOf = (issuer: string) => ({
@@ -69,11 +67,8 @@ async function signIn(
 const meOf = async (who: Person) => (await who.call('GET', '/api/me')).body;
 const loginsOf = (email: string) =>
   open.db.run<Record<string, unknown>>(
-    rawSql(
-      `select l.* from logins l join people p on p.id = l.person_id where p.email = $1
+    sql`select l.* from logins l join people p on p.id = l.person_id where p.email = ${email}
        order by l.provider_id`,
-      [email],
-    ),
   );
 const exists = async (email: string) =>
   (await open.db.run(rawSql('select from people where email = $1', [email]))).length > 0;

@@ -1,19 +1,22 @@
 /** The API within the web pages: which account pays, and who may spend. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import * as accounts from '../../../src/db/accounts/accounts.ts';
 import * as keys from '../../../src/db/accounts/keys.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { setPrice } from '../../../src/operations/accounts/account.ts';
 import { images, tinyPng } from '../../kit/fake.ts';
-import type { Service, TestAccount } from '../../kit/service.ts';
-import { originOf, person, startWebService, stranger, type Person } from '../../kit/web.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import {
+  originOf,
+  person,
+  startWebService,
+  stranger,
+  withWebService,
+  type Person,
+} from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const film = '/v1/queue/fake/film/text-to-video';
 const image = '/v1/queue/fake/image';
@@ -45,7 +48,7 @@ async function finish(): Promise<void> {
 
 async function studioKeyId({ account_id }: TestAccount): Promise<string> {
   const [row] = await service.db.run<{ id: string }>(
-    rawSql('select id from keys where account_id = $1 and is_studio', [account_id]),
+    sql`select id from keys where account_id = ${account_id} and is_studio`,
   );
   return row!.id;
 }

@@ -1,25 +1,20 @@
 /** When a person changes how they sign in, earlier sessions and trusted browsers end. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { describe, test } from 'node:test';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { dropTwoFactor, resetLink } from '../../../src/operations/accounts/person.ts';
-import type { Service } from '../../kit/service.ts';
 import { totp } from '../../kit/totp.ts';
 import {
   newAddress,
   password,
   person,
-  startWebService,
   stranger,
   visitorOf,
+  withWebService,
   type Person,
 } from '../../kit/web.ts';
 
-let service: Service;
-before(async () => {
-  service = await startWebService();
-});
-after(() => service.stop());
+const { service } = withWebService();
 
 const newPassword = 'a whole new one';
 /** A call from a new address. */
@@ -127,9 +122,8 @@ describe('links to a new password', () => {
   test('become void in the same write as a new password or app', async () => {
     const [ada, eve] = [await person(service), await person(service)];
     const left = async () => {
-      const rows = await service.db.run<{ value: string }>(
-        rawSql('select value from verifications where value in ($1, $2)', [ada.id, eve.id]),
-      );
+      const rows = await service.db.run<{ value: string }>(sql`select value from verifications
+        where value in (${ada.id}, ${eve.id})`);
       return rows.map(({ value }) => value);
     };
     await resetLink(service.db, eve.email);
@@ -146,9 +140,7 @@ describe('links to a new password', () => {
       assert.deepEqual(await left(), [eve.id], write);
     }
     await resetLink(service.db, ada.email);
-    await service.db.run(
-      rawSql('update logins set updated_at = now() where person_id = $1', [ada.id]),
-    );
+    await service.db.run(sql`update logins set updated_at = now() where person_id = ${ada.id}`);
     assert.equal((await left()).length, 2);
   });
 
@@ -156,7 +148,7 @@ describe('links to a new password', () => {
     const ada = await person(service);
     const token = await resetLink(service.db, ada.email);
     const [row] = await service.db.run<{ identifier: string }>(
-      rawSql('select identifier from verifications where value = $1', [ada.id]),
+      sql`select identifier from verifications where value = ${ada.id}`,
     );
     const { identifier } = row!;
     assert.ok(!identifier.includes(token));
