@@ -1,7 +1,7 @@
 import type { LostHow } from '../core/request/routing.ts';
 import { isObject, objectOf, type Json } from '../lib/json.ts';
 import { exactJson } from '../lib/long-integers.ts';
-import { FetchError, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
+import { FetchError, isSuccess, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
 import type { Refusal } from '../core/catalog/upstream-key.ts';
@@ -106,6 +106,24 @@ export function pollFault(
   const { why = 'busy', retry_after_ms } = outcome;
   if (why !== 'busy' && why !== 'account' && why !== 'credential') return new Error(message);
   return new PollRefused(message, why, retry_after_ms);
+}
+
+/**
+ * Checks the reply to a call that asks to stop a job. A final refusal means that it is too late:
+ * the next poll shows how the job ended. `outcome`: null for a success.
+ *
+ * @throws Error if another call may succeed
+ */
+export function demandStop(
+  reply: Reply,
+  nowMs: number,
+  outcome = isSuccess(reply.status) ? null : outcomeOfReply(reply, nowMs),
+): void {
+  if (outcome === null || outcome.outcome === 'rejected') return;
+  // A 404 is an answer about the job, a 405 about the call.
+  const isOfJob = outcome.outcome === 'not_accepted' && outcome.why === 'model';
+  if (isOfJob && reply.status !== 405) return;
+  throw new Error(`the call to stop the job was answered with ${reply.status}`);
 }
 
 const refusals: Readonly<Record<number, Refusal>> = {

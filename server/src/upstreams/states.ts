@@ -1,6 +1,7 @@
 /** The words that upstreams use for the state of a job. */
 
-export type JobWord = 'running' | 'done' | 'failed';
+export const jobWords = ['running', 'done', 'failed', 'stopped'] as const;
+export type JobWord = (typeof jobWords)[number];
 
 const words: Readonly<Record<JobWord, readonly string[]>> = {
   running: [],
@@ -25,22 +26,17 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'failure',
     'error',
     'errored',
-    'canceled',
-    'cancelled',
-    'cancel',
-    'aborted',
     'expired',
     'rejected',
     'timeout',
     'timed_out',
-    'terminated',
-    'killed',
     'banned',
     'moderated',
     'content_moderated',
     'request_moderated',
     'task_status_failed',
   ],
+  stopped: ['canceled', 'cancelled', 'cancel', 'aborted', 'terminated', 'killed'],
 };
 
 /**
@@ -51,8 +47,7 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
   const said = stateWord(word);
   if (Object.hasOwn(more, said)) return more[said]!;
-  if (words.done.includes(said)) return 'done';
-  return words.failed.includes(said) ? 'failed' : 'running';
+  return jobWords.find((word) => words[word].includes(said)) ?? 'running';
 }
 
 /** Normalizes a word for comparison: lower case, with `_` between its parts. */

@@ -137,10 +137,23 @@ export interface Result {
   cost_usd_micro?: bigint;
 }
 
+export type JobFailure = 'upstream_rejected' | 'upstream_failed';
+
+/** The job was stopped before its end. If nobody asked for that, it has failed with this code. */
+export interface StoppedJob {
+  state: 'stopped';
+  code: JobFailure;
+  message: string;
+  /** The upstream's bill, if it states one: units in the row's unit, or micro-USD. */
+  quantity?: number;
+  cost_usd_micro?: bigint;
+}
+
 export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
   | { state: 'done'; result: Result }
-  | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
+  | { state: 'failed'; code: JobFailure; message: string }
+  | StoppedJob
   /** The upstream does not know the job. After three of these replies in a row, the job is lost. */
   | { state: 'missing'; message: string };
 
@@ -293,7 +306,12 @@ export interface Upstream {
    * @throws PollRefused if the upstream asks not to be polled now.
    */
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
-  /** Best effort; resolves whatever happens. */
+  /**
+   * Asks the upstream to stop the job; polls show how it ends. Resolves also if it is too late for
+   * that. Absent if the upstream cannot stop jobs.
+   *
+   * @throws Error if another call may succeed
+   */
   cancel?(handle: Handle, signal: AbortSignal): Promise<void>;
   /** Class B only: finds the job with this idempotency key. Null: there is certainly none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;

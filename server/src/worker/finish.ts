@@ -281,7 +281,9 @@ function statedCost(row: ClaimedRequest, model: Model | undefined, billed: numbe
   });
 }
 
-function costOf({ cost_usd_micro: cost = -1n }: FinishedJob): bigint | null {
+export function costOf({
+  cost_usd_micro: cost = -1n,
+}: Pick<Result, 'cost_usd_micro'>): bigint | null {
   return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 

@@ -2,7 +2,7 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { bounded } from '../lib/bounded.ts';
-import { costOfRun, fail, finish, unfetched } from './finish.ts';
+import { costOf, costOfRun, fail, finish, unfetched } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { startedAt, startedName } from './routes.ts';
@@ -39,7 +39,8 @@ export async function poll(
   const state = await bounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
     upstream.poll(handle, own),
   );
-  if (state.state === 'failed') return fail(row, state.code, state.message);
+  if (state.state === 'failed' || state.state === 'stopped')
+    return fail(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
   if (state.state === 'missing') {
     if (row.missing + 1 >= missingMax)
@@ -72,7 +73,7 @@ export async function giveUp(
   // A start abandoned for another route has an unknown outcome of its own, resolved separately.
   const handle = row.left ? null : row.handle;
   const seen = handle && (await lastPoll(handle, upstream, deps, signal));
-  const isOver = seen?.state === 'done' || seen?.state === 'failed';
+  const isOver = seen !== null && ['done', 'failed', 'stopped'].includes(seen.state);
   if (handle && !isOver) await upstream?.cancel?.(handle, signal).catch(() => {});
   const isRefused = row.outcome === 'not_accepted' || row.left;
   const lost = row.started_in !== null && handle === null && !isRefused;
@@ -101,6 +102,7 @@ async function lastPoll(
 /** The operator's cost of a job that was given up; null: unknown. */
 function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
+  if (seen?.state === 'stopped') return costOf(seen);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;
 }
 

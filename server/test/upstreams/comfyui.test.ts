@@ -461,20 +461,20 @@ describe('cancel', () => {
     );
     const state = await ended(handle);
     assert.deepEqual(state, {
-      state: 'failed',
+      state: 'stopped',
       code: 'upstream_failed',
       message: 'The job was interrupted at ComfyUI.',
     });
     assert.equal(fake.stateOf('theirs-2'), 'pending');
   });
 
-  test('an ended or unknown job interrupts no other, and the cancel always resolves', async () => {
+  test('an ended or unknown job interrupts no other; a cancel without an answer fails', async () => {
     fake.addForeign('theirs-3', 'running');
     const handle = handleOf(await start());
     await ended(handle);
     await upstream.cancel!(handle, signal);
     await upstream.cancel!({ prompt_id: 'nobody' }, signal);
-    await upstream.cancel!(handle, AbortSignal.abort());
+    await assert.rejects(upstream.cancel!(handle, AbortSignal.abort()));
     assert.equal(interrupts().length, 0);
     assert.equal(fake.stateOf('theirs-3'), 'running');
   });

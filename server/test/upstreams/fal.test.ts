@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
+import type { JobState } from '../../src/upstreams/upstream.ts';
 import { falKey } from './fakes/fal.ts';
 import { nowhere, serve } from './fakes/kit.ts';
 import { jobFor, open, started } from './fal-kit.ts';
@@ -87,7 +88,7 @@ test('a handle from before the definition was moved leads to the new place', asy
   assert.equal(fake.calls.at(-1)!.path, `/fal-ai/flux/requests/${String(request_id)}/status`);
 });
 
-const results: [string, object, expected: object | 'threw'][] = [
+const results: [string, object, expected: Partial<JobState> | 'threw'][] = [
   ['502 of a gateway', { status: 502, body: '<html>' }, 'threw'],
   ['500 that is not of the job', { status: 500, json: { detail: 'oops' } }, 'threw'],
   ['half of a JSON text', { body: '{"images": [' }, 'threw'],
@@ -103,7 +104,7 @@ const results: [string, object, expected: object | 'threw'][] = [
   [
     'a cancelled job',
     { status: 499, headers: { 'x-fal-error-type': 'client_cancelled' }, json: {} },
-    { code: 'upstream_failed', message: 'The model failed.' },
+    { state: 'stopped', code: 'upstream_failed', message: 'The model failed.' },
   ],
   [
     'a fault that another try may not have',
@@ -195,17 +196,17 @@ test('a handle without a job is missing, without a call', async (t) => {
   assert.equal(fake.calls.length, 0);
 });
 
-test('a cancel is a PUT; the job ends as failed', async (t) => {
+test('a cancel is a PUT; the job ends as stopped', async (t) => {
   const { fake, fal } = await open(t);
   const handle = await started(fal);
   await fal.cancel!(handle, signal);
   assert.deepEqual([fake.calls.at(-1)!.method, fake.journal[0]!.cancelled], ['PUT', true]);
   const { last } = await looksOf(fal, handle);
   const message = 'Request was cancelled by the client';
-  assert.deepEqual(last, { state: 'failed', code: 'upstream_failed', message });
+  assert.deepEqual(last, { state: 'stopped', code: 'upstream_failed', message });
 });
 
-test('a cancel always resolves, and a late one changes nothing', async (t) => {
+test('a late cancel changes nothing, and one without an answer fails', async (t) => {
   const { fake, fal } = await open(t);
   fake.play('cancel-late');
   const handle = await started(fal);
@@ -215,7 +216,45 @@ test('a cancel always resolves, and a late one changes nothing', async (t) => {
   await fal.cancel!({ request_id: 'never', model: 'a/b' }, signal);
   await fal.cancel!({}, signal);
   await fake.close();
-  await fal.cancel!(handle, signal);
+  await assert.rejects(fal.cancel!(handle, signal));
+});
+
+for (const [status, is] of [
+  [200, 'taken'],
+  [202, 'taken'],
+  [400, 'too late'],
+  [404, 'too late'],
+  [409, 'too late'],
+  [401, 'failed'],
+  [405, 'failed'],
+  [429, 'failed'],
+  [500, 'failed'],
+  [503, 'failed'],
+] as const)
+  test(`a cancel that is answered with ${status} is ${is}`, async (t) => {
+    const { tools, settings } = await open(t);
+    const server = await serve(() => ({ status, json: {} }));
+    t.after(() => server.close());
+    const fal = createFal({ ...settings, url: server.url }, tools);
+    const call = fal.cancel!({ request_id: 'r1', model: 'fal-ai/flux/dev' }, signal);
+    await (is === 'failed' ? assert.rejects(call, new RegExp(String(status))) : call);
+  });
+
+test('a job that was stopped tells what it was billed', async (t) => {
+  const { tools, settings } = await open(t);
+  const server = await serve(({ path }) =>
+    path.endsWith('/status')
+      ? { json: { status: 'COMPLETED' } }
+      : {
+          status: 499,
+          headers: { 'x-fal-error-type': 'client_cancelled', 'x-fal-billable-units': '2' },
+          json: { detail: 'Request was cancelled' },
+        },
+  );
+  t.after(() => server.close());
+  const fal = createFal({ ...settings, url: server.url }, tools);
+  const { last } = await looksOf(fal, { request_id: 'r1', model: 'fal-ai/flux/dev' }, 1);
+  assert.ok(last?.state === 'stopped' && last.cost_usd_micro! > 0n);
 });
 
 test('check says in words what is wrong, and costs nothing', async (t) => {
@@ -271,7 +310,7 @@ test('every call ends with its signal', async (t) => {
   assert.equal(outcome.outcome, 'not_accepted');
   await assert.rejects(fal.poll(handle, given));
   await assert.rejects(fal.models!(given));
-  await fal.cancel!(handle, given);
+  await assert.rejects(fal.cancel!(handle, given));
   assert.equal(fake.calls.length, before);
   assert.equal(fake.journal.length, 1);
 });

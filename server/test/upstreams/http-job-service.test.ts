@@ -154,16 +154,36 @@ describe('the address to poll', () => {
 describe('cancel', () => {
   const options = { cancel: { path: '/jobs/{id}/cancel', method: 'PUT', body: { id: '$id' } } };
 
-  test('is sent once, and no fault of it shows', async (t) => {
+  test('is sent once, and fails without a clear answer', async (t) => {
     const { service, calls } = await openPlain(t, options, () => ({ status: 500, json: {} }));
-    await service.cancel!({ id: 'job-1' }, signal);
+    await assert.rejects(service.cancel!({ id: 'job-1' }, signal), /answered with 500/);
     assert.deepEqual(
       calls.map(({ method, path, json }) => ({ method, path, json })),
       [{ method: 'PUT', path: '/jobs/job-1/cancel', json: { id: 'job-1' } }],
     );
-    await service.cancel!({ id: 'job-1' }, AbortSignal.abort());
+    await assert.rejects(service.cancel!({ id: 'job-1' }, AbortSignal.abort()));
     assert.equal(calls.length, 1);
   });
+
+  const answers: [what: string, status: number, json: object, isTaken: boolean][] = [
+    ['200', 200, { code: 200 }, true],
+    ['404', 404, {}, true],
+    ['409, because it is over', 409, {}, true],
+    ['a code for too late', 200, { code: 422 }, true],
+    ['a code for a bad key', 200, { code: 401 }, false],
+    ['a code that means nothing', 200, { code: 599 }, false],
+    ['429', 429, {}, false],
+  ];
+  for (const [what, status, json, isTaken] of answers)
+    test(`answered with ${what} is ${isTaken ? 'over' : 'to be repeated'}`, async (t) => {
+      const codes = { path: 'code', is: [200, null], else: { 401: 'credential', 422: 'rejected' } };
+      const { service } = await openPlain(t, { ...options, ok_when: codes }, () => ({
+        status,
+        json,
+      }));
+      const call = service.cancel!({ id: 'job-1' }, signal);
+      await (isTaken ? call : assert.rejects(call));
+    });
 
   test('is missing if the service has none', async (t) => {
     const { service } = await openPlain(t, {}, () => made);
@@ -234,7 +254,8 @@ describe('a reply to a poll', () => {
     ['Generated', 'done'],
     ['Request Moderated', 'failed'],
     ['TASK_STATUS_FAILED', 'failed'],
-    ['cancel', 'failed'],
+    ['cancel', 'stopped'],
+    ['TERMINATED', 'stopped'],
     ['submitted', 'running'],
     ['TEXT_SUCCESS', 'running'],
   ])
@@ -242,6 +263,16 @@ describe('a reply to a poll', () => {
       const json = { status: word, outputs: ['https://c.test/a.png'] };
       assert.equal((await look(t, {}, json)).state, state);
     });
+
+  test('says what a stopped job was billed', async (t) => {
+    const changes = { words: { halted: 'stopped' }, quantity: 'units', cost_usd: 'cost' };
+    const state = await look(t, changes, { status: 'Halted', units: '1.5', cost: 0.002 });
+    assert.partialDeepStrictEqual(state, {
+      state: 'stopped',
+      quantity: 1.5,
+      cost_usd_micro: 2000n,
+    });
+  });
 
   test('true and false may be states', async (t) => {
     const changes = { status: 'done', words: { true: 'done', false: 'running' } };

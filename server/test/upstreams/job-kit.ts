@@ -62,7 +62,7 @@ export async function ended(
 
 export interface Looks {
   words: string[];
-  last: Extract<JobState, { state: 'done' | 'failed' }> | null;
+  last: Extract<JobState, { state: 'done' | 'failed' | 'stopped' }> | null;
 }
 
 /** Polls until the job ends. A poll that threw is recorded by a word of its own. */
@@ -71,8 +71,8 @@ export async function looksOf(upstream: Upstream, handle: Handle, most = 6): Pro
   for (let look = 0; look < most; look++) {
     const state = await upstream.poll(handle, signal).catch((error: Error) => error);
     words.push(state instanceof Error ? `threw ${state.message}` : state.state);
-    if (!(state instanceof Error) && (state.state === 'done' || state.state === 'failed'))
-      return { words, last: state };
+    if (state instanceof Error || state.state === 'running' || state.state === 'missing') continue;
+    return { words, last: state };
   }
   return { words, last: null };
 }

@@ -267,17 +267,17 @@ describe('cancel', () => {
     assert.equal(stand.fake.journal[0]!.cancelled, true);
     const state = await stand.upstream.poll(handle, signal);
     assert.deepEqual(state, {
-      state: 'failed',
+      state: 'stopped',
       code: 'upstream_failed',
       message: 'The job was cancelled at Replicate.',
     });
   });
 
-  test('it always resolves', async () => {
+  test('it resolves for an unknown job, and fails without an answer', async () => {
     await stand.upstream.cancel!({ id: 'nobody' }, signal);
     await stand.upstream.cancel!({ id: '../../account' }, signal);
     assert.equal(lastCall().path, '/v1/predictions/..%2F..%2Faccount/cancel');
-    await stand.upstream.cancel!({ id: 'x' }, AbortSignal.abort());
+    await assert.rejects(stand.upstream.cancel!({ id: 'x' }, AbortSignal.abort()));
   });
 });
 

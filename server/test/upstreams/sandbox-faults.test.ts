@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
 import { fromJson } from '../../src/lib/json.ts';
-import type { JobState, StartOutcome } from '../../src/upstreams/upstream.ts';
+import type { JobState, StartOutcome, StoppedJob } from '../../src/upstreams/upstream.ts';
 import { SIGNAL, finish, handleOf, madeOf, openSandbox, start, tiny } from './sandbox-kit.ts';
 import type { Opened } from './sandbox-kit.ts';
 
@@ -68,12 +68,34 @@ describe('faults on request', () => {
     madeOf(await finish(opened.sandbox, handle));
   });
 
-  test('sandbox:hang never gets ready; cancelled, it is failed', async () => {
+  test('sandbox:hang never gets ready; cancelled, it has stopped', async () => {
     const { sandbox } = opened;
     const handle = handleOf(await ask('sandbox:hang'));
     for (let i = 0; i < 3; i++) assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'running');
     await sandbox.cancel!(handle, SIGNAL);
-    assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'failed');
+    const { state, quantity } = (await sandbox.poll(handle, SIGNAL)) as StoppedJob;
+    assert.deepEqual([state, quantity], ['stopped', undefined]);
+  });
+
+  test('a video that is cancelled half-way bills the seconds made by then', async () => {
+    const input = { prompt: 'sandbox:slow=3600', ...tiny, duration_seconds: 8 };
+    const handle = handleOf(await start(opened.sandbox, 'text-to-video', input));
+    const file = join(opened.dir, 'jobs', String(handle.job), 'job.json');
+    const job = fromJson<object>(await readFile(file, 'utf8'));
+    const accepted_at = new Date(Date.now() - 3_600_000).toISOString();
+    const ready_at = new Date(Date.now() + 3_600_000).toISOString();
+    await writeFile(file, JSON.stringify({ ...job, accepted_at, ready_at }));
+    await opened.sandbox.cancel!(handle, SIGNAL);
+    const first = (await opened.sandbox.poll(handle, SIGNAL)) as StoppedJob;
+    assert.deepEqual([first.state, Math.round(first.quantity!)], ['stopped', 4]);
+    await opened.sandbox.cancel!(handle, SIGNAL);
+    assert.deepEqual(await opened.sandbox.poll(handle, SIGNAL), first);
+  });
+
+  test('a job that is ready is not cancelled any more', async () => {
+    const handle = handleOf(await ask('sandbox:slow=0'));
+    await opened.sandbox.cancel!(handle, SIGNAL);
+    madeOf(await finish(opened.sandbox, handle));
   });
 
   test('sandbox:bad-output delivers an image that is not one', async () => {

@@ -4,7 +4,15 @@ import { isJsonNumber, type JsonNumber } from '../../lib/long-integers.ts';
 import type { Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, pollFault, outcomeOfFault, outcomeOfReply, redacted, saidBy } from '../replies.ts';
+import {
+  demandStop,
+  jsonOf,
+  pollFault,
+  outcomeOfFault,
+  outcomeOfReply,
+  redacted,
+  saidBy,
+} from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -142,7 +150,7 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   const state = (await end()) ?? queuedState(id, await readQueue(signal, parts)) ?? (await end());
   if (state === null)
     return { state: 'missing', message: 'the job is neither in its history nor in its queue' };
-  return state.state === 'failed' ? { ...state, message: api.redact(state.message) } : state;
+  return 'code' in state ? { ...state, message: api.redact(state.message) } : state;
 }
 
 /** Null if the queue does not have the job. */
@@ -185,16 +193,13 @@ async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Han
  * sent only while our job is running.
  */
 async function cancel(handle: Handle, signal: AbortSignal, parts: Parts): Promise<void> {
-  const { api } = parts;
+  const { api, tools } = parts;
   const prompt_id = String(handle.prompt_id);
-  try {
-    await api.send({ method: 'POST', path: '/queue', json: { delete: [prompt_id] }, signal });
-    const { running } = await readQueue(signal, parts);
-    if (!running.some((job) => job.prompt_id === prompt_id)) return;
-    await api.send({ method: 'POST', path: '/interrupt', json: { prompt_id }, signal });
-  } catch {
-    // Best effort: the job's result will not be used.
-  }
+  const ask = async (path: string, json: unknown) =>
+    demandStop(await api.send({ method: 'POST', path, json, signal }), tools.now());
+  await ask('/queue', { delete: [prompt_id] });
+  const { running } = await readQueue(signal, parts);
+  if (running.some((job) => job.prompt_id === prompt_id)) await ask('/interrupt', { prompt_id });
 }
 
 /** Null if the history does not have the job. */

@@ -25,7 +25,7 @@ export function endOf(
 ): JobState | null {
   const status = asObject(entry.status);
   const word = status === null ? 'done' : stateOf(status.status_str);
-  if (word === 'failed') return failure(status, workflow);
+  if (word === 'failed' || word === 'stopped') return failure(status, workflow);
   if (word === 'running' && status?.completed !== true) return null;
   const media = mediaIn(asObject(entry.outputs) ?? {}, workflow, api);
   if (media.length === 0) {
@@ -43,7 +43,7 @@ function failure(status: Json | null, workflow: Workflow | null): JobState {
   const error = asObject(itemsOf(told)[1]);
   if (error === null) {
     const message = 'The job was interrupted at ComfyUI.';
-    return { state: 'failed', code: 'upstream_failed', message };
+    return { state: 'stopped', code: 'upstream_failed', message };
   }
   // If a node that reads the caller's file fails, the file's contents are to blame.
   const node = String(error.node_id);

@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
-import { outcomeOfReply, objectIn } from '../replies.ts';
+import { demandStop, outcomeOfReply, objectIn } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';
 import { jobOf } from './job.ts';
@@ -35,12 +35,12 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
   };
 }
 
-/** Ignores the answer, because a job may complete even if fal has agreed to cancel it. */
+/** A job may complete even if fal has agreed to cancel it. */
 async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<void> {
   const url = jobOf(fal, handle)?.cancel_url;
   if (url === undefined) return;
   const limits = { timeoutMs: shortMs, maxBytes: shortBytes, signal };
-  await callFal(fal, { method: 'PUT', url, ...limits }).catch(() => {});
+  demandStop(await callFal(fal, { method: 'PUT', url, ...limits }), fal.tools.now());
 }
 
 /** Tries the key by reading a price, which is free. */

@@ -41,7 +41,8 @@ export async function pollJob(
     throw pollFault(outcomeOfReply(reply, fal.tools.now()), `its status: ${reasonOf(fal, reply)}`);
   const word = stateOf(body.status);
   if (word === 'running') return { state: 'running', logs: logsIn(body.logs) };
-  if (word === 'failed') return failed(reasonIn(fal, body) ?? 'The model failed.');
+  if (word === 'failed' || word === 'stopped')
+    return { ...failed(reasonIn(fal, body) ?? 'The model failed.'), state: word };
   return resultOf(fal, job, body, costOf, signal);
 }
 
@@ -51,7 +52,7 @@ function logsIn(logs: unknown): string[] {
   return lines.filter((line) => typeof line === 'string');
 }
 
-function failed(message: string, isInput = false): JobState {
+function failed(message: string, isInput = false): JobState & { state: 'failed' } {
   return { state: 'failed', code: isInput ? 'upstream_rejected' : 'upstream_failed', message };
 }
 
@@ -68,17 +69,21 @@ async function resultOf(
 ): Promise<JobState> {
   const limits = { timeoutMs: resultTimeoutMs, maxBytes: resultMaxBytes, signal };
   const reply = await callFal(fal, { url: job.response_url, ...limits });
-  if (!isSuccess(reply.status)) return failureOf(fal, reply, typeof error === 'string');
+  const billed = async () => {
+    const cost = await costOf(job.model, reply.headers['x-fal-billable-units'], signal);
+    return cost === undefined ? {} : { cost_usd_micro: cost };
+  };
+  if (!isSuccess(reply.status)) {
+    const failure = failureOf(fal, reply, typeof error === 'string');
+    const isStopped = failure.state === 'failed' && reply.status === clientClosed;
+    return isStopped ? { ...failure, state: 'stopped', ...(await billed()) } : failure;
+  }
   if (reply.truncated) return failed('The model returned more than this service accepts.');
   const body = objectIn(reply);
   if (body === null) throw new Error('its result is not a JSON object');
   const result = takenFrom(body);
   if (result === null) return failed('The model returned no output.');
-  const cost = await costOf(job.model, reply.headers['x-fal-billable-units'], signal);
-  return {
-    state: 'done',
-    result: cost === undefined ? result : { ...result, cost_usd_micro: cost },
-  };
+  return { state: 'done', result: { ...result, ...(await billed()) } };
 }
 
 function takenFrom(body: Record<string, unknown>): Result | null {

@@ -2,7 +2,7 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { JsonBody } from '../json-body.ts';
-import { jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
+import { demandStop, jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
 import {
   CallbackRefused,
   type Callback,
@@ -192,17 +192,16 @@ async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Han
 }
 
 async function stop(
-  { wire }: Parts,
+  { wire, options, tools }: Parts,
   call: CallForm,
   { id }: Handle,
   signal: AbortSignal,
 ): Promise<void> {
   const limits = { ...submitLimits, signal };
-  try {
-    await wire.send(sentOf(wire, call, { id: String(id) }), limits);
-  } catch {
-    // Best effort: if the job runs on, the operator pays for it, never the caller.
-  }
+  const reply = await wire.send(sentOf(wire, call, { id: String(id) }), limits);
+  const now = tools.now();
+  const verdict = verdictOf(reply, options, now);
+  demandStop(reply, now, verdict.ok ? null : verdict.outcome);
 }
 
 function named({ options, settings, tools }: Parts, call: Callback): Handle | null {

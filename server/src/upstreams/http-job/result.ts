@@ -18,6 +18,8 @@ export function jobState(
   if (word === undefined) throw new Error('the reply to a poll has no state');
   const state = stateOf(word, options.words);
   if (state === 'failed') return failure(json, options, shown);
+  if (state === 'stopped')
+    return { ...failure(json, options, shown), state, ...billedIn(json, options) };
   if (state === 'running') {
     const progress = progressIn(json, options);
     const { poll_after_ms } = options;
@@ -71,12 +73,15 @@ function resultOf(json: unknown, options: Options): Result {
     const value = valueAt(json, path);
     return value === undefined ? [] : [[name, value] as const];
   });
+  return { media, fields: Object.fromEntries(fields), ...billedIn(json, options) };
+}
+
+/** The units and the cost that the service states. */
+function billedIn(json: unknown, options: Options): Pick<Result, 'quantity' | 'cost_usd_micro'> {
   const quantity = numberAt(json, options.quantity);
   const told = numberAt(json, options.cost_usd.path);
   const cost = told === undefined ? null : statedCost(told * options.cost_usd.each_usd);
   return {
-    media,
-    fields: Object.fromEntries(fields),
     ...(quantity !== undefined && { quantity }),
     ...(cost !== null && { cost_usd_micro: cost }),
   };

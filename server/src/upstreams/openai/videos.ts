@@ -92,7 +92,7 @@ function stateIn(value: Json, id: string, isRouter: boolean, wire: Wire): JobSta
     const progress = progressIn(value.progress);
     return progress === undefined ? { state } : { state, progress };
   }
-  if (state === 'failed') return failureIn(value, wire);
+  if (state === 'failed' || state === 'stopped') return { ...failureIn(value, wire), state };
   const cost_usd_micro = costIn(value);
   const cost = cost_usd_micro !== undefined && { cost_usd_micro };
   return { state, result: { media: mediaIn(value, id, isRouter, wire), fields: {}, ...cost } };
@@ -110,7 +110,7 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): Output
   });
 }
 
-function failureIn(value: Json, wire: Wire): JobState {
+function failureIn(value: Json, wire: Wire): JobState & { state: 'failed' } {
   const error = errorIn(value);
   const message = wire.clean(messageIn(error) ?? `the job ended as ${String(value.status)}`);
   const code = blamesInput(error, message) ? 'upstream_rejected' : 'upstream_failed';

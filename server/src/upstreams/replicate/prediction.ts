@@ -34,7 +34,8 @@ export function stateOfPrediction(prediction: Prediction): JobState {
   const { status, error, output, logs, data_removed } = prediction;
   const word = stateOf(status);
   if (word === 'running') return runningState(logs);
-  if (word === 'failed') return failedState(status, error);
+  if (word === 'stopped') return stoppedState(status);
+  if (word === 'failed') return failedState(error);
   const result = resultOf(output);
   if (result !== null) return { state: 'done', result };
   const message =
@@ -79,17 +80,16 @@ const blamesInput = new RegExp(
   'i',
 );
 
-function failedState(status: string, error: unknown): JobState {
-  if (/^cancel/i.test(status))
-    return {
-      state: 'failed',
-      code: 'upstream_failed',
-      message: 'The job was cancelled at Replicate.',
-    };
-  if (/^abort/i.test(status)) {
-    const message = 'Replicate cancelled the job before it started.';
-    return { state: 'failed', code: 'upstream_failed', message };
-  }
+/** Replicate bills what it calls `canceled`, at a price that only the operator knows. */
+function stoppedState(status: string): JobState {
+  const stopped = { state: 'stopped', code: 'upstream_failed' } as const;
+  if (!/^abort/i.test(status))
+    return { ...stopped, message: 'The job was cancelled at Replicate.' };
+  const message = 'Replicate cancelled the job before it started.';
+  return { ...stopped, message, cost_usd_micro: 0n };
+}
+
+function failedState(error: unknown): JobState {
   const reason = reasonIn(error);
   const code =
     reason !== null && blamesInput.test(reason) ? 'upstream_rejected' : 'upstream_failed';

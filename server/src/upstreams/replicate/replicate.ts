@@ -4,7 +4,15 @@ import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { JsonBody, type SentBody } from '../json-body.ts';
-import { jsonOf, pollFault, outcomeOfFault, outcomeOfReply, redacted, saidBy } from '../replies.ts';
+import {
+  demandStop,
+  jsonOf,
+  pollFault,
+  outcomeOfFault,
+  outcomeOfReply,
+  redacted,
+  saidBy,
+} from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -67,7 +75,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
     poll: (handle, signal) => poll(handle, signal, api, tools),
     async cancel(handle, signal) {
       const path = `/predictions/${idOf(handle)}/cancel`;
-      await api.send({ method: 'POST', path, signal }).catch(() => {});
+      demandStop(await api.send({ method: 'POST', path, signal }), tools.now());
     },
     async callback(call) {
       await verify(call);

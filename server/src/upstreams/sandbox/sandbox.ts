@@ -2,7 +2,7 @@ import { codeOf } from '../../lib/unknown.ts';
 import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob, type Parts } from './jobs/accept.ts';
 import { createRenderer } from './jobs/renderer.ts';
-import { badOutput, isVideo, resultOf, running } from './jobs/reply.ts';
+import { badOutput, isVideo, resultOf, running, stoppedAt } from './jobs/reply.ts';
 import { openStore } from './jobs/store.ts';
 import type { Job, Store } from './jobs/store.ts';
 import { Workshop } from './jobs/workshop.ts';
@@ -71,7 +71,8 @@ async function pollJob(parts: Parts, handle: Handle, signal: AbortSignal): Promi
   const { store, renderer } = parts;
   const job = await store.read(handle.job);
   if (!job) return failed('The sandbox does not know this job; it forgets jobs after two hours.');
-  if (await store.isCancelled(job.key)) return failed('The job was cancelled.');
+  const cancelledAt = await store.cancelledAt(job.key);
+  if (cancelledAt !== null) return stoppedAt(job, cancelledAt);
   if (job.fault === 'hang') return running(job, hangPollMs);
   const left = Date.parse(job.ready_at) - Date.now();
   if (left > 0) return running(job, left);
@@ -99,12 +100,9 @@ function failed(message: string): JobState {
   return { state: 'failed', code: 'upstream_failed', message };
 }
 
-/** Best effort: an existing result is simply not fetched. */
+/** Stops a job that is not ready yet. */
 async function cancelJob(store: Store, handle: Handle): Promise<void> {
-  try {
-    const job = await store.read(handle.job);
-    if (job) await store.cancel(job.key);
-  } catch {
-    // The job runs on, but nobody fetches its result.
-  }
+  const job = await store.read(handle.job);
+  const isReady = job?.fault !== 'hang' && Date.parse(job?.ready_at ?? '') <= Date.now();
+  if (job && !isReady && (await store.cancelledAt(job.key)) === null) await store.cancel(job.key);
 }

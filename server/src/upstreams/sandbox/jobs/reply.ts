@@ -16,10 +16,24 @@ export function accepted(job: Job): StartOutcome {
   return { outcome: 'accepted', handle: { job: job.key }, poll_after_ms: pollAfter(left) };
 }
 
+/** How much of the job is done at a moment, in unix milliseconds: from 0 to 0.99. */
+function shareAt({ accepted_at, ready_at }: Job, moment: number): number {
+  const from = Date.parse(accepted_at);
+  const span = Math.max(1, Date.parse(ready_at) - from);
+  return Math.max(0, Math.min(0.99, (moment - from) / span));
+}
+
+/** Bills the seconds of a video that were made by then; images are not billed in parts. */
+export function stoppedAt(job: Job, moment: number): JobState {
+  const { order } = job;
+  const seconds = Math.round(order.seconds * shareAt(job, moment) * 1000) / 1000;
+  const billed = isVideo(order) ? { quantity: seconds } : {};
+  const message = 'The job was cancelled.';
+  return { state: 'stopped', code: 'upstream_failed', message, ...billed };
+}
+
 export function running(job: Job, leftMs: number): JobState {
-  const from = Date.parse(job.accepted_at);
-  const span = Math.max(1, Date.parse(job.ready_at) - from);
-  const share = Math.max(0, Math.min(0.99, (Date.now() - from) / span));
+  const share = shareAt(job, Date.now());
   const steps = [
     [0, `accepted: ${job.order.task}`],
     [0.2, 'composing'],

@@ -73,10 +73,11 @@ export function openStore(dir: string) {
     },
     cancel: (key: string): Promise<void> =>
       writeFile(join(folderOf(key), 'cancelled'), '', readable),
-    isCancelled: (key: string): Promise<boolean> =>
+    /** Unix milliseconds; null if it was not cancelled. */
+    cancelledAt: (key: string): Promise<number | null> =>
       stat(join(folderOf(key), 'cancelled')).then(
-        () => true,
-        () => false,
+        ({ mtimeMs }) => mtimeMs,
+        () => null,
       ),
     result: (key: string): Promise<JobResult | null> =>
       readJson<JobResult>(join(folderOf(key), 'result', 'result.json')),
