@@ -52,6 +52,8 @@ export type Model = {
   step?: number;
   /** If present, the requested quantity is charged, even if less was delivered. */
   charged?: 'asked';
+  /** If present, a running job can be cancelled. It then costs nothing (`free`), what the model bills for it (`upstream`), or all that was reserved (`full`). */
+  on_cancel?: 'free' | 'upstream' | 'full';
   /** Maximum number of tokens of the field `prompt`; missing if unlimited. */
   max_prompt_tokens?: number;
   /** Text models: maximum number of prompt tokens. */

@@ -2007,6 +2007,7 @@ export type CatalogRowDetail = CatalogRow & {
   file_note: string;
   rates: Array<RowRate>;
   job_age_seconds: number;
+  on_cancel?: string;
   on_disconnect?: string;
   hidden_tokens?: boolean;
   input_modalities?: Array<string>;

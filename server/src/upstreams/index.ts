@@ -7,7 +7,7 @@ import type {
   UpstreamSettings,
 } from '../core/catalog/upstream-definition.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { adapters } from './adapters.ts';
+import { adapters, unsupportedBy } from './adapters.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
 function speaking(name: AdapterName, settings: UpstreamSettings, tools: UpstreamTools): Upstream {
@@ -120,8 +120,8 @@ export function openUpstreams(
         return messageOf(error);
       }
     },
-    unsupportedRowOf: ({ name, adapter, options }) =>
-      isGiven(name) ? () => null : adapters[adapter].findUnsupported(options),
+    unsupportedRowOf: ({ name, ...definition }) =>
+      isGiven(name) ? () => null : unsupportedBy(definition),
     define(newest) {
       const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);

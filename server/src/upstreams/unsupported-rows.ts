@@ -38,6 +38,11 @@ export function unsupportedChat({ task }: Model): UnsupportedRow | null {
   };
 }
 
+export function unsupportedStop({ on_cancel }: Model, canStop: boolean): UnsupportedRow | null {
+  if (on_cancel === undefined || canStop) return null;
+  return { path: '/on_cancel', message: 'it cannot stop a job; leave on_cancel out' };
+}
+
 export function unsupportedByReplicate(
   row: Model,
   { model }: ModelUpstream,

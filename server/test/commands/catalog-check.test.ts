@@ -46,6 +46,7 @@ const files: Record<string, string> = {
     comfyui +
     row('good', [
       'upstream_model: draw',
+      'on_cancel: free',
       'input_mapping: { prompt: "prompt:{}, at night", image_url: ":" }',
     ]),
   'no-workflow.yaml': `upstream: studio\nmodels:\n${row('a', ['upstream_model: gone'])}`,
@@ -63,6 +64,23 @@ const files: Record<string, string> = {
   'rep.yaml': `${replicate}${imageRow('e', 'no name')}\n`,
   'two.yaml': `models:\n${row('f', ['upstreams:', '  - { upstream: own, model: m }', '  - { upstream: studio, model: m }'])}`,
 };
+
+const stopping = ['upstream_model: m', 'on_cancel: upstream'];
+const jobs = (name: string, more = '') =>
+  `upstream:
+  name: ${name}
+  adapter: http-job
+  url: "http://127.0.0.1:9"
+  options: { auth: bearer, submit: { path: /jobs, body: $input }, id: id, poll: { path: "/jobs/{id}" }, status: s, outputs: [o]${more} }
+models:
+`;
+Object.assign(files, {
+  'no-stop.yaml': `upstream: own\nmodels:\n${row('s', stopping)}`,
+  'one-stops.yaml': `models:\n${row('t', ['on_cancel: full', 'upstreams:', '  - { upstream: studio, model: draw }', '  - { upstream: own, model: m }'])}`,
+  'plain-job.yaml': jobs('plain') + row('u', stopping),
+  'stops.yaml':
+    jobs('stops', ', cancel: { path: "/jobs/{id}/cancel" }') + row('good-job', stopping),
+});
 
 const found: [file: string, line: number, path: string, message: RegExp][] = [
   [
@@ -90,11 +108,19 @@ const found: [file: string, line: number, path: string, message: RegExp][] = [
     /^b: studio: its workflow draw has no input words; it has prompt, image_url\.$/,
   ],
   [
+    'no-stop.yaml',
+    10,
+    '/models/0/on_cancel',
+    /^s: own: it cannot stop a job; leave on_cancel out\.$/,
+  ],
+  [
     'no-workflow.yaml',
     9,
     '/models/0/upstream_model',
     /^a: studio: its definition has no workflow gone; it has draw\.$/,
   ],
+  ['one-stops.yaml', 8, '/models/0/on_cancel', /^t: own: it cannot stop a job/],
+  ['plain-job.yaml', 14, '/models/0/on_cancel', /^u: plain: it cannot stop a job/],
   ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is not a valid model name there; /],
   ['responses.yaml', 5, '/models/0/input_modalities', /^h: resp: its API takes no audio/],
   ['two.yaml', 10, '/models/0/upstreams/1/model', /^f: studio: its definition has no workflow m; /],

@@ -58,7 +58,7 @@ export function unsupportedRows(
 }
 
 /** Fields of a row that all of its upstreams share. */
-const shared: ReadonlySet<string> = new Set(['/task', '/input_modalities']);
+const shared: ReadonlySet<string> = new Set(['/task', '/input_modalities', '/on_cancel']);
 
 function pathOf(path: string, at: number, { upstreams }: Model): string {
   if (shared.has(path)) return path;

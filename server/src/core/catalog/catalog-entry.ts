@@ -32,6 +32,7 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
     example: model.example,
     ...(rules.step !== undefined && { step: rules.step }),
     ...(rules.charged !== undefined && { charged: rules.charged }),
+    ...(model.on_cancel && { on_cancel: model.on_cancel }),
     ...(model.max_prompt_tokens !== null && { max_prompt_tokens: model.max_prompt_tokens }),
     ...(kind === 'text' && {
       context_tokens: model.context_tokens,

@@ -2,6 +2,7 @@ import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 import { keysOf } from '../../lib/records.ts';
 import { boundRule } from '../chat/tokens.ts';
 import type {
+  CancelRule,
   Extra,
   Kind,
   Modality,
@@ -110,6 +111,7 @@ interface RowForm extends UpstreamForm {
   job_age_seconds?: number;
   max_prompt_tokens?: number;
   cost_may_exceed?: string;
+  on_cancel?: CancelRule;
   input_schema?: Record<string, unknown>;
   example?: Record<string, unknown>;
   on_disconnect?: OnDisconnect;
@@ -244,6 +246,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     example: row.example ?? (text && !row.input_schema ? chatExample : {}),
     upstreams,
     job_age_seconds: row.job_age_seconds ?? jobAgeOf(row.kind, on_disconnect),
+    ...(row.on_cancel && { on_cancel: row.on_cancel }),
     on_disconnect,
     hidden_tokens: row.hidden_tokens ?? false,
     input_modalities: row.input_modalities ?? ['text', 'image'],

@@ -104,6 +104,10 @@ export interface PriceRules {
 
 export type OnDisconnect = 'finish' | 'stop';
 
+/** The charge of a job that was cancelled while it ran: nothing, the upstream's bill, or all. */
+export const cancelRules = ['free', 'upstream', 'full'] as const;
+export type CancelRule = (typeof cancelRules)[number];
+
 export const modalities = ['text', 'image', 'audio', 'file'] as const;
 export type Modality = (typeof modalities)[number];
 
@@ -166,6 +170,8 @@ export interface Model {
    * FAILED with `timeout`.
    */
   job_age_seconds: number;
+  /** Jobs only: callers may cancel a running job, at this cost. If not set, they cannot. */
+  on_cancel?: CancelRule;
   /** Maximum number of tokens of the field `prompt`, counted by `boundTokens`; null: unlimited. */
   max_prompt_tokens: number | null;
   /** How a request can cost more than its charge, in the operator's words; null if it cannot. */

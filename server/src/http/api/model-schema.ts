@@ -1,4 +1,5 @@
 import {
+  cancelRules,
   modalities,
   resolutions,
   tasks,
@@ -112,6 +113,13 @@ export const Model = named(
       choice(
         ['asked'],
         'If present, the requested quantity is charged, even if less was delivered.',
+      ),
+    ),
+    on_cancel: optional(
+      choice(
+        cancelRules,
+        'If present, a running job can be cancelled. It then costs nothing (`free`), what the ' +
+          'model bills for it (`upstream`), or all that was reserved (`full`).',
       ),
     ),
     max_prompt_tokens: optional(

@@ -115,6 +115,7 @@ const CatalogRowDetail = named(
     file_note: text(),
     rates: listOf(RowRate),
     job_age_seconds: number(),
+    on_cancel: optional(text()),
     on_disconnect: optional(text()),
     hidden_tokens: optional(boolean()),
     input_modalities: optional(listOf(text())),
