@@ -570,7 +570,7 @@ export type QueuedRequest = {
   status_url: string;
   /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** The URL that cancels it while it is `IN_QUEUE`. */
+  /** The URL that cancels it. */
   cancel_url: string;
   /** The model it runs on. */
   model_id: string;
@@ -594,7 +594,7 @@ export type WebhookEvent = {
   status: StatusName;
   /** Reserved at submit. */
   quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: bigint | null;
   price: {
     /** The unit of the price. `MP` is a megapixel. */
@@ -626,6 +626,8 @@ export type WebhookEvent = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   /** When the outputs are deleted; null if there are none. */
   expires_at: string | null;
   /** Null if none was requested. */
@@ -640,7 +642,7 @@ export type WebhookEvent = {
   status_url: string;
   /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** The URL that cancels it while it is `IN_QUEUE`. */
+  /** The URL that cancels it. */
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
@@ -670,7 +672,7 @@ export type RequestLine = {
   status: StatusName;
   /** Reserved at submit. */
   quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: bigint | null;
   /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   error_code: FailureCode | null;
@@ -680,11 +682,13 @@ export type RequestLine = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   /** The URL to poll. */
   status_url: string;
   /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** The URL that cancels it while it is `IN_QUEUE`. */
+  /** The URL that cancels it. */
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
@@ -707,7 +711,7 @@ export type RequestCard = {
   status: StatusName;
   /** Reserved at submit. */
   quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: bigint | null;
   price: {
     /** The unit of the price. `MP` is a megapixel. */
@@ -739,6 +743,8 @@ export type RequestCard = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   /** When the outputs are deleted; null if there are none. */
   expires_at: string | null;
   /** Null if none was requested. */
@@ -753,7 +759,7 @@ export type RequestCard = {
   status_url: string;
   /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** The URL that cancels it while it is `IN_QUEUE`. */
+  /** The URL that cancels it. */
   cancel_url: string;
   /** The key that submitted it. */
   key_id: string;
@@ -786,11 +792,13 @@ export type Status = {
   started_at?: string;
   /** When it became final. */
   completed_at?: string;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at?: string;
   /** The URL to poll. */
   status_url: string;
   /** The URL of the output, once `COMPLETED`. */
   response_url: string;
-  /** The URL that cancels it while it is `IN_QUEUE`. */
+  /** The URL that cancels it. */
   cancel_url: string;
   /** The reason why an accepted request ended `FAILED`. */
   error?: Failure;
@@ -836,6 +844,15 @@ export type MediaFile = {
   /** A suggested file name. */
   file_name: string;
   [field: string]: unknown;
+};
+
+export type Cancelled = {
+  /** The id of the request, a UUIDv7. */
+  request_id: string;
+  /** `IN_PROGRESS`: the job is asked to stop. */
+  status: 'CANCELLED' | 'IN_PROGRESS';
+  /** When that was first asked for. */
+  cancel_requested_at?: string;
 };
 
 export type UsageLine = {

@@ -313,8 +313,20 @@ export interface Calls {
   };
   'GET /api/accounts/:account_id/v1/requests/:request_id/status/stream': { reply: unknown };
   'GET /api/accounts/:account_id/v1/requests/:request_id/response': { reply: ModelOutput };
-  'POST /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
-  'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': { reply: Cancelled };
+  'POST /api/accounts/:account_id/v1/requests/:request_id/cancel': {
+    query: {
+      /** True: also asks a running job to stop, if the model has `on_cancel`. */
+      running?: boolean;
+    };
+    reply: Cancelled;
+  };
+  'PUT /api/accounts/:account_id/v1/requests/:request_id/cancel': {
+    query: {
+      /** True: also asks a running job to stop, if the model has `on_cancel`. */
+      running?: boolean;
+    };
+    reply: Cancelled;
+  };
   'GET /api/accounts/:account_id/v1/usage': {
     query: {
       /** One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most 2 names, none with a comma. */
@@ -501,9 +513,14 @@ export interface Calls {
     reply: RefundBooking;
   };
   'POST /api/operator/requests/:request_id/cancel': {
+    query: {
+      /** True: also asks a running job to stop, if the model has `on_cancel`. */
+      running?: boolean;
+    };
     reply: {
       request_id: string;
       status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      cancel_requested_at?: string;
     };
   };
   'POST /api/operator/requests/:request_id/resolve': {
@@ -933,7 +950,7 @@ export type RequestEntry = {
   status: Status;
   /** Reserved at submit. */
   quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: string | null;
   /** When it was submitted. */
   created_at: string;
@@ -941,6 +958,8 @@ export type RequestEntry = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   /** The key that submitted it. */
   key_id: string;
   /** The caller's own pairs of texts; empty if none were given. */
@@ -982,7 +1001,7 @@ export type RequestDetail = {
   status: Status;
   /** Reserved at submit. */
   quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: string | null;
   /** When it was submitted. */
   created_at: string;
@@ -990,6 +1009,8 @@ export type RequestDetail = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   /** The key that submitted it. */
   key_id: string;
   /** The caller's own pairs of texts; empty if none were given. */
@@ -1379,11 +1400,7 @@ export type RequestStatus = Sent<client.Status>;
 /** The model's output. Its fields depend on the model. */
 export type ModelOutput = Sent<client.Output>;
 
-export type Cancelled = {
-  /** The id of the request, a UUIDv7. */
-  request_id: string;
-  status: 'CANCELLED';
-};
+export type Cancelled = Sent<client.Cancelled>;
 
 export type UsageLine = Sent<client.UsageLine>;
 
@@ -1665,7 +1682,7 @@ export type AnyRequest = {
   status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   /** Reserved at submit. */
   quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: string | null;
   /** The part of the charge that was given back. */
   refunded_usd_micro: string;
@@ -1739,6 +1756,8 @@ export type OperatorRequest = AnyRequest & {
   error_cause: string | null;
   /** When an upstream was first called. */
   started_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   deadline_at: string | null;
   outputs_made: number;
   attempts: Array<UpstreamAttempt>;
@@ -1798,7 +1817,7 @@ export type OpenRequest = {
   status: Status;
   /** Reserved at submit. */
   quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: string | null;
   /** When it was submitted. */
   created_at: string;
@@ -1806,6 +1825,8 @@ export type OpenRequest = {
   started_at: string | null;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   account_id: string;
   email: string;
   upstream: string;
@@ -1827,13 +1848,15 @@ export type UnknownOutcome = {
   status: Status;
   /** Reserved at submit. */
   quoted_usd_micro: string;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */
   charged_usd_micro: string | null;
   /** When it was submitted. */
   created_at: string;
   started_at: string;
   /** When it became final. */
   completed_at: string | null;
+  /** When its cancel was asked for while it ran. */
+  cancel_requested_at: string | null;
   account_id: string;
   email: string;
   /** The upstream where it may have run. */

@@ -52,6 +52,7 @@ const words: Partial<Record<Step, string>> = {
   poll: 'poll',
   recover: 'search for the lost answer',
   give_up: 'end as timeout after a last poll',
+  call_off: 'end as cancelled: no upstream has the job',
   abandon: 'end: the chat call was cut off',
 };
 

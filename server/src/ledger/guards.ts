@@ -72,13 +72,17 @@ export const guards = {
       receipts_transfer_id_key: 'UNIQUE (transfer_id)',
     },
     requests: {
+      cancel_costs_by_rule:
+        "CHECK (((status <> 'CANCELLED'::text) OR (charged_usd_micro = 0) OR ((on_cancel IS NOT NULL) AND ((on_cancel = 'upstream'::text) OR ((on_cancel = 'full'::text) AND (charged_usd_micro = quoted_usd_micro))))))",
+      cancel_has_rule: 'CHECK (((cancel_requested_at IS NULL) = (on_cancel IS NULL)))',
+      cancelled_on_request:
+        "CHECK (((status <> 'CANCELLED'::text) OR (started_at IS NULL) OR (cancel_requested_at IS NOT NULL)))",
       charge_within_quote:
         'CHECK (((charged_usd_micro >= 0) AND (charged_usd_micro <= quoted_usd_micro)))',
       cleared_is_over:
         'CHECK (((cleared_at IS NULL) OR ((completed_at IS NOT NULL) AND (wake_at IS NULL))))',
       failure_has_code: "CHECK (((status = 'FAILED'::text) = (error_code IS NOT NULL)))",
-      failure_is_free:
-        "CHECK (((status <> ALL (ARRAY['FAILED'::text, 'CANCELLED'::text])) OR (charged_usd_micro = 0)))",
+      failure_is_free: "CHECK (((status <> 'FAILED'::text) OR (charged_usd_micro = 0)))",
       final_has_time:
         "CHECK (((status = ANY (ARRAY['COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text])) = (completed_at IS NOT NULL)))",
       final_means_settled:
@@ -87,13 +91,14 @@ export const guards = {
         "CHECK (((status <> ALL (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text])) OR (wake_at IS NOT NULL)))",
       progress_has_start:
         "CHECK (((status = 'IN_PROGRESS'::text) <= ((started_at IS NOT NULL) AND (deadline_at IS NOT NULL))))",
-      queued_not_started:
-        "CHECK (((status <> ALL (ARRAY['IN_QUEUE'::text, 'CANCELLED'::text])) OR (started_at IS NULL)))",
+      queued_not_started: "CHECK (((status <> 'IN_QUEUE'::text) OR (started_at IS NULL)))",
       requests_attempt_check: 'CHECK ((attempt >= 0))',
       requests_error_code_check:
         "CHECK ((error_code = ANY (ARRAY['upstream_rejected'::text, 'upstream_failed'::text, 'timeout'::text, 'output_too_large'::text, 'outcome_unknown'::text, 'output_unusable'::text])))",
       requests_kind_check:
         "CHECK ((kind = ANY (ARRAY['video'::text, 'image'::text, 'text'::text])))",
+      requests_on_cancel_check:
+        "CHECK ((on_cancel = ANY (ARRAY['free'::text, 'upstream'::text, 'full'::text])))",
       requests_pkey: 'PRIMARY KEY (id)',
       requests_quoted_usd_micro_check: 'CHECK ((quoted_usd_micro >= 0))',
       requests_status_check:
@@ -103,6 +108,8 @@ export const guards = {
         "CHECK ((webhook_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))",
       slot_is_open:
         "CHECK (((NOT slot) OR (status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text]))))",
+      started_is_cancelled_on_request:
+        'CHECK (((cancel_requested_at IS NULL) OR (started_at IS NOT NULL)))',
       waiting_has_no_slot:
         "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },

@@ -178,7 +178,7 @@ export const laws: Law[] = [
   },
   {
     name: 'final_means_settled',
-    says: 'a request is final exactly when its reserve is settled, by a charge when COMPLETED, else by a release',
+    says: 'a request is final exactly when its reserve is settled: by a charge when COMPLETED, by a charge or a release when CANCELLED, by a release when FAILED; only a request whose caller asked to stop it while it ran is CANCELLED with a charge, by the rule that held then',
     broken: `
       select q.id, q.status, q.charged_usd_micro, s.kind as settled_by, s.amount_usd_micro
       from requests q left join transfers s on s.pending_id = q.id
@@ -186,7 +186,13 @@ export const laws: Law[] = [
         when 'COMPLETED' then s.kind is distinct from 'charge'
           or s.amount_usd_micro <> q.charged_usd_micro
         when 'FAILED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
-        when 'CANCELLED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
+        when 'CANCELLED' then
+          s.kind is distinct from case when q.charged_usd_micro = 0 then 'release' else 'charge' end
+          or s.kind = 'charge' and (s.amount_usd_micro <> q.charged_usd_micro
+            or q.cancel_requested_at is null or q.on_cancel is distinct from 'upstream'
+              and (q.on_cancel is distinct from 'full'
+                or q.charged_usd_micro <> q.quoted_usd_micro))
+          or q.started_at is not null and q.cancel_requested_at is null
         else s.id is not null end`,
   },
   {
@@ -261,7 +267,7 @@ export const laws: Law[] = [
   },
   {
     name: 'children_fit_their_request',
-    says: "rows that belong to a request have the request's account; a completed or failed request has its result; a request whose outputs have not expired has all of them",
+    says: "rows that belong to a request have the request's account; a request that ran has its result; a request whose outputs have not expired has all of them",
     broken: `
       select c.what || ' of another account' as what, q.id from (
         select 'input' as what, request_id, account_id from request_inputs
@@ -269,7 +275,9 @@ export const laws: Law[] = [
         union all select 'output', request_id, account_id from outputs
         union all select 'notification', request_id, account_id from webhook_deliveries
       ) c join requests q on q.id = c.request_id where q.account_id <> c.account_id
-      union all select 'no result', q.id from requests q where q.status in ('COMPLETED', 'FAILED')
+      union all select 'no result', q.id from requests q
+        where (q.status in ('COMPLETED', 'FAILED')
+          or q.status = 'CANCELLED' and q.started_at is not null)
         and not exists (select from request_results s where s.request_id = q.id)
       union all select 'outputs are missing', q.id from requests q left join (
         select request_id, count(*) as kept, max(index) as last from outputs group by request_id

@@ -258,7 +258,7 @@ function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
 }
 
 /** A count that is not a usable number is treated as missing. */
-function countOf({ quantity = NaN }: FinishedJob): number | null {
+export function countOf({ quantity = NaN }: Pick<Result, 'quantity'>): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
@@ -270,7 +270,11 @@ export function costOfRun(row: ClaimedRequest, result: Result, deps: StepDeps): 
 }
 
 /** Cost by the catalog row; null if the row states none. */
-function statedCost(row: ClaimedRequest, model: Model | undefined, billed: number): bigint | null {
+export function statedCost(
+  row: ClaimedRequest,
+  model: Model | undefined,
+  billed: number,
+): bigint | null {
   const { started_upstream, upstream_model } = row;
   const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
   const asked = { ...row.quote.assumptions, ...row.input };

@@ -7,6 +7,7 @@ import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
+import { askToStop, endStopped } from './stop.ts';
 
 const pollMaxSeconds = 60;
 /** A job is given up after this many polls in a row in which its upstream does not know it. */
@@ -39,16 +40,21 @@ export async function poll(
   const state = await bounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
     upstream.poll(handle, own),
   );
+  if (state.state === 'stopped' && row.stop !== null) return endStopped(row, state, deps);
   if (state.state === 'failed' || state.state === 'stopped')
     return fail(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
   if (state.state === 'missing') {
-    if (row.missing + 1 >= missingMax)
+    const isLost = row.missing + 1 >= missingMax;
+    if (isLost && row.stop !== null) return endStopped(row, {}, deps);
+    if (isLost)
       return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
     return wait(row, pollSeconds, { message: state.message, missing: true });
   }
   const wake_seconds = boundedSeconds(state.poll_after_ms, pollSeconds, pollMaxSeconds);
-  return wait(row, wake_seconds, { progress: progressIn(state) });
+  const again = wait(row, wake_seconds, { progress: progressIn(state) });
+  if (!row.cancel_asked) return again;
+  return askToStop(row, { upstream, handle }, again, deps, signal);
 }
 
 /** The progress that the upstream reported, cut to the size that is kept. */

@@ -5,6 +5,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
 import { startedAt, startedName } from './routes.ts';
 import { start } from './start.ts';
+import { callOff } from './stop.ts';
 import { wait, type StepDeps } from './step.ts';
 
 /**
@@ -36,9 +37,8 @@ export async function recover(
     if (handle)
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
     // A job that was just made may not be listed yet, so only the second empty answer is trusted.
-    return row.outcome === 'missing'
-      ? start(row, deps, signal)
-      : wait(row, recoverSeconds, { outcome: 'missing' });
+    if (row.outcome !== 'missing') return wait(row, recoverSeconds, { outcome: 'missing' });
+    return row.cancel_asked ? callOff(row) : start(row, deps, signal);
   }
   return wait(row, later, { outcome: 'unknown' });
 }

@@ -77,7 +77,7 @@ export type StepRun = (
   signal: AbortSignal,
 ) => Promise<Transition | null>;
 
-type Wait = Extract<Transition, { to: 'wait' }>;
+export type Wait = Extract<Transition, { to: 'wait' }>;
 
 /** The request is due again after `wake_seconds`; apart from that, only `facts` change. */
 export function wait(

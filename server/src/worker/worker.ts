@@ -22,6 +22,7 @@ import { startedAt } from './routes.ts';
 import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
+import { callOff } from './stop.ts';
 import { Backoff } from './backoff.ts';
 import { paceMs, Sleep } from './sleep.ts';
 
@@ -46,6 +47,7 @@ const steps: Record<Exclude<Step, 'idle'>, StepRun> = {
   recover,
   poll,
   give_up: giveUp,
+  call_off: callOff,
   abandon,
   notify,
   expire,
@@ -305,7 +307,8 @@ class ClaimingWorker implements Worker {
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);
       }
-      if (moved && transition?.to === 'FAILED') await this.#forgetOutputs(row);
+      if (moved && (transition?.to === 'FAILED' || transition?.to === 'CANCELLED'))
+        await this.#forgetOutputs(row);
       if (moved && transition && isEnd(transition)) await this.#spooled.remove(row.id);
     } catch (error) {
       failed = true;

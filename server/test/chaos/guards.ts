@@ -22,6 +22,8 @@ export const guards: Tests = {
     'own-attempt-ends': 'nothing under an older attempt',
     'first-handle-stays': 'is never written over',
     'cancel-takes-what-waits': 'an end takes',
+    'running-cancelled-on-request': 'takes a running request only if its caller asked',
+    'first-cancel-stays': 'keeps the time and the rule of the first',
     'cancelled-not-begun': 'a move of a request that is over changes nothing',
     'one-end-in-a-batch': 'of one request in one batch take it once',
     'wrong-charge-fails-alone': 'each get their own verdict, in order',
@@ -117,6 +119,7 @@ export const guards: Tests = {
   },
   'src/core/request/request.test.ts': {
     'deadline-ends': 'past its deadline a polled job is given up',
+    'called-off-not-started': 'a cancelled start that was refused is called off',
   },
   'test/db/sql.test.ts': {
     'commit-is-checked': 'whose error was caught does not count as committed',
@@ -172,6 +175,9 @@ export const guards: Tests = {
   },
   'test/worker/renewal.long.test.ts': {
     'lease-renewed': 'keeps the request beyond its first lease',
+  },
+  'test/worker/cancel-running.test.ts': {
+    'stop-committed-first': 'and forgets the job',
   },
   'test/worker/recovery.test.ts': {
     'class-c-sent-once': 'is never sent again; if nothing can call back',

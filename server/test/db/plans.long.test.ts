@@ -438,6 +438,7 @@ const asked: Record<string, Ask> = {
         tokens: null,
         cost_usd_micro: null,
         outputs: [],
+        has_result: true,
         frees_key: true,
       },
       {
@@ -456,6 +457,7 @@ const asked: Record<string, Ask> = {
         tokens: null,
         cost_usd_micro: null,
         outputs: [],
+        has_result: false,
         frees_key: false,
       },
     ]),

@@ -287,6 +287,7 @@ describe('a balance is refused', () => {
 
 describe('a request is refused', () => {
   type State = keyof typeof ids;
+  const cancelledAt = 'started_at = now(), cancel_requested_at = now()';
   const changes: [what: string, state: State, change: string, constraint: string][] = [
     [
       'final without a charge',
@@ -299,7 +300,33 @@ describe('a request is refused', () => {
     ['charged above its quote', 'completed', 'charged_usd_micro = 101', 'charge_within_quote'],
     ['charged below zero', 'completed', 'charged_usd_micro = -1', 'charge_within_quote'],
     ['failed and charged', 'failed', 'charged_usd_micro = 1', 'failure_is_free'],
-    ['cancelled and charged', 'cancelled', 'charged_usd_micro = 1', 'failure_is_free'],
+    ['cancelled and charged', 'cancelled', 'charged_usd_micro = 1', 'cancel_costs_by_rule'],
+    [
+      'cancelled for free and charged',
+      'cancelled',
+      `${cancelledAt}, on_cancel = 'free', charged_usd_micro = 1`,
+      'cancel_costs_by_rule',
+    ],
+    [
+      'cancelled at full price and charged a part',
+      'cancelled',
+      `${cancelledAt}, on_cancel = 'full', charged_usd_micro = 99`,
+      'cancel_costs_by_rule',
+    ],
+    ['cancelled by a rule without a time', 'running', "on_cancel = 'free'", 'cancel_has_rule'],
+    ['cancelled without a rule', 'running', 'cancel_requested_at = now()', 'cancel_has_rule'],
+    [
+      'cancelled by a rule that there is not',
+      'running',
+      "cancel_requested_at = now(), on_cancel = 'half'",
+      'requests_on_cancel_check',
+    ],
+    [
+      'asked to stop before it started',
+      'open',
+      "cancel_requested_at = now(), on_cancel = 'free'",
+      'started_is_cancelled_on_request',
+    ],
     ['failed without a reason', 'failed', 'error_code = null', 'failure_has_code'],
     ['completed with a reason to fail', 'completed', "error_code = 'timeout'", 'failure_has_code'],
     [
@@ -313,7 +340,7 @@ describe('a request is refused', () => {
     ['running without a deadline', 'running', 'deadline_at = null', 'progress_has_start'],
     ['running without a start', 'running', 'started_at = null', 'progress_has_start'],
     ['queued and started', 'open', 'started_at = now()', 'queued_not_started'],
-    ['cancelled and started', 'cancelled', 'started_at = now()', 'queued_not_started'],
+    ['cancelled and started', 'cancelled', 'started_at = now()', 'cancelled_on_request'],
     ['final and in a place of its upstream', 'completed', 'slot = true', 'slot_is_open'],
     ['in a state that there is not', 'open', "status = 'LOST'", 'requests_status_check'],
   ];

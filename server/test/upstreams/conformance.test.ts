@@ -340,6 +340,51 @@ for (const rig of rigs) {
       }
     });
 
+    describe('a running job that its caller cancels', () => {
+      const skip = canStop(rig) ? false : 'it cannot stop a job';
+      const cancel = async (id: string) => {
+        const path = `/v1/requests/${id}/cancel?running=true`;
+        return (await service.call('POST', path, { key: account.key })).status;
+      };
+
+      test('stops, and is charged as the row says', { skip }, async () => {
+        fake.hold(true);
+        const id = await submit();
+        await service.app.worker!.runOnce();
+        assert.equal(await cancel(id), 202);
+        await settle(id);
+        fake.hold(false);
+        await settle(id);
+        const shown = await card(account, id);
+        assert.deepEqual([shown.status, fake.journal.at(-1)!.cancelled], ['CANCELLED', true]);
+        assert.equal(shown.charged_usd_micro, shown.quoted_usd_micro);
+        assert.match(await moneyOf(service, id), /^reserve (\d+), charge \1$/);
+      });
+
+      test('is completed if it is done all the same', { skip }, async () => {
+        fake.play('cancel-late');
+        fake.hold(true);
+        const id = await submit();
+        await service.app.worker!.runOnce();
+        assert.equal(await cancel(id), 202);
+        await rounds(service, 3);
+        assert.equal(fake.journal.at(-1)!.cancelled, true);
+        fake.hold(false);
+        await settle(id);
+        assert.equal(await endOf(id), 'COMPLETED');
+      });
+
+      test('goes on if it cannot be stopped', { skip: !skip && 'it can' }, async () => {
+        fake.hold(true);
+        const id = await submit();
+        await service.app.worker!.runOnce();
+        assert.equal(await cancel(id), 409);
+        fake.hold(false);
+        await settle(id);
+        assert.equal(await endOf(id), 'COMPLETED');
+      });
+    });
+
     describe('a callback', () => {
       const skip = rig.callsBack ? false : 'it does not call back';
 
@@ -416,9 +461,16 @@ for (const rig of rigs) {
   });
 }
 
+function canStop({ cannot }: Rig): boolean {
+  return cannot['cancel-late'] === undefined;
+}
+
 async function start(rig: Rig, fake: FakeUpstream): Promise<Service> {
   const { host } = new URL(fake.url);
-  const catalog = rig.catalog.replaceAll('URL', fake.url).replaceAll('FAKE_', `RIG_`);
+  const rows = canStop(rig)
+    ? rig.catalog.replace('\n    kind:', '\n    on_cancel: full\n    kind:')
+    : rig.catalog;
+  const catalog = rows.replaceAll('URL', fake.url).replaceAll('FAKE_', `RIG_`);
   assert.deepEqual(parseCatalogText(catalog, `rigs: ${rig.name}`).problems, []);
   return startService({
     catalog,

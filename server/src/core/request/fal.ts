@@ -46,7 +46,7 @@ export function falStatus(told: StatusView, logs: readonly string[], links: Link
       metrics: { inference_time: runMs === undefined ? null : runMs / 1000 },
     }),
     ...(told.error && { error: told.error.message, error_type: told.error.code }),
-    ...(status === 'CANCELLED' && { error: cancelled, error_type: 'client_cancelled' }),
+    ...(status === 'CANCELLED' && { error: cancelledText(told), error_type: 'client_cancelled' }),
   };
 }
 
@@ -72,7 +72,11 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   not_cancellable: 400,
 };
 
-const cancelled = 'The request was cancelled. Nothing was charged.';
+/** The charge of a job that was stopped while it ran is on its card only. */
+function cancelledText({ cancel_requested_at }: StatusView): string {
+  const text = 'The request was cancelled.';
+  return cancel_requested_at ? text : `${text} Nothing was charged.`;
+}
 
 /** The error as fal would send it. The HTTP layer adds our own error to the body. */
 export function falRefusal(error: ApiError): {
@@ -90,7 +94,7 @@ export function falRefusal(error: ApiError): {
     };
   }
   if (code === 'request_not_ready' && details?.status === 'CANCELLED')
-    return { status: 499, body: { message: cancelled, detail: cancelled } };
+    return { status: 499, body: { message, detail: message } };
   const status = statuses[code] ?? error.status;
   if (status !== 422) return { status, body: { message, detail: message } };
   const faults = itemsOf(details?.errors).map((fault): Fault => {

@@ -27,6 +27,7 @@ const fresh: DueRequest = {
   webhook_state: null,
   outputs_due: false,
   started: null,
+  cancel_asked: false,
 };
 const handle = { has_handle: true, outcome: 'accepted' as const };
 const lost = { has_handle: false, outcome: null };
@@ -35,6 +36,7 @@ const unknown = { has_handle: false, outcome: 'unknown' as const };
 const refused = { has_handle: false, outcome: 'not_accepted' as const };
 
 const running: Partial<DueRequest> = { status: 'IN_PROGRESS' };
+const stopping: Partial<DueRequest> = { ...running, cancel_asked: true };
 const completed: Partial<DueRequest> = { status: 'COMPLETED' };
 
 const cases: [what: string, due: Partial<DueRequest>, step: Step][] = [
@@ -58,6 +60,24 @@ const cases: [what: string, due: Partial<DueRequest>, step: Step][] = [
     'a handle counts whatever else is noted',
     { ...running, started: { has_handle: true, outcome: null } },
     'poll',
+  ],
+  ['a cancelled job with a handle is polled first', { ...stopping, started: handle }, 'poll'],
+  [
+    'a cancelled start that was refused is called off',
+    { ...stopping, started: refused },
+    'call_off',
+  ],
+  [
+    'a cancelled start that was left for the next route is called off',
+    { ...stopping, started: { ...unknown, left: true } },
+    'call_off',
+  ],
+  ['a cancelled start that was lost is found first', { ...stopping, started: unknown }, 'recover'],
+  ['a cancelled start that one search missed', { ...stopping, started: missing }, 'recover'],
+  [
+    'a cancelled job past its deadline is given up',
+    { ...stopping, past_deadline: true, started: handle },
+    'give_up',
   ],
   [
     'past its deadline a polled job is given up',
@@ -109,6 +129,7 @@ const anyDue: fc.Arbitrary<DueRequest> = fc.record({
   past_deadline: fc.boolean(),
   webhook_state: fc.constantFrom('pending', 'delivered', 'failed', null),
   outputs_due: fc.boolean(),
+  cancel_asked: fc.boolean(),
   started: fc.option(
     fc.record({ has_handle: fc.boolean(), outcome: fc.constantFrom(...outcomes) }),
   ),

@@ -35,19 +35,22 @@ export interface DueRequest {
   outputs_due: boolean;
   /** The newest start, if any. `left`: its outcome is unknown, and another start is due. */
   started: { has_handle: boolean; outcome: AttemptOutcome; left?: boolean } | null;
+  /** The caller asked to stop it while it ran. */
+  cancel_asked: boolean;
 }
 
 /**
  * start: hand the request to an upstream. recover: a start was sent, but its answer is unknown.
- * poll: ask how the job is going. give_up: the deadline has passed. abandon: end a chat call whose
- * process died. notify, expire: after the end, send the webhook and delete outputs. idle: nothing
- * is due.
+ * poll: ask how the job is going. give_up: the deadline has passed. call_off: cancel a request of
+ * which no upstream has a job. abandon: end a chat call whose process died. notify, expire: after
+ * the end, send the webhook and delete outputs. idle: nothing is due.
  */
 export type Step =
   | 'start'
   | 'recover'
   | 'poll'
   | 'give_up'
+  | 'call_off'
   | 'abandon'
   | 'notify'
   | 'expire'
@@ -61,16 +64,24 @@ export function stepFor(row: DueRequest): Step {
     // guard: deadline-ends
     if (row.past_deadline) return 'give_up';
     if (row.started === null) return 'start';
+    const hasNoJob = row.started.left === true || isRefused(row.started);
+    // guard: called-off-not-started
+    if (row.cancel_asked && hasNoJob) return 'call_off';
     // guard: left-start-not-completed
     if (row.started.left) return 'start';
     // guard: handle-is-polled
     if (row.started.has_handle) return 'poll';
-    if (row.started.outcome === 'not_accepted') return 'start';
+    if (isRefused(row.started)) return 'start';
     return 'recover';
   }
   if (row.webhook_state === 'pending') return 'notify';
   if (row.outputs_due) return 'expire';
   return 'idle';
+}
+
+/** Whether the upstream surely did not accept the start. */
+function isRefused({ has_handle, outcome }: NonNullable<DueRequest['started']>): boolean {
+  return !has_handle && outcome === 'not_accepted';
 }
 
 /**
@@ -97,7 +108,7 @@ export type Transition = MoveTransition | EndTransition;
 
 export type MoveTransition = { id: string; attempt: number } & Move;
 
-/** `attempt` is null for a cancel, which no worker decided: it ends a request that is IN_QUEUE. */
+/** `attempt` is null for a cancel of a request that is IN_QUEUE, which no worker decided. */
 export type EndTransition = { id: string; attempt: number | null } & End;
 
 /** An upstream, and its own name for a model. */
@@ -153,6 +164,8 @@ export type Move =
       waits?: boolean;
       /** The upstream did not find the job. */
       missing?: boolean;
+      /** The upstream is about to be asked to stop the job, or has taken that. */
+      stop?: 'asked' | 'taken';
       /** An output could not be fetched; how long this try took. */
       unfetched_seconds?: number | null;
     }
@@ -200,8 +213,16 @@ export type End = {
       /** The cause, in a form that may be logged. */
       cause?: string;
     }
-  | { to: 'CANCELLED' }
+  /** `stopped`: of a request that ran. */
+  | { to: 'CANCELLED'; stopped?: Bill }
 );
+
+/** A job that was stopped on request: what it is charged, and its units and cost, if known. */
+export interface Bill {
+  charge: bigint;
+  quantity: number | null;
+  cost_usd_micro: bigint | null;
+}
 
 export interface Progress {
   progress: number | null;

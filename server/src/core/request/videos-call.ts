@@ -7,7 +7,7 @@ import { ApiError } from '../errors.ts';
 import type { QuoteJson } from '../price/quote-json.ts';
 import { sizeOf } from '../price/size.ts';
 import { isFinal, type Output } from './request.ts';
-import { expiry, failureOf, type CardRow, type Links } from './views.ts';
+import { chargedText, expiry, failureOf, type CardRow, type Links } from './views.ts';
 import type { Json } from '../../lib/json.ts';
 import { givenIn, imageLists, openInput, readImage, type TranslatedInput } from './translated.ts';
 
@@ -99,8 +99,6 @@ const states = {
   CANCELLED: 'failed',
 } as const;
 
-const cancelled = { code: 'cancelled', message: 'The video was cancelled. Nothing was charged.' };
-
 /** A request as OpenAI's video. `progress`: from 0 to 1, null if it is unknown. */
 export function videoView(row: VideoRow, progress: number | null, outputs: Output[], links: Links) {
   const { status, input, created_at, completed_at, expires_at } = row;
@@ -122,7 +120,7 @@ export function videoView(row: VideoRow, progress: number | null, outputs: Outpu
     remixed_from_video_id: null,
     error:
       status === 'CANCELLED'
-        ? cancelled
+        ? { code: 'cancelled', message: `The video was cancelled. ${chargedText(row)}` }
         : failure && { code: failure.code, message: failure.message },
   };
 }

@@ -50,6 +50,7 @@ const queued: CardRow & StatusRow = {
   created_at: created,
   started_at: null,
   completed_at: null,
+  cancel_requested_at: null,
   progress: null,
   input: { prompt: 'a cat' },
   quote,
@@ -277,6 +278,7 @@ test('a line of a list has no input, no output and no links to media', () => {
   assert.deepEqual(Object.keys(entry).toSorted(), [
     'call_id',
     'caller_id',
+    'cancel_requested_at',
     'cancel_url',
     'charged_usd_micro',
     'completed_at',

@@ -1,5 +1,6 @@
 import { isFinal, type Output, type Progress, type Status } from './request.ts';
 import { usageOfTokens, type TokenCounts } from '../chat/chat-bill.ts';
+import { formatUsd } from '../price/money.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode, type FailureDetails } from '../errors.ts';
 import { fileId } from './id.ts';
@@ -38,6 +39,8 @@ export interface Row {
   created_at: Date;
   started_at: Date | null;
   completed_at: Date | null;
+  /** When its caller asked to stop it while it ran. */
+  cancel_requested_at: Date | null;
   metadata: Metadata | null;
   numbered: boolean | null;
   caller_id: string | null;
@@ -45,7 +48,14 @@ export interface Row {
 
 interface StatusRow extends Pick<
   Row,
-  'id' | 'model_id' | 'status' | 'error_code' | 'created_at' | 'started_at' | 'completed_at'
+  | 'id'
+  | 'model_id'
+  | 'status'
+  | 'error_code'
+  | 'created_at'
+  | 'started_at'
+  | 'completed_at'
+  | 'cancel_requested_at'
 > {
   error_message: string | null;
   error_details: FailureDetails | null;
@@ -136,6 +146,7 @@ export function submittedView(
 
 export function statusView(row: StatusRow, queuePosition: number | null, links: Links) {
   const { id: request_id, model_id, status, created_at, started_at, completed_at } = row;
+  const { cancel_requested_at } = row;
   const metrics = {
     ...(started_at && { queue_ms: started_at.getTime() - created_at.getTime() }),
     ...(started_at && completed_at && { run_ms: completed_at.getTime() - started_at.getTime() }),
@@ -152,6 +163,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     created_at,
     ...(started_at && { started_at }),
     ...(completed_at && { completed_at }),
+    ...(cancel_requested_at && { cancel_requested_at }),
     ...addresses(request_id, links),
     ...(failure && { error: failure }),
     ...(started_at && { metrics }),
@@ -182,6 +194,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     created_at: row.created_at,
     started_at: row.started_at,
     completed_at: row.completed_at,
+    cancel_requested_at: row.cancel_requested_at,
     expires_at: completed && outputs.length > 0 ? expiry(row, links) : null,
     webhook:
       row.webhook_url === null
@@ -235,6 +248,7 @@ export function listEntry(row: Row, links: Links) {
     created_at: row.created_at,
     started_at: row.started_at,
     completed_at: row.completed_at,
+    cancel_requested_at: row.cancel_requested_at,
     ...addresses(row.id, links),
     key_id: row.key_id,
     metadata: row.metadata ?? {},
@@ -276,6 +290,13 @@ export function failureOf(row: {
 }) {
   const { error_code: code, error_message, error_details: details } = row;
   return code && { code, message: error_message ?? failures[code], ...(details && { details }) };
+}
+
+/** The charge of a cancelled request, as a sentence. */
+export function chargedText({
+  charged_usd_micro: charged,
+}: Pick<Row, 'charged_usd_micro'>): string {
+  return charged ? `${formatUsd(charged)} USD was charged.` : 'Nothing was charged.';
 }
 
 /** When the outputs of a completed request stop being served, in whole seconds. */

@@ -21,12 +21,12 @@ const keptDays = 100;
  * Requests that may have cost something. Other failed requests were refused, or failed at an
  * upstream, and upstreams do not bill failed jobs.
  */
-const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
+const ran = `(r.status <> 'FAILED' or r.error_code in ('outcome_unknown', 'timeout'))`;
 
 /**
  * Requests that ended, starts that were left and refunds that were booked in a period, of one
  * account if its id is given. `done` is null for starts and refunds, so that they count neither as
- * completed nor as failed.
+ * completed nor as failed; so it is for jobs that were cancelled while they ran.
  */
 export const entries = (during: (at: string) => string, more = '', account?: string) => {
   // Each table has an index of its own for the rows of an account.
@@ -34,9 +34,10 @@ export const entries = (during: (at: string) => string, more = '', account?: str
     account === undefined ? more : `and ${table}.account_id = ${account} ${more}`;
   return `
   select r.id as request_id, (s.created_at at time zone 'utc')::date as day, r.account_id,
-    r.key_id, r.kind, r.model_id, r.upstream, r.status = 'COMPLETED' as done,
-    r.charged_usd_micro as charged, s.cost_usd_micro as cost, ${ran} as ran, s.input_tokens,
-    s.output_tokens, s.cached_tokens, s.reasoning_tokens
+    r.key_id, r.kind, r.model_id, r.upstream, nullif(r.status, 'CANCELLED') = 'COMPLETED' as done,
+    case when r.status <> 'CANCELLED' or r.charged_usd_micro > 0 then r.charged_usd_micro end
+      as charged, s.cost_usd_micro as cost, ${ran} as ran, s.input_tokens, s.output_tokens,
+    s.cached_tokens, s.reasoning_tokens
   from request_results s join requests r on r.id = s.request_id
   where ${during('s.created_at')} ${own('s')}
   union all

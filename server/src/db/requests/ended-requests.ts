@@ -1,4 +1,5 @@
 import type { TokenCounts } from '../../core/chat/chat-bill.ts';
+import type { CancelRule } from '../../core/catalog/catalog.ts';
 import type { Output, Status } from '../../core/request/request.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Transaction } from '../../lib/sql/sql.ts';
@@ -15,6 +16,8 @@ export interface LockedRequest {
   quoted_usd_micro: bigint;
   /** First day of the month (UTC) in which the amount was reserved. */
   month: string;
+  /** Set if its caller asked to stop it while it ran. */
+  on_cancel: CancelRule | null;
   /** When it ended or, if it ends in this transaction, ends. */
   ended_at: Date;
 }
@@ -22,7 +25,7 @@ export interface LockedRequest {
 /** Locks requests that are about to end. Balances and key usage must be locked before them. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<LockedRequest[]> {
   return tx.run<LockedRequest>(sql`
-    select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
+    select id, status, attempt, quoted_usd_micro, on_cancel, to_char(created_at at time zone 'utc',
       'YYYY-MM-01') as month, coalesce(completed_at, now()) as ended_at
     from requests where id = any(${ids}::uuid[]) order by id for update`);
 }
@@ -48,6 +51,8 @@ export interface EndedRequest {
   tokens: TokenCounts | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
+  /** False for a request that was cancelled before it ran. */
+  has_result: boolean;
   /** True: a failed call may be made again with the same Idempotency-Key. */
   frees_key: boolean;
 }
@@ -70,7 +75,7 @@ export function endMany(tx: Transaction, rows: EndedRequest[]): void {
       upstream: 'text',
     })} as d
     where r.id = d.id`);
-  const results = rows.filter((row) => row.status !== 'CANCELLED');
+  const results = rows.filter((row) => row.has_result);
   if (results.length > 0) insertResults(tx, results);
   const outputs = rows.flatMap(({ id: request_id, account_id, outputs: made }) =>
     made.map((output) => ({ request_id, account_id, ...output })),

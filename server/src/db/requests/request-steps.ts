@@ -1,4 +1,4 @@
-import type { Kind } from '../../core/catalog/catalog.ts';
+import type { CancelRule, Kind } from '../../core/catalog/catalog.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Route, Status } from '../../core/request/request.ts';
 import { newId } from '../../lib/id.ts';
@@ -81,8 +81,9 @@ export function acceptMany(
       deadline_at = case when d.held
         then greatest(r.deadline_at, now() + d.wake_seconds * interval '1 s')
         else r.deadline_at end,
-      wake_at = now() + case when k.called_back and not d.held then 0 else d.wake_seconds end
-        * interval '1 s'
+      wake_at = now() + case when d.held then d.wake_seconds
+        when k.called_back or r.cancel_requested_at is not null then 0
+        else d.wake_seconds end * interval '1 s'
     from d left join kept k using (id) where r.id = d.id
       and r.attempt = d.attempt -- guard: own-attempt-accepts
       and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
@@ -128,12 +129,50 @@ export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids
     returning r.id`);
 }
 
+export interface CancelAsked {
+  /** When it was first asked. */
+  cancel_requested_at: Date;
+  /** False for a repeat. */
+  is_new: boolean;
+}
+
+/**
+ * Notes that a running job is to be stopped, with the rule for its charge, and makes its next poll
+ * due: at once, or when its worker hands it back. A repeat changes nothing. Null: it does not run.
+ */
+export async function askCancel(
+  db: Connection,
+  id: string,
+  rule: CancelRule,
+): Promise<CancelAsked | null> {
+  const [row] = await db.run<CancelAsked>(sql`
+    with asked as (
+      update requests r set
+        cancel_requested_at = coalesce(
+          r.cancel_requested_at, -- guard: first-cancel-stays
+          now()),
+        on_cancel = coalesce(r.on_cancel, ${rule}),
+        wake_at = case when r.leased or r.cancel_requested_at is not null then r.wake_at
+          else now() end
+      where id = ${id} and status = 'IN_PROGRESS' and kind <> 'text'
+      returning id, cancel_requested_at, cancel_requested_at = now() as is_new, leased
+    ), told as (
+      -- The worker that has the request hands it back due, as after a callback.
+      update attempts a set called_back = true from asked
+      where a.request_id = asked.id and asked.is_new and asked.leased
+        and a.attempt = (select max(attempt) from attempts b where b.request_id = asked.id)
+    )
+    select cancel_requested_at, is_new from asked`);
+  return row ?? null;
+}
+
 export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false): Promise<Ids> {
   const rows = moves.map((move) => ({
     ...move,
     message: storableMessage(move.message),
     progress: move.progress === null ? null : storableJson(move.progress),
     missing: move.missing ?? false,
+    stop: move.stop ?? null,
     next_upstream: move.next?.upstream,
     next_model: move.next?.model,
     frees_slot: move.frees_slot ?? false,
@@ -152,6 +191,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         message: 'text',
         progress: 'json',
         missing: 'bool',
+        stop: 'text',
         next_upstream: 'text',
         next_model: 'text',
         frees_slot: 'bool',
@@ -175,12 +215,13 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
         left_at = case when d.is_left then now() else a.left_at end,
         progress = coalesce(d.progress, a.progress), called_back = false,
+        stop = coalesce(d.stop, a.stop),
         missing = case when d.missing then least(a.missing + 1, 100) else 0 end,
         unfetched_at = coalesce(a.unfetched_at, now() - d.unfetched_seconds * interval '1 s')
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
         and (d.outcome is not null or d.message is not null or d.progress is not null
-          or d.missing or a.missing > 0 or a.called_back)
+          or d.stop is not null or d.missing or a.missing > 0 or a.called_back)
     )
     select id from moved`);
 }
@@ -277,6 +318,9 @@ const claimedRequestColumns = columns('r', {
   age_seconds: of<number>(
     'extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8',
   ),
+  /** Its caller asked to stop it while it ran, and the rule for its charge. */
+  cancel_asked: of<boolean>('r.cancel_requested_at is not null'),
+  on_cancel: of<CancelRule | null>(),
   input: of<Record<string, unknown>>('i.input'),
   quote: of<QuoteJson>('i.quote'),
   webhook_url: of<string | null>('i.webhook_url'),
@@ -291,6 +335,8 @@ const claimedRequestColumns = columns('r', {
   handle: of<Record<string, unknown> | null>('a.handle'),
   /** The upstream's newest message; callers do not see it. */
   said: of<string | null>('a.message'),
+  /** Whether its upstream is asked to stop the job. */
+  stop: of<'asked' | 'taken' | null>('a.stop'),
   /** Polls in succession at which its upstream did not know the job. */
   missing: of<number>('coalesce(a.missing, 0)'),
   /** The number of starts, and the age of the newest start. */
@@ -327,8 +373,8 @@ export function loadClaimed(
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, key, outcome, handle, message, missing, created_at, left_at,
-        unfetched_at,
+      select attempt, upstream, key, outcome, handle, message, missing, stop, created_at,
+        left_at, unfetched_at,
         (count(*) over ())::int as starts,
         array_agg(key) filter (where upstream = r.upstream and key is not null
           and outcome = 'not_accepted'

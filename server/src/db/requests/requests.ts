@@ -46,6 +46,8 @@ export const requestColumns = columns('r', {
   created_at: of<Date>(),
   started_at: of<Date | null>(),
   completed_at: of<Date | null>(),
+  /** When its caller asked to stop it while it ran. */
+  cancel_requested_at: of<Date | null>(),
 });
 export type RequestRow = RowOf<typeof requestColumns>;
 
@@ -215,6 +217,7 @@ const statusColumns = columns('r', {
   created_at: of<Date>(),
   started_at: of<Date | null>(),
   completed_at: of<Date | null>(),
+  cancel_requested_at: of<Date | null>(),
   expires_at: of<Date | null>(),
   /** When its payloads were deleted at the end of their retention. */
   cleared_at: of<Date | null>(),

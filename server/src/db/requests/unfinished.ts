@@ -28,6 +28,7 @@ interface Group extends Omit<Work, 'does'> {
   has_handle: boolean;
   outcome: NonNullable<DueRequest['started']>['outcome'];
   left: boolean;
+  cancel_asked: boolean;
   to_notify_later: number;
 }
 
@@ -35,7 +36,8 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
   const groups = await db.run<Group>(sql`
     select r.status, r.kind, coalesce(r.deadline_at <= now(), false) as past_deadline,
       a.attempt is not null as is_started, a.handle is not null as has_handle, a.outcome,
-      a.left_at is not null as left, r.upstream, count(*)::int as jobs,
+      a.left_at is not null as left, r.cancel_requested_at is not null as cancel_asked,
+      r.upstream, count(*)::int as jobs,
       sum(r.quoted_usd_micro)::bigint as reserved_usd_micro,
       (count(*) filter (where r.webhook_state = 'pending'))::int as to_notify_later
     from requests r left join lateral (
@@ -43,7 +45,7 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
       where request_id = r.id order by attempt desc limit 1
     ) a on true
     where r.status in ('IN_QUEUE', 'IN_PROGRESS')
-    group by 1, 2, 3, 4, 5, 6, 7, 8`);
+    group by 1, 2, 3, 4, 5, 6, 7, 8, 9`);
   const [ended] = await db.run<{ to_notify: number; events_to_send: number }>(sql`
     select count(*)::int as to_notify, (
       select count(*)::int from operator_events where wake_at is not null or letter_due

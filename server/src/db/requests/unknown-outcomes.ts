@@ -35,6 +35,7 @@ const unknownColumns = columns('r', {
   created_at: of<Date>(),
   started_at: of<Date>(),
   completed_at: of<Date | null>(),
+  cancel_requested_at: of<Date | null>(),
   /** When the start `attempt` was left, if this is its outcome; null: the request's outcome. */
   left_at: of<Date | null>('a.left_at'),
   /**

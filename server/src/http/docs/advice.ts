@@ -97,11 +97,13 @@ export const advice: Record<ErrorCode, Advice> = {
     when: 'The response was asked for, but the request is not `COMPLETED`.',
     do:
       'While `details.status` is `IN_QUEUE` or `IN_PROGRESS`, poll `status_url`. After `FAILED` ' +
-      '(`details.error` says why) or `CANCELLED` nothing was charged.',
+      '(`details.error` says why) nothing was charged, and after `CANCELLED` only if it ran.',
   },
   not_cancellable: {
-    when: 'The request is no longer `IN_QUEUE`.',
-    do: 'Let it end: a running request cannot be stopped. `details.status` has its status.',
+    when: 'The request is no longer `IN_QUEUE`, or its model cannot stop a running job.',
+    do:
+      'Let it end, or send `?running=true` if its model has `on_cancel`. `details.status` has its ' +
+      'status.',
   },
   expired: {
     when: 'The output is older than 24 hours, or its link has expired.',

@@ -234,6 +234,7 @@ export const response: RouteDocs = {
 };
 export const cancel: RouteDocs = {
   operationId: 'cancel',
+  replies: { 200: {}, 202: {} },
   errors: ['not_cancellable', 'unsupported_media_type'],
 };
 export const cancelPut: RouteDocs = { ...cancel, operationId: 'cancelPut' };

@@ -128,13 +128,13 @@ export const read = keyedEndpoint(
   },
 );
 
-/** POST /predictions/{request_id}/cancel: a running prediction goes on. */
+/** POST /predictions/{request_id}/cancel: a running one goes on if its model cannot be stopped. */
 export const cancel = keyedEndpoint(
   { params: ['request_id'], reply: schemas.Prediction, failure },
   async ({ req }, deps) => {
     const { id, status } = await ownPrediction(req, deps);
     if (!isFinal(status))
-      await cancelRequest(req, deps).catch((error: unknown) => {
+      await cancelRequest(req, deps, { running: true }).catch((error: unknown) => {
         if (!(error instanceof ApiError && error.code === 'not_cancellable')) throw error;
       });
     return (await findPredictions([id], deps))[0]!;

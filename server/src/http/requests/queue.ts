@@ -24,6 +24,7 @@ import {
   time,
 } from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import { CancelQuery } from './schema.ts';
 import { facts, progress } from './views.ts';
 import type { HttpDeps } from '../deps.ts';
 
@@ -213,19 +214,30 @@ function runsFor(row: open.OpenRow, { stopped: stops }: QueueFacts): WaitsFor {
   return { what: 'answer', until: deadline };
 }
 
-/** POST /operator/requests/{request_id}/cancel: as its caller could, free of charge. */
+/** POST /operator/requests/{request_id}/cancel: as its caller could. */
 export const cancel = operatorAction(
   'request.cancel',
-  { params: ['request_id'], reply: object({ request_id: id(), status: choice(statuses) }) },
-  async ({ params }, deps) => {
+  {
+    params: ['request_id'],
+    query: CancelQuery,
+    reply: object({
+      request_id: id(),
+      status: choice(statuses),
+      cancel_requested_at: optional(time()),
+    }),
+  },
+  async ({ params, query: { running } }, deps) => {
     const request_id = idOf(params.request_id);
+    const ruleOf = (model_id: string) =>
+      running ? deps.catalog().models.get(model_id)?.on_cancel : undefined;
     return async (db) => {
-      const found = await cancelRequest(db, request_id);
+      const found = await cancelRequest(db, request_id, ruleOf);
       if (found === null) throw new ApiError('not_found');
-      const { isCancelled, status, ending, done } = found;
-      if (!isCancelled) throw new ApiError('not_cancellable', { details: { status } });
+      const { isCancelled, cancel_requested_at, status, ending, done } = found;
+      if (!isCancelled && cancel_requested_at === null)
+        throw new ApiError('not_cancellable', { details: { status } });
       const after = () => {
-        deps.events.ended(ending);
+        if (isCancelled) deps.events.ended(ending);
         deps.hints.changed([request_id]);
         deps.hints.work();
       };

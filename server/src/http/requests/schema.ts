@@ -3,6 +3,7 @@ import { statuses } from '../../core/request/request.ts';
 import { keysOf } from '../../lib/records.ts';
 import {
   anything,
+  boolean,
   choice,
   id,
   integer,
@@ -77,21 +78,26 @@ export const keyId = id('The key that submitted it.');
 const addresses = {
   status_url: url('The URL to poll.'),
   response_url: url('The URL of the output, once `COMPLETED`.'),
-  cancel_url: url('The URL that cancels it while it is `IN_QUEUE`.'),
+  cancel_url: url('The URL that cancels it.'),
 };
 export const money = {
   quoted_usd_micro: microUsd('Reserved at submit.'),
   charged_usd_micro: nullable(
-    microUsd('Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final.'),
+    microUsd(
+      'Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until ' +
+        'it is final.',
+    ),
   ),
 };
 const created_at = time('When it was submitted.');
 const started_at = time('When an upstream was first called.');
 const completed_at = time('When it became final.');
+const cancel_requested_at = time('When its cancel was asked for while it ran.');
 export const moments = {
   created_at,
   started_at: nullable(started_at),
   completed_at: nullable(completed_at),
+  cancel_requested_at: nullable(cancel_requested_at),
 };
 
 export const QueuedRequest = named(
@@ -126,6 +132,7 @@ export const RequestStatus = named(
     created_at,
     started_at: optional(started_at),
     completed_at: optional(completed_at),
+    cancel_requested_at: optional(cancel_requested_at),
     ...addresses,
     error: optional(Failure),
     metrics: optional(
@@ -225,9 +232,19 @@ export const RequestList = named(
   }),
 );
 
+export const CancelQuery = object({
+  running: optional(
+    boolean('True: also asks a running job to stop, if the model has `on_cancel`.'),
+  ),
+});
+
 export const Cancelled = named(
   'Cancelled',
-  object({ request_id: requestId, status: choice(['CANCELLED']) }),
+  object({
+    request_id: requestId,
+    status: choice(['CANCELLED', 'IN_PROGRESS'], '`IN_PROGRESS`: the job is asked to stop.'),
+    cancel_requested_at: optional(time('When that was first asked for.')),
+  }),
 );
 
 const MediaFile = named(

@@ -3,6 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import {
   card,
+  chargedText,
   failureOf,
   outputsGone,
   pollAgainSeconds,
@@ -11,6 +12,7 @@ import {
   type StatusView,
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
+import { cancelOf } from '../../operations/requests/cancel-request.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
@@ -18,9 +20,17 @@ import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
 import type { At } from '../path.ts';
 import { choice, either, number, object, optional, type Static } from '../schemas/schema.ts';
+import type { Sendable } from '../schemas/serialize.ts';
 import { mayTry } from '../session/throttle.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { Cancelled, ModelOutput, RequestCard, RequestStatus, StreamEnd } from './schema.ts';
+import {
+  CancelQuery,
+  Cancelled,
+  ModelOutput,
+  RequestCard,
+  RequestStatus,
+  StreamEnd,
+} from './schema.ts';
 import { changed, inWaitingSlot } from '../api/waiting.ts';
 
 const waitMaxSeconds = 60;
@@ -139,7 +149,7 @@ export async function outputOf(
   if (row.status !== 'COMPLETED') {
     const failure = failureOf(row);
     throw new ApiError('request_not_ready', {
-      message: notReady[row.status],
+      message: notReady[row.status](row),
       details: { status: row.status, ...(failure && { error: failure }) },
     });
   }
@@ -156,11 +166,12 @@ export function cleared(): ApiError {
   });
 }
 
-const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
-  IN_QUEUE: 'The request is still in the queue. Poll its status_url.',
-  IN_PROGRESS: 'The request is still running. Poll its status_url.',
-  FAILED: 'The request failed and has no output; details.error says why. Nothing was charged.',
-  CANCELLED: 'The request was cancelled and has no output. Nothing was charged.',
+const notReady: Record<Exclude<Status, 'COMPLETED'>, (row: requests.CardRow) => string> = {
+  IN_QUEUE: () => 'The request is still in the queue. Poll its status_url.',
+  IN_PROGRESS: () => 'The request is still running. Poll its status_url.',
+  FAILED: () =>
+    'The request failed and has no output; details.error says why. Nothing was charged.',
+  CANCELLED: (row) => `The request was cancelled. ${chargedText(row)}`,
 };
 
 /** GET /requests/{request_id} */
@@ -176,38 +187,43 @@ export const read = keyedEndpoint(
 
 /** POST and PUT /requests/{request_id}/cancel */
 export const cancel = keyedEndpoint(
-  { params: ['request_id'], reply: Cancelled },
-  async ({ req }, deps) => {
-    const request_id = await cancelRequest(req, deps);
-    return { request_id, status: 'CANCELLED' as const };
+  { params: ['request_id'], query: CancelQuery, reply: Cancelled },
+  async ({ req, reply, query }, deps) => {
+    const cancelled = await cancelRequest(req, deps, query);
+    if (cancelled.status === 'IN_PROGRESS') reply.code(202);
+    return cancelled;
   },
 );
 
 /**
- * Returns the request's id. Throws `not_cancellable`, or `rate_limited` if the account cancels too
- * often.
+ * Cancels a request that waits. `running`: also asks a running job to stop. Throws
+ * `not_cancellable`, or `rate_limited` if the account cancels too often.
  */
-export async function cancelRequest(req: RequestCall, deps: HttpDeps): Promise<string> {
+export async function cancelRequest(
+  req: RequestCall,
+  deps: HttpDeps,
+  { running = false } = {},
+): Promise<Sendable<Static<typeof Cancelled>>> {
   const row = own(req, await deps.operations.status(requestId(req)));
-  const { id, account_id, key_id } = row;
-  const { model_id, upstream } = row;
-  const opens_job = row.kind !== 'text';
-  if (row.status === 'IN_QUEUE') await countCancel(account_id, deps);
-  const cancelled =
-    row.status === 'IN_QUEUE' &&
-    (await deps.operations.end({
-      id,
-      attempt: null,
-      account_id,
-      key_id,
-      model_id,
-      upstream,
-      opens_job,
-      to: 'CANCELLED',
-    }));
-  if (cancelled) return id;
-  const now = await deps.operations.status(id);
-  throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
+  const { id: request_id, account_id, status: was } = row;
+  const rule = running ? deps.catalog().models.get(row.model_id)?.on_cancel : undefined;
+  const first = row.cancel_requested_at;
+  if (running && was === 'IN_PROGRESS' && first !== null) return asked(request_id, first);
+  if (was === 'IN_QUEUE' || (was === 'IN_PROGRESS' && rule)) await countCancel(account_id, deps);
+  if (was === 'IN_QUEUE' && (await deps.operations.end(cancelOf(row))))
+    return { request_id, status: 'CANCELLED' };
+  const at = rule && !isFinal(was) ? await deps.operations.askCancel(request_id, rule) : null;
+  if (at) return asked(request_id, at);
+  const now = await deps.operations.status(request_id);
+  const status = now?.status ?? was;
+  const isFixed = running && status === 'IN_PROGRESS';
+  throw new ApiError('not_cancellable', { ...(isFixed && fixed), details: { status } });
+}
+
+const fixed = { message: 'A running request of this model cannot be cancelled: it goes on.' };
+
+function asked(request_id: string, cancel_requested_at: Date) {
+  return { request_id, status: 'IN_PROGRESS' as const, cancel_requested_at };
 }
 
 /** Limits the number of cancels: a cancel is free but leaves a row. */

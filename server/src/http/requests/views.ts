@@ -203,6 +203,7 @@ export const OperatorRequest = named(
     ),
     error_cause: nullable(text('Null if the caller saw the same message.')),
     started_at: moments.started_at,
+    cancel_requested_at: moments.cancel_requested_at,
     deadline_at: nullable(time()),
     outputs_made: integer(),
     attempts: list(UpstreamAttempt),

@@ -10,8 +10,8 @@ export function startBody(catalog: Catalog, baseUrl: string): string {
     media &&
       `<h2 id="media">Make an image or a video</h2>
 <p>A submit reserves the price and queues the job. Wait until it has ended, then read the output.
-A job that fails or is cancelled costs nothing. Choose a new Idempotency-Key for every job: a job
-that is sent twice with the same key runs and costs once.</p>
+A job that fails, or is cancelled before it runs, costs nothing. Choose a new Idempotency-Key for
+every job: a job that is sent twice with the same key runs and costs once.</p>
 ${codeOf(media, baseUrl)}`,
     chat &&
       `<h2 id="chat">Chat</h2>

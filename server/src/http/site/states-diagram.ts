@@ -23,6 +23,7 @@ const arrows: [path: string, label: string, at: Point][] = [
   ['M100 118C110 230 180 240 184 326', 'cannot be started / release', [138, 250]],
   ['M340 178C392 160 392 214 344 198', 'progress, or another try', [322, 160]],
   ['M310 204C326 250 330 280 330 326', 'output kept / charge', [326, 268]],
+  ['M208 204C180 262 96 262 86 326', 'stopped on request / by its row', [70, 292]],
   ['M240 204C230 260 206 280 204 326', 'refused, failed, too late / release', [212, 304]],
   ['M60 364 188 402', '', [0, 0]],
   ['M195 364 199 396', '', [0, 0]],

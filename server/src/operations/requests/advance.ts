@@ -78,7 +78,7 @@ export function decideEndings(
     if (isRepeat && hasEnded(ending, row)) return row.ended_at;
     if (!mayEnd(ending, row)) return null;
     const { id: request_id, quoted_usd_micro: reserved, month } = row;
-    const charge = ending.to === 'COMPLETED' ? ending.charge : null;
+    const charge = chargeOf(ending);
     // guard: wrong-charge-fails-alone
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
@@ -96,6 +96,13 @@ export function decideEndings(
   });
 }
 
+/** Null: the reservation is released. */
+function chargeOf(ending: EndTransition): bigint | null {
+  if (ending.to === 'COMPLETED') return ending.charge;
+  const charge = ending.to === 'CANCELLED' ? (ending.stopped?.charge ?? 0n) : 0n;
+  return charge === 0n ? null : charge;
+}
+
 function mayEnd(ending: EndTransition, row: endedRequests.LockedRequest): boolean {
   if (ending.attempt === null) {
     // guard: cancel-takes-what-waits (off: true)
@@ -103,6 +110,8 @@ function mayEnd(ending: EndTransition, row: endedRequests.LockedRequest): boolea
   }
   // guard: own-attempt-ends
   if (row.attempt !== ending.attempt) return false;
+  // guard: running-cancelled-on-request
+  if (ending.to === 'CANCELLED' && row.on_cancel === null) return false;
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
 }
 
@@ -139,11 +148,15 @@ function endOf(ending: EndTransition): endedRequests.EndedRequest {
     charged_usd_micro: 0n,
     cost_usd_micro: null,
     outputs: [],
+    has_result: ending.to !== 'CANCELLED' || ending.stopped !== undefined,
     // guard: failed-call-frees-key
     frees_key: ending.to === 'FAILED' && !ending.opens_job,
     ...empty,
   };
-  if (ending.to === 'CANCELLED') return base;
+  if (ending.to === 'CANCELLED') {
+    const { charge = 0n, ...billed } = ending.stopped ?? {};
+    return { ...base, ...billed, charged_usd_micro: charge };
+  }
   if (ending.to === 'FAILED') {
     const { message, cause = message } = ending;
     const error_message = storableText(message.slice(0, 2000));

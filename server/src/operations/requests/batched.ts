@@ -1,3 +1,4 @@
+import type { CancelRule } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { EndTransition, MoveTransition, Transition } from '../../core/request/request.ts';
 import type { Hints } from '../../db/hints.ts';
@@ -30,6 +31,11 @@ export interface Operations {
    * claimed it first.
    */
   end(ending: EndTransition): Promise<Date | null>;
+  /**
+   * Notes that a running job is to be stopped, charged by this rule. Returns when that was first
+   * asked; null if the request does not run.
+   */
+  askCancel(id: string, rule: CancelRule): Promise<Date | null>;
   /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
   /** An upstream called back: the request's next poll is due. */
@@ -63,7 +69,7 @@ const dark =
   'The database does not answer, so it is unknown whether this call was accepted or charged. Repeat it only with the same Idempotency-Key; without one, check GET /v1/requests first.';
 
 export function batchOperations(deps: BatchDeps): Operations {
-  const { hints, events, metrics } = deps;
+  const { db, hints, events, metrics } = deps;
   const { settle, move, callBack, ...others } = openBatches(deps);
 
   async function submit(wanted: Submit): Promise<SubmitResult> {
@@ -108,6 +114,14 @@ export function batchOperations(deps: BatchDeps): Operations {
       transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
         ? (await end(transition)) !== null
         : moveOne(transition),
+    async askCancel(id, rule) {
+      const asked = await requestSteps.askCancel(db, id, rule);
+      if (asked?.is_new) {
+        hints.changed([id]);
+        hints.work();
+      }
+      return asked?.cancel_requested_at ?? null;
+    },
     calledBack: async (call) => {
       if (await callBack(call)) hints.work();
     },

@@ -102,6 +102,7 @@ describe('the card', () => {
         request_id: id,
         model_id: 'fake/image',
         kind: 'image',
+        cancel_requested_at: null,
         status: publicName(state),
         quoted_usd_micro: '20000',
         charged_usd_micro: charged[state],

@@ -31,7 +31,6 @@ const leftOut = new Set([
   'ModelInput',
   'EstimateRequest',
   'StreamEnd',
-  'Cancelled',
   'Health',
   'ModelList',
   'MessageRequest',
