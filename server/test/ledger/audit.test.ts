@@ -186,6 +186,28 @@ const sabotages: Sabotage[] = [
     breaks: ['final_means_settled'],
   },
   {
+    what: 'a cancel that nobody asked for, with a charge',
+    sql: `update requests set status = 'CANCELLED' where id = :completed`,
+    breaks: ['final_means_settled'],
+  },
+  {
+    what: 'a cancel that was free and was charged',
+    sql: `update requests set status = 'CANCELLED', cancel_requested_at = now(), on_cancel = 'free'
+      where id = :completed`,
+    breaks: ['final_means_settled'],
+  },
+  {
+    what: 'a cancel at full price that was charged a part',
+    sql: `update requests set status = 'CANCELLED', cancel_requested_at = now(), on_cancel = 'full'
+      where id = :completed`,
+    breaks: ['final_means_settled'],
+  },
+  {
+    what: 'a running request that was cancelled although nobody asked',
+    sql: 'update requests set started_at = now() where id = :cancelled',
+    breaks: ['final_means_settled', 'children_fit_their_request'],
+  },
+  {
     what: 'an open request whose reserve is settled',
     sql: `update requests set status = 'IN_PROGRESS', charged_usd_micro = null,
       completed_at = null, error_code = null, wake_at = now() where id = :failed`,

@@ -107,6 +107,68 @@ describe('an end takes', () => {
   });
 });
 
+describe('a cancel of a running request', () => {
+  const stopped = (claimed: Claim, charge: bigint): EndTransition => ({
+    ...cancelled(who, claimed.id),
+    ...claimed,
+    to: 'CANCELLED',
+    stopped: { charge, quantity: null, cost_usd_micro: null },
+  });
+
+  test('takes a running request only if its caller asked, and its charge only within the rule', async () => {
+    const claimed = await request('running');
+    const before = [await picture(claimed.id), await balanceOf(db, who)] as const;
+    assert.deepEqual(await endMany(db, [stopped(claimed, 0n)]), [false]);
+    assert.deepEqual([await picture(claimed.id), await balanceOf(db, who)], before);
+    await requestSteps.askCancel(db, claimed.id, 'upstream');
+    assert.deepEqual(await endMany(db, [stopped({ ...claimed, attempt: 9 }, 0n)]), [false]);
+    const [above] = await endMany(db, [stopped(claimed, 101n)]);
+    assert.match(String(above), /outside the reservation/);
+    assert.deepEqual(await endMany(db, [stopped(claimed, 30n), stopped(claimed, 30n)]), [
+      true,
+      false,
+    ]);
+    const { available } = await balanceOf(db, who);
+    assert.equal(available, before[1].available + 70n);
+  });
+
+  for (const [rule, charge] of [
+    ['free', 1n],
+    ['full', 99n],
+  ] as const)
+    test(`of the rule ${rule} with a charge of ${charge} of 100 is refused by the database`, async () => {
+      const claimed = await request('running');
+      await requestSteps.askCancel(db, claimed.id, rule);
+      await assert.rejects(endMany(db, [stopped(claimed, charge)]), /cancel_costs_by_rule/);
+      assert.equal(await end(db, failed(who, claimed)), true);
+    });
+
+  test('keeps the time and the rule of the first, and wakes the request once', async () => {
+    const { id, ...claimed } = await request('running');
+    const wakeAt = async () => (await picture(id)) as { request: Record<string, unknown> };
+    const first = await requestSteps.askCancel(db, id, 'free');
+    assert.equal(first!.is_new, true);
+    const again = await requestSteps.askCancel(db, id, 'full');
+    assert.deepEqual(
+      [again!.is_new, again!.cancel_requested_at],
+      [false, first!.cancel_requested_at],
+    );
+    const { request: row } = await wakeAt();
+    assert.equal(row.on_cancel, 'free');
+    assert.equal(await end(db, stopped({ id, ...claimed }, 0n)), true);
+  });
+
+  test('is not noted for what waits, is over or is not there', async () => {
+    for (const state of ['waiting', 'claimed', 'completed', 'failed', 'cancelled'] as const) {
+      const { id } = await request(state);
+      const before = await picture(id);
+      assert.equal(await requestSteps.askCancel(db, id, 'free'), null);
+      assert.deepEqual(await picture(id), before);
+    }
+    assert.equal(await requestSteps.askCancel(db, newId(), 'free'), null);
+  });
+});
+
 describe('many ends at once', () => {
   test('each get their own verdict, in order', async () => {
     const [a, b, c] = [
