@@ -16,7 +16,7 @@ export type ClientCode =
   | 'unexpected_reply'
   /** The request ended FAILED; `details.error` says why. Nothing was charged. */
   | 'request_failed'
-  /** The request was cancelled. Nothing was charged. */
+  /** The request was cancelled. */
   | 'request_cancelled'
   /** The price is above `maxUsdMicro`. */
   | 'price_above_limit'

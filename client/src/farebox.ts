@@ -1,7 +1,14 @@
 import { createChat, type Chat } from './chat.ts';
 import { download, type DownloadOptions } from './download.ts';
 import { FareboxError, about, badArgument, checkNumber, isCode } from './error.ts';
-import { createJob, resultOf, type Job, type Result, type StatusOptions } from './job.ts';
+import {
+  createJob,
+  resultOf,
+  type CancelOptions,
+  type Job,
+  type Result,
+  type StatusOptions,
+} from './job.ts';
 import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { formatUsd, withAmounts } from './money.ts';
@@ -10,6 +17,7 @@ import { openScope } from './scope.ts';
 import { Transport, checkCall, segments, type Call, type Retry, type Wanted } from './transport.ts';
 import type {
   Balance,
+  Cancelled,
   DepositAddress,
   DepositList,
   Estimate,
@@ -310,16 +318,19 @@ export class Farebox {
   }
 
   /**
-   * Cancels a request that is IN_QUEUE. Throws `not_cancellable` once it has started or ended. To
-   * cancel twice is not an error.
+   * Cancels a request that is IN_QUEUE, or with `running` asks a running job to stop: `IN_PROGRESS`
+   * in the reply means that it was asked. Throws `not_cancellable` otherwise. To cancel twice is not
+   * an error.
    */
-  async cancel(requestId: string, options?: Call): Promise<void> {
+  async cancel(requestId: string, { running, ...options }: CancelOptions = {}): Promise<Cancelled> {
+    const query = running ? { running: 'true' } : {};
     try {
-      await this.#ofRequest(requestId, '/cancel', options, { method: 'POST' });
+      return await this.#ofRequest(requestId, '/cancel', options, { method: 'POST', query });
     } catch (error) {
       // Most likely cancelled by our own earlier attempt, whose reply was lost.
       const isCancelled = isCode(error, 'not_cancellable') && error.details.status === 'CANCELLED';
       if (!isCancelled) throw error;
+      return { request_id: requestId, status: 'CANCELLED' };
     }
   }
 

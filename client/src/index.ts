@@ -14,7 +14,7 @@ export type { Chat, ChatOptions } from './chat.ts';
 export type { DownloadOptions } from './download.ts';
 export { FareboxError } from './error.ts';
 export type { ClientCode, ErrorDetails } from './error.ts';
-export type { CompletedCard, Job, Result, StatusOptions } from './job.ts';
+export type { CancelOptions, CompletedCard, Job, Result, StatusOptions } from './job.ts';
 export type { KeyFilter, Keys, KeySettings } from './keys.ts';
 export { file, LocalFile } from './media.ts';
 export type { ByteStream, Media, Progress, UploadOptions } from './media.ts';

@@ -1,6 +1,13 @@
 import { FareboxError } from './error.ts';
 import type { Call } from './transport.ts';
-import type { Output, QueuedRequest, RequestCard, Status, UnknownInput } from './types.ts';
+import type {
+  Cancelled,
+  Output,
+  QueuedRequest,
+  RequestCard,
+  Status,
+  UnknownInput,
+} from './types.ts';
 
 export interface StatusOptions extends Call {
   waitSeconds?: number | undefined;
@@ -9,6 +16,11 @@ export interface StatusOptions extends Call {
    * not know this option answers at the next change.
    */
   until?: 'final' | undefined;
+}
+
+export interface CancelOptions extends Call {
+  /** Also asks a running job to stop, if its model has `on_cancel`, which says what that costs. */
+  running?: boolean | undefined;
 }
 
 /** A request that was submitted by this process or an earlier one. */
@@ -23,7 +35,7 @@ export interface Job {
   wait(options?: Call): Promise<Status>;
   /** Waits, then returns the output and the card. Throws if the request FAILED or was CANCELLED. */
   result<T = Output>(options?: Call): Promise<Result<T>>;
-  cancel(options?: Call): Promise<void>;
+  cancel(options?: CancelOptions): Promise<Cancelled>;
 }
 
 /** The card of a request with an output. */
@@ -45,7 +57,7 @@ export interface JobCalls {
   status(requestId: string, options?: StatusOptions): Promise<Status>;
   watch(requestId: string, options?: Call): AsyncGenerator<Status>;
   response<T>(requestId: string, options?: Call): Promise<T>;
-  cancel(requestId: string, options?: Call): Promise<void>;
+  cancel(requestId: string, options?: CancelOptions): Promise<Cancelled>;
   requests: { get(requestId: string, options?: Call): Promise<RequestCard> };
 }
 
@@ -93,10 +105,17 @@ export async function resultOf<T>(
   };
 }
 
-function unsuccessful({ request_id: requestId, status, error }: Status): FareboxError {
+/** How a request was cancelled, as sentences. */
+export function cancelledText({ cancel_requested_at }: Status): string {
+  const cost = cancel_requested_at ? 'Its card has the charge.' : 'Nothing was charged.';
+  return `The request was cancelled. ${cost}`;
+}
+
+function unsuccessful(end: Status): FareboxError {
+  const { request_id: requestId, status, error } = end;
   const details = { status, ...(error && { error }) };
   if (status === 'CANCELLED') {
-    const text = 'The request was cancelled. Nothing was charged.';
+    const text = cancelledText(end);
     return new FareboxError('request_cancelled', text, { requestId, details });
   }
   const why = error ? `${error.message} (${error.code})` : 'The reason is unknown.';

@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test';
 import { Farebox, FareboxError, file, type Job, type Status } from '../src/index.ts';
 import { createKey } from '../../server/test/kit/keys.ts';
 import { completion, images, tinyPng } from '../../server/test/kit/fake.ts';
-import { startService, type TestAccount } from '../../server/test/kit/service.ts';
+import { fakeCatalog, startService, type TestAccount } from '../../server/test/kit/service.ts';
 import { before, withService } from '../../server/test/kit/with-service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../../server/test/kit/tap.ts';
 import { until } from '../../server/test/kit/until.ts';
@@ -258,13 +258,38 @@ const methods: Record<string, () => Promise<void>> = {
 
   async cancel() {
     // A service without a worker, so that everything stays in the queue.
-    const idle = await startService();
+    const catalog = fakeCatalog.replace('    max: 4\n', '    max: 4\n    on_cancel: full\n');
+    const idle = await startService({ catalog });
     const { key } = await idle.account();
     const mine = new Farebox({ apiKey: key, baseUrl: `${idle.base}/v1` });
     const { requestId } = await mine.submit(model, { prompt });
-    await mine.cancel(requestId);
-    await mine.cancel(requestId);
+    const cancelled = { request_id: requestId, status: 'CANCELLED' };
+    assert.deepEqual(await mine.cancel(requestId), cancelled);
+    assert.deepEqual(await mine.cancel(requestId, { running: true }), cancelled);
     const error = await codeOf(mine.attach(requestId).result());
+    assert.match(error.message, /Nothing was charged/);
+    assert.equal((await mine.models.get(model)).on_cancel, 'full');
+    idle.fake.behave.poll = () => ({ state: 'running' });
+    const job = await mine.submit(model, { prompt });
+    await idle.work();
+    assert.equal((await codeOf(job.cancel())).code, 'not_cancellable');
+    const { status, cancel_requested_at } = await job.cancel({ running: true });
+    assert.deepEqual(
+      [status, cancel_requested_at],
+      ['IN_PROGRESS', (await job.status()).cancel_requested_at],
+    );
+    const stopped = { state: 'stopped', code: 'upstream_failed', message: 'x' } as const;
+    idle.fake.cancel = async () => void (idle.fake.behave.poll = () => stopped);
+    for (let i = 0; i < 3; i++) {
+      await idle.wakeAll();
+      await idle.work();
+    }
+    const charged = await codeOf(job.result());
+    assert.deepEqual(
+      [charged.code, /Its card has the charge/.test(charged.message)],
+      ['request_cancelled', true],
+    );
+    assert.equal((await mine.requests.get(job.requestId)).charged_usd_micro, 10_000n);
     await idle.stop();
     assert.equal(error.code, 'request_cancelled');
     assert.equal(error.requestId, requestId);

@@ -7,6 +7,7 @@ import type { Farebox } from '../farebox.ts';
 import type { Model } from '../types.ts';
 import { isFinal } from '../watch.ts';
 import { inWords, resultOf, rowOf, submit, type MadeFiles } from './calls.ts';
+import { cancelledText } from '../job.ts';
 import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf, type FilePart } from './settings.ts';
 import { fieldOf } from '../unknown.ts';
@@ -59,7 +60,8 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
         const made = videosOf(await resultOf(client(), job, options));
         return { status: 'completed', ...made, warnings: [], response };
       }
-      const error = `${status.error?.message ?? 'It was cancelled.'} Nothing was charged.`;
+      const why = status.error && `${status.error.message} Nothing was charged.`;
+      const error = why ?? cancelledText(status);
       return { status: 'error', error, response };
     },
     async handleWebhookOption({ webhook }) {

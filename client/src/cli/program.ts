@@ -266,11 +266,13 @@ function addRequests(program: Command): void {
       ['fare wait last && fare download last', '"last" is the newest request run on this computer'],
     ],
   });
-  const cancelling = one('cancel', 'cancel a queued request').action(
-    run(async () => (await import('./requests.ts')).cancel),
-  );
+  const cancelling = one('cancel', 'cancel a request')
+    .option('--running', 'also ask a running job to stop')
+    .action(run(async () => (await import('./requests.ts')).cancel));
   remark(cancelling, {
-    says: ['Only a request that is IN_QUEUE can be cancelled. A cancelled request costs nothing.'],
+    says: [
+      'A request that is IN_QUEUE is cancelled at once and costs nothing. With --running a running job is asked to stop, if its model has `on_cancel`: then it costs nothing (free), what the model bills for it (upstream), or all that was reserved (full). A job that ends before is completed and charged as usual.',
+    ],
     examples: [],
   });
   one('result', 'print the output as JSON').action(

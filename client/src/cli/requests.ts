@@ -85,6 +85,7 @@ export async function status({ json, quiet }: Context, id: string): Promise<void
     ['charged', card.charged_usd_micro === null ? 'not yet' : formatUsd(card.charged_usd_micro)],
     ['submitted', card.created_at],
     ['ended', card.completed_at],
+    ['cancel asked', card.cancel_requested_at],
     ['call', card.call_id],
     ['your number', card.caller_id],
     [
@@ -108,11 +109,16 @@ export async function wait({ json, quiet }: Context, id: string): Promise<void> 
   else print(oneLine(end.status));
 }
 
-export async function cancel({ json, quiet }: Context, id: string): Promise<void> {
+export async function cancel(
+  { json, quiet }: Context,
+  id: string,
+  { running = false }: { running?: boolean },
+): Promise<void> {
   const request_id = requestIdOf(id);
-  await about({ request_id }, keyed({ quiet }).cancel(request_id));
-  if (json) printJson({ request_id, status: 'CANCELLED' });
-  else remark(quiet, 'Cancelled. Nothing was charged.');
+  const done = await about({ request_id }, keyed({ quiet }).cancel(request_id, { running }));
+  if (json) return printJson(done);
+  if (done.status === 'CANCELLED') return remark(quiet, 'Cancelled. Nothing was charged.');
+  remark(quiet, `The model is asked to stop. \`fare wait ${request_id}\` waits for the end.`);
 }
 
 export async function result({ json, quiet }: Context, id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { FareboxError, isFinal, type Farebox, type Status } from '../../index.ts';
+import { cancelledText } from '../../job.ts';
 import { codeOf } from '../../unknown.ts';
 import { exits, Stop } from '../exits.ts';
 import { bar, LiveLine, oneLine, secondsText, tell } from '../terminal/terminal.ts';
@@ -145,16 +146,10 @@ function stateText({ status, queue_position, progress, logs }: Status, drawn = t
 }
 
 /** The message about a request that ended without an output. */
-export function unsuccessful({ request_id, status, error }: Status): Stop {
-  if (status === 'CANCELLED') {
-    return new Stop(
-      exits.failed,
-      'request_cancelled',
-      'The request was cancelled. Nothing was charged.',
-      null,
-      { request_id },
-    );
-  }
+export function unsuccessful(end: Status): Stop {
+  const { request_id, status, error } = end;
+  if (status === 'CANCELLED')
+    return new Stop(exits.failed, 'request_cancelled', cancelledText(end), null, { request_id });
   return new Stop(
     exits.failed,
     error?.code ?? 'request_failed',

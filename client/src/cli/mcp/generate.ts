@@ -234,7 +234,9 @@ function outcomeMessage(
     case 'FAILED':
       return `Failed; nothing was charged. ${card.error?.message ?? ''}`.trim();
     case 'CANCELLED':
-      return 'Cancelled; nothing was charged.';
+      return card.charged_usd_micro
+        ? `Cancelled and charged ${formatUsd(card.charged_usd_micro)}.`
+        : 'Cancelled; nothing was charged.';
     default:
       return 'Not done yet: call get_request with wait_seconds. Do not submit it again.';
   }
