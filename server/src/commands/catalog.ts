@@ -90,6 +90,6 @@ async function change(
   return { model_id, stopped: status === 'stopped' };
 }
 
-function folderOf({ config }: Context) {
+export function folderOf({ config }: Context) {
   return withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
 }

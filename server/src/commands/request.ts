@@ -18,6 +18,7 @@ import { commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
 import { refund as refundCharge } from '../operations/accounts/refund.ts';
 import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
+import { folderOf } from './catalog.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import { table, type Columns, type Result } from './output.ts';
@@ -66,19 +67,26 @@ export const verbs = {
     },
   ),
   cancel: row(
-    'cancel a request that is still queued; nothing is charged',
-    { request_id },
-    async ({ request_id }, context) => {
+    'cancel a request as its caller could: a queued one is free',
+    { request_id, running: flag('also ask a running job to stop, if its row has on_cancel') },
+    async ({ request_id, running }, context) => {
       const id = idOf(request_id);
+      const { rows } = running ? await folderOf(context) : { rows: [] };
+      const ruleOf = (model_id: string) => rows.find((each) => each.id === model_id)?.on_cancel;
       const json = await act(context, 'request.cancel', async (db) => {
-        const found = await cancelRequest(db, id);
+        const found = await cancelRequest(db, id, ruleOf);
         if (found === null) throw notThere(request_id);
-        if (found.isCancelled) return found.done;
+        if (found.isCancelled || found.cancel_requested_at) return found.done;
+        const which = running
+          ? 'that is IN_QUEUE, or whose row has on_cancel,'
+          : 'that is IN_QUEUE';
         throw new CommandFailed(
-          `Only a request that is IN_QUEUE can be cancelled; this one is ${found.status}.`,
+          `Only a request ${which} can be cancelled; this one is ${found.status}.`,
         );
       });
-      return { json, text: `${id} is cancelled. Nothing was charged.` };
+      const isOver = json.status === 'CANCELLED';
+      const text = isOver ? 'is cancelled. Nothing was charged.' : 'is asked to stop.';
+      return { json, text: `${id} ${text}` };
     },
   ),
   refund: row(
@@ -208,6 +216,7 @@ function view(row: requestLists.ListedRow) {
     created_at: row.created_at,
     started_at: row.started_at,
     completed_at: row.completed_at,
+    cancel_requested_at: row.cancel_requested_at,
     expires_at: row.expires_at,
   };
 }
@@ -229,6 +238,9 @@ function inWords(found: Found): string {
     `created    ${time(found.created_at)}`,
     `started    ${time(found.started_at)}`,
     `completed  ${time(found.completed_at)}`,
+    ...(found.cancel_requested_at === null
+      ? []
+      : [`cancel     asked ${time(found.cancel_requested_at)}`]),
     ...found.transfers.map(
       (row) =>
         `transfer   ${time(row.created_at)}  ${row.kind} ${formatUsd(row.amount_usd_micro)} USD`,

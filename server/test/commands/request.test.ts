@@ -1,5 +1,7 @@
 /** `farebox request cancel` and `resolve`, beside a running service. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { newId } from '../../src/lib/id.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
@@ -7,6 +9,7 @@ import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
 import type { Cleaned } from '../db/embedded-kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
+import { imageRow } from './upstream-kit.ts';
 
 const { service, account } = withService();
 
@@ -42,6 +45,31 @@ test('request cancel cancels a waiting request once, and leaves a running one', 
   for (const none of [newId(), 'x'])
     assertSaid(await place.run(['request', 'cancel', none]), /There is no request with the id/);
   assert.deepEqual(await logged(), [row], 'what is refused leaves no row');
+});
+
+test('request cancel --running asks a job to stop if its row offers that', async (t) => {
+  const place = commandsFor(t);
+  service.fake.behave.poll = () => ({ state: 'running' });
+  const id = await submitted(account, { prompt: 'x' });
+  await service.work();
+  const run = (...more: string[]) => place.run(['request', 'cancel', id, '--running', ...more]);
+  assertSaid(await run(), /whose row has on_cancel, can be cancelled; .* IN_PROGRESS/);
+  const row = imageRow('fake/image', 'm').replace('task:', 'on_cancel: free, task:');
+  const file = path.join(place.env.FAREBOX_CATALOG!, 'test.yaml');
+  fs.writeFileSync(file, `upstream: sandbox\nmodels:\n${row}\n`);
+  const { json } = await run('--json');
+  assert.deepEqual([json.request_id, json.status], [id, 'IN_PROGRESS']);
+  assert.equal((await card(account, id)).cancel_requested_at, json.cancel_requested_at);
+  assert.match((await run()).stdout, /is asked to stop\./);
+  assert.match((await place.run(['request', 'show', id])).stdout, /^cancel {5}asked 20/m);
+  const stopped = { state: 'stopped', code: 'upstream_failed', message: 'x' } as const;
+  service.fake.cancel = async () => void (service.fake.behave.poll = () => stopped);
+  await service.wakeAll();
+  await service.work();
+  await service.wakeAll();
+  await service.work();
+  assert.equal((await card(account, id)).status, 'CANCELLED');
+  service.fake.cancel = undefined as never;
 });
 
 test('request resolve books the cost of an unknown outcome, and of no other request', async (t) => {
