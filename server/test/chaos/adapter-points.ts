@@ -1,4 +1,4 @@
-import type { Place, Tracked, World } from './adapter-world.ts';
+import { canStop, type Place, type Tracked, type World } from './adapter-world.ts';
 import type { Hold, Role, When } from './door.ts';
 import { factsOf, jobsOf, type End, type Fact } from './adapter-verdict.ts';
 import type { Fault } from '../upstreams/fakes/kit.ts';
@@ -18,8 +18,10 @@ export interface Point {
   every: (fact: Fact, jobs: number, tracked: Tracked) => boolean;
   /** Must hold for at least one request. */
   some?: (fact: Fact) => boolean;
-  /** After the kill every upstream has this fault, and requests must end this way. */
-  afterwards?: { fault: Fault; end: End };
+  /** After the kill every upstream has this fault, if any, and requests must end this way. */
+  afterwards?: { fault?: Fault; end: End };
+  /** Jobs run on until they are stopped. */
+  endless?: true;
 }
 
 const unanswered = (wanted: number) => (fact: Fact, jobs: number) =>
@@ -122,7 +124,53 @@ export const points: Point[] = [
     every: (fact, jobs) => fact.handle && jobs === 1,
     play: (stage) => atAnswer(stage, 'output', 'before', 'transfers', 'kept'),
   },
+  ...(
+    [
+      ['after a cancel, before it is noted that the upstream is asked to stop', askedFor],
+      ['during the call to stop, which the upstream never gets', stopping('before', 'drop')],
+      ['during the call to stop, which the upstream gets later', stopping('before', 'go')],
+      ['after the upstream has taken the call to stop', stopping('after', 'drop')],
+      ['after the job has stopped, before the settlement', stopped('lost')],
+      ['after the job has stopped and the settlement was sent', stopped('kept')],
+    ] as const
+  ).map(([name, play]): Point => {
+    const every = (fact: Fact, jobs: number) => fact.handle && jobs === 1;
+    return { name, play, every, of: canStop, endless: true, afterwards: { end: 'CANCELLED' } };
+  }),
 ];
+
+/** Kills the process while it writes that the upstream is going to be asked. */
+async function askedFor(stage: Stage): Promise<void> {
+  await stage.run();
+  await stage.cancel();
+  await stage.kill();
+}
+
+/** Kills the process while every call to stop a job is held. */
+function stopping(when: When, how: 'go' | 'drop') {
+  return async (stage: Stage): Promise<void> => {
+    await stage.run();
+    const holds = stage.hold('cancel', when);
+    await stage.cancel();
+    await stage.reached(holds);
+    await stage.kill();
+    end(holds, how);
+  };
+}
+
+/** Kills the process while it settles jobs that have stopped. */
+function stopped(write: 'lost' | 'kept') {
+  return async (stage: Stage): Promise<void> => {
+    await stage.run();
+    const lock = await stage.world.lock('transfers');
+    await stage.cancel();
+    await stage.settling();
+    await stage.kill();
+    if (write === 'lost') await stage.world.forget();
+    await lock.release();
+    await stage.world.forgotten();
+  };
+}
 
 /**
  * Kills the process while its first write to this table waits. `kept`: the database still commits
@@ -221,6 +269,27 @@ export class Stage {
     return this.world.until('the outputs are stored', () =>
       this.tracked.every(({ id }) => this.world.stored(id).length > 0),
     );
+  }
+
+  /** Submits, and waits until the upstream's name of each job is known. */
+  async run(): Promise<void> {
+    await this.submit();
+    await this.world.until('the jobs run', async () => {
+      const facts = await factsOf(this.world, this.tracked);
+      return this.tracked.every(({ id }) => facts.get(id)!.handle);
+    });
+  }
+
+  async cancel(): Promise<void> {
+    await Promise.all(this.tracked.map(({ id }) => this.world.cancel(id)));
+  }
+
+  /** Waits until a settlement waits for the books. */
+  settling(): Promise<void> {
+    return this.world.until('a settlement waits', async () => {
+      await this.world.wake();
+      return this.world.isBlocked();
+    });
   }
 
   /** Waits until each request's job is created. */

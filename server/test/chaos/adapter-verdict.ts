@@ -23,7 +23,7 @@ export interface Fact {
   stored(id: string): number;
 }
 
-export type End = 'COMPLETED' | 'outcome_unknown' | 'upstream_failed';
+export type End = 'COMPLETED' | 'CANCELLED' | 'outcome_unknown' | 'upstream_failed';
 
 export function jobsOf({ place, tag }: Tracked) {
   return place.door.jobsOf(tag);
@@ -103,8 +103,8 @@ function wrongWith(each: Tracked, fact: Fact, end: End): string[] {
     wrong.push(`was submitted ${submits} times to an upstream that recognises no repeat`);
   const ended = status === 'COMPLETED' ? status : (error_code ?? status);
   if (ended !== end) wrong.push(`ended as ${ended}, not ${end}`);
-  if (status === 'COMPLETED') {
-    if (jobs !== 1) wrong.push(`completed with ${jobs} jobs`);
+  if (status === 'COMPLETED' || status === 'CANCELLED') {
+    if (jobs !== 1) wrong.push(`ended as ${status} with ${jobs} jobs`);
     if (charged !== each.charge) wrong.push(`was charged ${charged}, not ${each.charge}`);
     if (!/^reserve \d+, charge \d+$/.test(money)) wrong.push(`moved "${money}"`);
   } else {

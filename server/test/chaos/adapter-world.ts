@@ -79,7 +79,7 @@ export class World {
     for (const [i, rig] of (await allRigs()).entries()) {
       const fake = await rig.open();
       places.push({ rig, fake, door: new Door(fake, random) });
-      const text = rig.catalog.replaceAll('URL', fake.url).replaceAll('FAKE_', `CHAOS_${i}_`);
+      const text = stoppable(rig).replaceAll('URL', fake.url).replaceAll('FAKE_', `CHAOS_${i}_`);
       writeFileSync(join(dir, 'catalog', `${rig.name}.yaml`), text);
     }
     const database = await testDatabase();
@@ -179,6 +179,15 @@ export class World {
     }
   }
 
+  /** Asks to stop a running request. */
+  async cancel(id: string): Promise<void> {
+    const base = `http://127.0.0.1:${this.nodes[0]!.port}/v1/requests/${id}`;
+    const headers = { authorization: `Key ${this.#key}` };
+    const reply = await fetch(`${base}/cancel?running=true`, { method: 'POST', headers });
+    if (reply.status !== 202)
+      throw new Error(`cancel ${id}: ${reply.status} ${await reply.text()}`);
+  }
+
   /** The bytes of a request's outputs as its owner gets them, or the fault in words. */
   async outputsOf(id: string): Promise<number[] | string> {
     const base = `http://127.0.0.1:${this.nodes[0]!.port}/v1/requests/${id}`;
@@ -246,9 +255,14 @@ export class World {
    * time.
    */
   async blocked(): Promise<void> {
-    const count = `select count(*) as n from pg_stat_activity where ${ours} and wait_event_type = 'Lock'`;
-    await this.until('a write waits', async () => (await this.#number(count)) > 0);
+    await this.until('a write waits', () => this.isBlocked());
     await pause(60);
+  }
+
+  /** Whether a write of a process waits for the lock. */
+  async isBlocked(): Promise<boolean> {
+    const count = `select count(*) as n from pg_stat_activity where ${ours} and wait_event_type = 'Lock'`;
+    return (await this.#number(count)) > 0;
   }
 
   /** Aborts every statement that dead processes have sent to the database. */
@@ -331,6 +345,16 @@ export class World {
       await pause(15);
     }
   }
+}
+
+export function canStop({ rig }: Pick<Place, 'rig'>): boolean {
+  return rig.cannot['cancel-late'] === undefined;
+}
+
+/** The rig's catalog, in which running jobs can be cancelled at full price if they can be at all. */
+function stoppable(rig: Rig): string {
+  const { catalog } = rig;
+  return canStop({ rig }) ? catalog.replaceAll(/(\n +)kind:/g, '$1on_cancel: full$&') : catalog;
 }
 
 async function allRigs(): Promise<Rig[]> {

@@ -18,6 +18,10 @@ test(
           'after the job is made, before the answer',
           'in the middle of a download',
           'after the outputs are stored, before the settlement',
+          'after a cancel, before it is noted',
+          'which the upstream never gets',
+          'after the upstream has taken the call to stop',
+          'after the job has stopped, before the settlement',
         ].map(scene(false)),
         ...[
           'after the job is made, before the answer',

@@ -1,7 +1,7 @@
 import { setFront, type Answer, type Call, type FakeUpstream } from '../upstreams/fakes/kit.ts';
 
 /** The purpose of a call to an upstream. */
-export type Role = 'submit' | 'poll' | 'output';
+export type Role = 'submit' | 'poll' | 'output' | 'cancel';
 
 /** A call that is stopped on its way. */
 export interface Hold {
@@ -18,6 +18,7 @@ export interface Hold {
 export type When = 'before' | 'after' | 'half';
 
 const tagForm = /chaos-\d+x/;
+const cancelForm = /\/cancel$|^\/(?:interrupt|queue)$/;
 const outputForm = /^\/(?:v1\/)?(?:outputs|delivery|view)\b|\/content$/;
 
 /** A text in the prompt that links a job to its request. */
@@ -99,7 +100,7 @@ export class Door {
       this.submits.set(tag, (this.submits.get(tag) ?? 0) + 1);
       return 'submit';
     }
-    if (method !== 'GET') return null;
+    if (method !== 'GET') return cancelForm.test(path) ? 'cancel' : null;
     if (outputForm.test(path)) return 'output';
     const ids = new Set([...path.split('/'), ...query.values()]);
     return this.fake.journal.some(({ id }) => ids.has(id)) ? 'poll' : null;

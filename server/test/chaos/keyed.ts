@@ -114,7 +114,7 @@ models:
     },
   ],
   withFile: null,
-  cannot: {},
+  cannot: { 'cancel-late': 'it has no cancel' },
 });
 
 export const keyed = rig(
