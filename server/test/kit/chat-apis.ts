@@ -39,7 +39,7 @@ export function piecesOf(chunks: readonly Json[]): ReplyEvent[] {
   const pieces: ReplyEvent[] = [];
   const reader = completionsReader(asked, (event) => pieces.push(event));
   for (const chunk of chunks) reader.read(chunk);
-  reader.end(true);
+  reader.end('mark');
   return pieces;
 }
 

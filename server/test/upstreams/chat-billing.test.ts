@@ -239,6 +239,13 @@ describe('how it ends', () => {
     await assertCharged(sceneOf({ events: begun.slice(0, 3), end: 'quiet' }), charge);
   });
 
+  test('a fault behind a usage without counts is no end of the reply', async () => {
+    const usage = { prompt_tokens: 1_000_000_000, completion_tokens: true };
+    const events = [...begun.slice(0, 3), usageChunk(usage), inBand['what is no chunk']!];
+    const { verdict } = await bench.play(sceneOf(done(...events), { row: 'finish' }));
+    assert.ok(verdict.broken);
+  });
+
   test('usage that was reported by then counts, also beside the error', async () => {
     const grown = chunkOf({ content: 'Hel' }, { usage: tokens(9, 4) });
     for (const events of [

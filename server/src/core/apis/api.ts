@@ -54,15 +54,17 @@ export interface ReplyReader {
   /** Nothing more will follow, so the rest need not be read. */
   isOver(): boolean;
   /**
-   * Says what is left at the end of the bytes, with the end of the reply. `isMarked`: a `[DONE]`
-   * told the end.
+   * Says what is left, with the end of the reply. `at`: where reading stopped.
    *
    * @throws ReplyBroken if the reply has not come to its end
    */
-  end(isMarked: boolean): void;
+  end(at: EndOfBytes): void;
   /** Says what is left of a reply that broke off. */
   cut(): void;
 }
+
+/** At a `[DONE]`, at the last byte, or at a piece that cannot be read. */
+export type EndOfBytes = 'mark' | 'last' | 'fault';
 
 /** Begins to read a reply. `say` gets its events, in order and at once. */
 export type OpenReader = (asked: Asked, say: Say) => ReplyReader;

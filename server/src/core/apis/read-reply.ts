@@ -1,7 +1,7 @@
 import { isObject, isWithinDepth, objectOf, type Json } from '../../lib/json.ts';
 import { jsonPieces } from '../../lib/outbound/json-pieces.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
-import type { Asked, OpenReader, ReplyReader } from './api.ts';
+import type { Asked, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
 import { isFilled } from '../check.ts';
 
@@ -64,22 +64,23 @@ export async function* readReply(
       if (isMarked || reader.isOver()) break;
     }
     pieces.end();
-    reader.end(isMarked);
+    reader.end(isMarked ? 'mark' : 'last');
   } catch (error) {
     // A reply whose end has come is whole, even if the connection breaks behind it.
-    const isCut = !(error instanceof ReplyBroken) || error.error === null;
-    const isWhole = isCut && settle(reader);
+    const isFault = error instanceof ReplyBroken;
+    const isCut = !isFault || error.error === null;
+    const isWhole = isCut && settle(reader, isFault ? 'fault' : 'last');
     if (!isWhole) reader.cut();
     for (const event of ready.splice(0)) yield event;
-    if (!isWhole || !(error instanceof ReplyBroken)) throw error;
+    if (!isWhole || !isFault) throw error;
   }
   for (const event of ready.splice(0)) yield event;
 }
 
 /** Says the end of a reply, if it has come. */
-function settle(reader: ReplyReader): boolean {
+function settle(reader: ReplyReader, at: EndOfBytes): boolean {
   try {
-    reader.end(false);
+    reader.end(at);
     return true;
   } catch (error) {
     if (!(error instanceof ReplyBroken)) throw error;

@@ -62,9 +62,11 @@ export const completionsReader: OpenReader = (asked, tell) => {
       readEnd(choice, word);
     },
     isOver: () => false,
-    end(isMarked) {
+    end(at) {
       if (failure !== null) throw failure;
-      if (finish === null && !isWhole && !((isMarked || isCounted) && hasSaid)) throw endedEarly();
+      // A usage ends a reply, too, unless something follows it.
+      const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
+      if (finish === null && !isWhole && !hasEnded) throw endedEarly();
       say({ type: 'end', reason: pieces.reasonOf(finish, message.end()), stop });
     },
     cut: message.cut,

@@ -399,7 +399,7 @@ function keptEvents(
   const asked = { ...askedOf(request_id, conversation), custom: new Set<string>() };
   const reader = completionsReader(asked, (event) => pieces.push(event));
   reader.read(kept);
-  reader.end(true);
+  reader.end('mark');
   const { finish_reason } = objectOf(itemsOf(kept.choices)[0]);
   if (typeof finish_reason === 'string') return { pieces, isWhole: true };
   return { pieces: pieces.filter(({ type }) => type !== 'end'), isWhole: false };
