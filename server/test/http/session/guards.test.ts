@@ -234,7 +234,13 @@ describe('headers to a browser', () => {
 
   test('with each page: only our own scripts, no frames, no referrer', async () => {
     const nonces = new Set<string>();
-    for (const path of ['/', '/sign-in', '/reset?token=secret', '/dashboard/team', '/operator']) {
+    for (const path of [
+      '/studio',
+      '/sign-in',
+      '/reset?token=secret',
+      '/dashboard/team',
+      '/operator',
+    ]) {
       const { status, headers, text } = await stranger(service).call('GET', path);
       assert.equal(status, 200, path);
       const policy = headers.get('content-security-policy')!;

@@ -133,11 +133,16 @@ test('a caller sees the prices, and the cached tokens that were charged', async 
   const { key } = account;
   const card = await service.call('GET', `/v1/models/${model}`, { key });
   assert.deepEqual(card.body.price, { input: 10, output: 20, cached_input: 1, cache_write: 12.5 });
-  const shown = '$10 in, $1 from cache, $12.5 to cache, $20 out per 1M tokens';
-  for (const path of [`/models/${card.body.id}`, '/llms.txt']) {
-    const page = await fetch(service.base + path);
-    assert.ok((await page.text()).includes(shown), path);
-  }
+  const guide = await (await fetch(`${service.base}/llms.txt`)).text();
+  assert.ok(guide.includes('$10 in, $1 from cache, $12.5 to cache, $20 out per 1M tokens'));
+  const page = await (await fetch(`${service.base}/models/${card.body.id}`)).text();
+  for (const [what, price] of [
+    ['In', '$10.00'],
+    ['In, from cache', '$1.00'],
+    ['To cache', '$12.50'],
+    ['Out', '$20.00'],
+  ])
+    assert.ok(page.includes(`<td>${what}</td><td>${price} / 1M tokens</td>`), what);
   const plain = await service.call('GET', '/v1/models/fake/chat', { key });
   assert.deepEqual(plain.body.price, { input: 1, output: 2 });
   const body = { model_id: model, input: { input_tokens: 1_000_000, output_tokens: 0 } };
