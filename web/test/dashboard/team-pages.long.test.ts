@@ -109,13 +109,13 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     });
     const { page, context, faults } = await enter(browser, base, who);
     await page.goto(`${base}/dashboard`);
-    await page.getByText('$1.00').waitFor();
+    await page.getByRole('main').getByText('$1.00').waitFor();
     const choice = page.getByRole('combobox', { name: 'Account' });
     await choice.selectOption({ label: second.email });
-    await page.getByText('$2.00').waitFor();
-    assert.equal(await page.getByText('$1.00').count(), 0);
+    await page.getByRole('main').getByText('$2.00').waitFor();
+    assert.equal(await page.getByRole('main').getByText('$1.00').count(), 0);
     await page.reload();
-    await page.getByText('$2.00').waitFor();
+    await page.getByRole('main').getByText('$2.00').waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.goto(`${base}/dashboard/team`);
     await page.getByText(who.email).waitFor();

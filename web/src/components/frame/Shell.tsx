@@ -28,6 +28,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const known = sectionsOf(me);
   const section = known.find(({ path }) => pathname.startsWith(path)) ?? known[0]!;
   const active = activePage(pathname, section);
+  const switchAccount = me.accounts.length > 1 && account && section.path !== '/operator' && (
+    <AccountSelect me={me} chosen={account.account_id} />
+  );
   const page = (
     <AppShell
       header={{ height: { base: 48, sm: 52 } }}
@@ -51,6 +54,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             </Group>
           </Group>
           <Group gap="md" wrap="nowrap">
+            {/* Beside the icons of a tablet's menu there is no room for it. */}
+            <div className={classes.tablet}>{switchAccount}</div>
             <SearchButton onClick={palette.toggle} />
             {account && section.path !== '/operator' && <Balance />}
             <PersonButton me={me} />
@@ -65,9 +70,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             ))}
           </Group>
         </AppShell.Section>
-        {me.accounts.length > 1 && account && section.path !== '/operator' && (
+        {switchAccount && (
           <AppShell.Section p="sm" pb={0} className={classes.wide}>
-            <AccountSelect me={me} chosen={account.account_id} />
+            {switchAccount}
           </AppShell.Section>
         )}
         <AppShell.Section grow className={classes.menu}>
@@ -173,7 +178,7 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   const switchTo = useSwitchAccount();
   return (
     <NativeSelect
-      label={t('account')}
+      aria-label={t('account')}
       data={me.accounts.map(({ account_id, name }) => ({ value: account_id, label: name }))}
       value={chosen}
       onChange={(event) => switchTo(event.currentTarget.value)}
