@@ -59,8 +59,7 @@ export const theme = createTheme({
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
     Modal: { defaultProps: { closeButtonProps, radius: 'lg' } },
-    Paper: { defaultProps: { bg: 'var(--raised)' } },
-    Card: { defaultProps: { radius: 'lg', bg: 'var(--raised)' } },
+    Card: { defaultProps: { radius: 'lg' } },
     // A page has one banner landmark, so the head of a dialog must not be one.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
