@@ -34,7 +34,7 @@ describe('a page whose code cannot be loaded', { skip: withoutBrowser() ?? false
   test('says so without a connection, and is shown after another try', async () => {
     const { page, context } = await visit();
     await context.setOffline(true);
-    for (const name of ['Team', 'Docs']) {
+    for (const name of ['Team', 'Webhooks']) {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
       // The parts around the page are still there.
