@@ -237,9 +237,10 @@ describe('settings that lose what was committed', () => {
           /at migration 0/,
           'it was migrated before it was looked at',
         );
-        const database = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
-        assert.equal((await db.run<{ fsync: string }>(rawSql('show fsync')))[0]!.fsync, 'off');
-        await database.close();
+        const opened = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
+        const [shown] = await opened.db.run<{ fsync: string }>(rawSql('show fsync'));
+        assert.equal(shown!.fsync, 'off');
+        await opened.close();
       } finally {
         await embedded.stop();
         rmSync(dir, { recursive: true, force: true });
