@@ -16,7 +16,7 @@ const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 const packed = ['LICENSE', 'README.md', 'bin', 'man'];
 
 /** Pages of docs/api/ that are not for callers. */
-const notForCallers = /^(callbacks|operator)\.md$/;
+const notForCallers = /^(callbacks|operator.*)\.md$/;
 
 /** Pages of docs/ for callers, which the package carries. */
 const manual = [
