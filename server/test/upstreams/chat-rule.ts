@@ -363,7 +363,7 @@ function promptTold(usage: unknown): number | null {
 /** The completion, and the reasoning that is reported beside it. */
 function outputOf(usage: Json): number {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
-  const reasoning = usage.completion_tokens_details?.reasoning_tokens;
+  const { reasoning_tokens: reasoning } = numbered(usage.completion_tokens_details ?? {});
   const rest = isCount(prompt) && isCount(total) ? total - prompt : 0;
   if (!isCount(reasoning)) return Math.max(completion, rest);
   return rest === completion + reasoning ? rest : Math.max(completion, reasoning);
