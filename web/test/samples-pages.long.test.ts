@@ -41,7 +41,7 @@ test('the commands of llms.txt', async () => {
   const { text } = await service.call('GET', '/v1/llms.txt');
   const samples = text.slice(0, text.indexOf('## Catalog'));
   assert.doesNotMatch(samples, /dear\//, 'a sample takes a dear model');
-  assert.match(samples, /\/queue\/fake\/image /);
+  assert.match(samples, /\/queue\/fake\/image'/);
   assert.match(samples, /"model":"fake\/chat"/);
 });
 
