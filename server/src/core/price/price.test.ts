@@ -112,7 +112,7 @@ describe('what a request costs', () => {
     image2: [
       ['the asked resolution', { num_images: 2, resolution: '1k' }, 20_000n, 2],
       [
-        'the dearest resolution where none is said',
+        'the dearest resolution if the input names none',
         { num_images: 1 },
         25_000n,
         1,
@@ -127,7 +127,7 @@ describe('what a request costs', () => {
         1,
       ],
       [
-        'the general price where it is the dearest',
+        'the general price if no other is higher',
         { num_images: 1 },
         30_000n,
         1,
@@ -222,14 +222,14 @@ describe('what a request costs', () => {
     ],
     mpRates: [
       [
-        'the dearest of rate times pixels',
+        'the highest product of rate and pixels',
         { num_images: 1 },
         167_773n,
         16.777216,
         { resolution: '4k', megapixels: 16.777216 },
       ],
       [
-        'the dearest rate where the size is said',
+        'the dearest rate if the input states its size',
         { num_images: 1, image_size: two },
         15_000n,
         0.5,
