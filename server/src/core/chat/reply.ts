@@ -142,7 +142,7 @@ export function gatherReply() {
         isOutrun = false;
       } else addPiece(event);
     },
-    /** All text that the model wrote, for counting tokens if there is no usage. */
+    /** The model's whole text, whose tokens are counted if there is no usage. */
     text: () => pieces.map(writtenIn).join(''),
     /** The reported usage, as far as it covers the reply. `hasEnded`: it came to a regular end. */
     usage(hasEnded: boolean): Json | null {

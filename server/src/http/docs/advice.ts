@@ -96,11 +96,11 @@ export const advice: Record<ErrorCode, Advice> = {
   request_not_ready: {
     when: 'The response was asked for, but the request is not `COMPLETED`.',
     do:
-      'While `details.status` is `IN_QUEUE` or `IN_PROGRESS`, poll `status_url`. After `FAILED` ' +
-      '(`details.error` says why) nothing was charged, and after `CANCELLED` only if it ran.',
+      'Poll `status_url` while `details.status` is `IN_QUEUE` or `IN_PROGRESS`. A `FAILED` request ' +
+      'cost nothing; `details.error` says why. A `CANCELLED` one cost something only if it ran.',
   },
   not_cancellable: {
-    when: 'The request is no longer `IN_QUEUE`, or its model cannot stop a running job.',
+    when: 'The request has ended, or it runs and its model cannot stop it.',
     do:
       'Let it end, or send `?running=true` if its model has `on_cancel`. `details.status` has its ' +
       'status.',
