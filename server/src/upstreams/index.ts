@@ -1,11 +1,12 @@
 import type { FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
-import { settingsOf, wrongSetting } from '../core/catalog/upstream-definition.ts';
-import { keyName } from '../core/catalog/upstream-key.ts';
-import type {
-  AdapterName,
-  UpstreamDefinition,
-  UpstreamSettings,
+import {
+  settingsOf,
+  wrongSetting,
+  type AdapterName,
+  type UpstreamDefinition,
+  type UpstreamSettings,
 } from '../core/catalog/upstream-definition.ts';
+import { keyName } from '../core/catalog/upstream-key.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { adapters, unsupportedBy } from './adapters.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';

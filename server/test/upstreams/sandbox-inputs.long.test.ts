@@ -16,7 +16,6 @@ import {
 } from './sandbox-kit.ts';
 import { TooSlow } from '../../src/upstreams/download.ts';
 import type { InputFile } from '../../src/upstreams/upstream.ts';
-import type { Media, Opened } from './sandbox-kit.ts';
 
 let opened: Opened;
 let media: Media;

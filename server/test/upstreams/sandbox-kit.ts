@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import sharp from 'sharp';
-import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/upstreams/sandbox/sandbox.ts';
+import { createSandbox, type SandboxOptions } from '../../src/upstreams/sandbox/sandbox.ts';
 import { makeAudio, wavOf } from '../../src/upstreams/sandbox/media/audio.ts';
 import type {
   Handle,

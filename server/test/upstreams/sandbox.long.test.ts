@@ -21,7 +21,6 @@ import {
   start,
   tiny,
 } from './sandbox-kit.ts';
-import type { Media, Opened } from './sandbox-kit.ts';
 
 let opened: Opened;
 let media: Media;

@@ -28,8 +28,7 @@ import {
 } from './upstream-definition.ts';
 import { objectOf } from '../../lib/json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 /**
  * Turns the content of one catalog file into rows, or describes in sentences what is wrong with it.

@@ -4,8 +4,7 @@
  * the input is never changed.
  */
 
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, objectOf } from '../../lib/json.ts';
 import { exactJson, rounded } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';

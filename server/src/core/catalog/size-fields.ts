@@ -1,6 +1,5 @@
 import type { ApiError } from '../errors.ts';
-import type { Model } from './catalog.ts';
-import { resolutions, type Resolution } from './catalog.ts';
+import { resolutions, type Model, type Resolution } from './catalog.ts';
 import { fits, optionsOf, takes } from './model-fields.ts';
 import { imageSizeNames, pixelsOf, sizeOf, type Size } from '../price/size.ts';
 import type { Json } from '../../lib/json.ts';

@@ -19,7 +19,6 @@ import {
   SIDE_MAX,
   TOKENS_MAX,
 } from './priced-fields.ts';
-import type { Input, Priceable } from './priced-fields.ts';
 import { quoteFromJson, quoteToJson, shownQuote } from './quote-json.ts';
 import { pixelsOf } from './size.ts';
 

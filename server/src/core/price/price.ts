@@ -10,8 +10,7 @@
 import { isCount, isObject } from '../../lib/json.ts';
 import { hasKey, keysOf } from '../../lib/records.ts';
 import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
-import { divideUp, fractionOf, shareOut } from './money.ts';
-import type { Fraction } from './money.ts';
+import { divideUp, fractionOf, shareOut, type Fraction } from './money.ts';
 import {
   DURATION_SECONDS_MAX,
   PRICE_MAX_USD_MICRO,
@@ -24,11 +23,6 @@ import {
   readTokens,
   unpriceable,
 } from './priced-fields.ts';
-import type { Input, Priceable } from './priced-fields.ts';
-import { hasCachePrices, highestPrice, promptAmount, promptPrices } from './prompt-prices.ts';
-import type { CacheUse, PromptPrices, PromptRules } from './prompt-prices.ts';
-import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
-import type { PixelsOf } from './megapixels.ts';
 import {
   LIST_PPM,
   costliest,
@@ -36,8 +30,9 @@ import {
   offeredResolutions,
   rateOf,
   ratesByResolution,
+  type Part,
+  type Rates,
 } from './rates.ts';
-import type { Part, Rates } from './rates.ts';
 
 export interface QuoteLine {
   label: string;

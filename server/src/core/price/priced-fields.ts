@@ -8,8 +8,7 @@ import { isObject } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import type { Kind, PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { ApiError } from '../errors.ts';
-import { imageSizeNames, sizeOf } from './size.ts';
-import type { Size } from './size.ts';
+import { imageSizeNames, sizeOf, type Size } from './size.ts';
 
 /** The parts of a catalog row that pricing needs; a `Model` has all of them. */
 export interface Priceable {

@@ -3,8 +3,7 @@
 import { keysOf } from '../../lib/records.ts';
 import type { Extra, PriceRules, Resolution } from '../catalog/catalog.ts';
 import { divideUp } from './money.ts';
-import { readItems, readOption, unpriceable } from './priced-fields.ts';
-import type { Input } from './priced-fields.ts';
+import { readItems, readOption, unpriceable, type Input } from './priced-fields.ts';
 
 /** One part of the rate of a unit. */
 export interface Part {

@@ -7,8 +7,7 @@ import { jobOf } from './job.ts';
 import { pollJob } from './poll.ts';
 import { costs, hasModel, listModels, listTerms } from './prices.ts';
 import { startJob } from './start.ts';
-import { callFal, falOf, faultWords, reasonOf } from './wire.ts';
-import type { Fal } from './wire.ts';
+import { callFal, falOf, faultWords, reasonOf, type Fal } from './wire.ts';
 
 /** Long, because the files of the input are uploaded first. */
 const startSeconds = 600;

@@ -7,8 +7,7 @@ import type { Handle, JobState, Result } from '../upstream.ts';
 import { jobOf } from './job.ts';
 import type { Job } from './job.ts';
 import type { CostOf } from './prices.ts';
-import { callFal, clientClosed, reasonIn, reasonOf } from './wire.ts';
-import type { Fal } from './wire.ts';
+import { callFal, clientClosed, reasonIn, reasonOf, type Fal } from './wire.ts';
 
 const statusTimeoutMs = 20_000;
 const statusMaxBytes = 1024 * 1024;

@@ -4,8 +4,7 @@ import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { objectIn } from '../replies.ts';
 import type { ModelTerms } from '../upstream.ts';
-import { callFal, reasonOf } from './wire.ts';
-import type { Fal } from './wire.ts';
+import { callFal, reasonOf, type Fal } from './wire.ts';
 
 /** Reads fal's list of models, and their prices for our account. */
 

@@ -5,8 +5,7 @@ import { outcomeOfFault, outcomeOfReply, objectIn } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { jobOf } from './job.ts';
 import { NotUploaded, upload } from './storage.ts';
-import { callFal, clientClosed, reasonOf } from './wire.ts';
-import type { Fal } from './wire.ts';
+import { callFal, clientClosed, reasonOf, type Fal } from './wire.ts';
 
 const timeoutMs = 60_000;
 const maxBytes = 256 * 1024;

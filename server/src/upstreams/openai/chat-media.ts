@@ -1,6 +1,11 @@
 import { mediaBlocks } from '../../core/chat/chat-media.ts';
-import type { Block, Conversation, Media } from '../../core/chat/conversation.ts';
-import type { MediaBlock, ResultBlock } from '../../core/chat/conversation.ts';
+import type {
+  Block,
+  Conversation,
+  Media,
+  MediaBlock,
+  ResultBlock,
+} from '../../core/chat/conversation.ts';
 import { InputRefused, sized } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import { base64Length, type JsonBody } from '../json-body.ts';

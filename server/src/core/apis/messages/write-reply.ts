@@ -1,7 +1,11 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/chat-bill.ts';
-import { isOfThought } from '../../chat/reply.ts';
-import type { FinishReason, ReplyEvent, ThoughtPiece } from '../../chat/reply.ts';
+import {
+  isOfThought,
+  type FinishReason,
+  type ReplyEvent,
+  type ThoughtPiece,
+} from '../../chat/reply.ts';
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../writing.ts';
 import { errors, type ErrorCode } from '../../errors.ts';

@@ -1,7 +1,6 @@
 import { outcomeUnreadable } from '../../inputs.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../../upstream.ts';
-import { faultsIn } from '../faults.ts';
-import type { Faults } from '../faults.ts';
+import { faultsIn, type Faults } from '../faults.ts';
 import { gatherInputs } from '../orders/inputs.ts';
 import { orderOf } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';

@@ -5,8 +5,7 @@ import { videoPixelsMax } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';
 import { cutAudio, cutVideo, endOf, loopVideo, moveBy, withTracks } from './clip.ts';
 import { encodeH264 } from './h264.ts';
-import { writeMp4 } from './mp4.ts';
-import type { VideoTrack } from './mp4.ts';
+import { writeMp4, type VideoTrack } from './mp4.ts';
 import { landscapeVideo } from './video.ts';
 
 /**

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { checksum, flacTrack } from './flac.ts';
-import type { Samples } from './flac.ts';
+import { checksum, flacTrack, type Samples } from './flac.ts';
 
 /** A decoder written from the format's description, for what the encoder may use of it. */
 function decodeFrame(data: Uint8Array, channels: number): number[][] {

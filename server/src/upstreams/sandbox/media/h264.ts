@@ -2,8 +2,7 @@ import { createRequire } from 'node:module';
 import type { H264MP4Encoder } from 'h264-mp4-encoder';
 import { BufferSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
 import type { VideoTrack } from './mp4.ts';
-import { newPlanes } from './planes.ts';
-import type { Planes } from './planes.ts';
+import { newPlanes, type Planes } from './planes.ts';
 
 /**
  * Encodes raw planes as H.264 with a WASM encoder. Runs only in the rendering process: the encoder

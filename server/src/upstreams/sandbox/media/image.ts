@@ -1,13 +1,11 @@
-import sharp from 'sharp';
-import type { Matrix3x3, Sharp } from 'sharp';
+import sharp, { type Matrix3x3, type Sharp } from 'sharp';
 import { labelsOf } from '../drawing/labels.ts';
 import { drawLandscape } from '../drawing/landscape.ts';
 import { paletteFor, rgbOf } from '../drawing/palette.ts';
 import type { Order } from '../orders/order.ts';
 import type { Size } from '../orders/size.ts';
 import { hashText, randomFrom } from '../random.ts';
-import { planesOf } from './planes.ts';
-import type { Planes } from './planes.ts';
+import { planesOf, type Planes } from './planes.ts';
 import { imagePixelsMax } from './probe.ts';
 
 /** Makes images: draws a prompt, or applies a simple operation to the caller's image. */

@@ -4,8 +4,10 @@ import {
   EncodedVideoPacketSource,
   Mp4OutputFormat,
   Output,
+  type AudioCodec,
+  type EncodedPacket,
+  type VideoCodec,
 } from 'mediabunny';
-import type { AudioCodec, EncodedPacket, VideoCodec } from 'mediabunny';
 
 /** Writes encoded video and audio into MP4 files whose bytes depend only on their content. */
 

@@ -11,8 +11,8 @@ import {
   QTFF,
   WAVE,
   WEBM,
+  type InputTrack,
 } from 'mediabunny';
-import type { InputTrack } from 'mediabunny';
 import sharp from 'sharp';
 import type { Media, MediaKind } from '../orders/order.ts';
 import { Refusal } from '../refusal.ts';

@@ -15,11 +15,9 @@ import {
   splitLayers,
   upscaleImage,
 } from './image.ts';
-import { writeMp4 } from './mp4.ts';
-import type { AudioTrack } from './mp4.ts';
+import { writeMp4, type AudioTrack } from './mp4.ts';
 import type { Planes } from './planes.ts';
-import { imageVideo, landscapeVideo } from './video.ts';
-import type { Motion, VideoPlan } from './video.ts';
+import { imageVideo, landscapeVideo, type Motion, type VideoPlan } from './video.ts';
 
 /** Makes the output of an order; the same order and files give the same bytes. */
 

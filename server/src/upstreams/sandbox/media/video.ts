@@ -5,8 +5,15 @@ import { lattice } from '../random.ts';
 import { encodeH264 } from './h264.ts';
 import { imagePlanes } from './image.ts';
 import type { VideoTrack } from './mp4.ts';
-import { crossFade, layOver, newPlanes, overlayOf, showView } from './planes.ts';
-import type { Planes, View } from './planes.ts';
+import {
+  crossFade,
+  layOver,
+  newPlanes,
+  overlayOf,
+  showView,
+  type Planes,
+  type View,
+} from './planes.ts';
 
 /** Makes videos in which the camera moves over one image after another. */
 

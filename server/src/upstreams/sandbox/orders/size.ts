@@ -1,7 +1,5 @@
-import { resolutions } from '../../../core/catalog/catalog.ts';
-import type { Resolution } from '../../../core/catalog/catalog.ts';
-import { pixelsOf, sizeOf as namedSize } from '../../../core/price/size.ts';
-import type { Size } from '../../../core/price/size.ts';
+import { resolutions, type Resolution } from '../../../core/catalog/catalog.ts';
+import { pixelsOf, sizeOf as namedSize, type Size } from '../../../core/price/size.ts';
 import { objectOf } from '../../../lib/json.ts';
 import { Refusal } from '../refusal.ts';
 

@@ -1,5 +1,4 @@
-import { isObject } from '../../../lib/json.ts';
-import type { Json } from '../../../lib/json.ts';
+import { isObject, type Json } from '../../../lib/json.ts';
 import { hashText, pick, randomFrom } from '../random.ts';
 import { sampleOf } from './sample-json.ts';
 import { lastUserText, listOf, partsOf, textOf } from './texts.ts';

@@ -1,5 +1,4 @@
-import { isCount, isObject } from '../../../lib/json.ts';
-import type { Json } from '../../../lib/json.ts';
+import { isCount, isObject, type Json } from '../../../lib/json.ts';
 import { fieldOf } from '../../../lib/unknown.ts';
 import type { ValueFor } from './tool-values.ts';
 

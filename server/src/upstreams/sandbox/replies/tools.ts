@@ -1,5 +1,4 @@
-import { isObject, objectOf } from '../../../lib/json.ts';
-import type { Json } from '../../../lib/json.ts';
+import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import type { Faults, ToolWord } from '../faults.ts';
 import { misfit } from './misfit.ts';
 import { sampleOf } from './sample-json.ts';
