@@ -51,7 +51,6 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** The fields that are given. */
 export function givenFields(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
 }

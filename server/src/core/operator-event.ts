@@ -69,7 +69,6 @@ export function needsLetter(type: EventType): boolean {
   return !withoutLetter.has(type);
 }
 
-/** An event as it is stored. */
 export interface StoredEvent {
   id: string;
   type: EventType;

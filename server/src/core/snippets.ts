@@ -16,7 +16,6 @@ export type SnippetLanguage = 'curl' | 'fare' | 'JavaScript' | 'Python' | 'Go';
 
 export const keyHeader = '-H "Authorization: Key $FAREBOX_API_KEY"';
 
-/** One program for each language. */
 export function programs(call: SnippetCall): Record<SnippetLanguage, string> {
   return call.kind === 'text' ? chatPrograms(call) : queuePrograms(call);
 }

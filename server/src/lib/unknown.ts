@@ -9,7 +9,6 @@ export function messageOf(error: unknown): string {
   return String(fieldOf(error, 'message') ?? error);
 }
 
-/** The thrown value as an error. */
 export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
 }

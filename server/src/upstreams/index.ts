@@ -42,7 +42,6 @@ export interface Upstreams {
   live: ReadonlyMap<string, Upstream>;
   /** Why a definition is invalid; null if it is valid, or if the upstream is not set up yet. */
   faultOf(definition: UpstreamDefinition): string | null;
-  /** Checks rows against the definition of their upstream. */
   unsupportedRowOf(definition: UpstreamDefinition): FindUnsupported;
   /** Replaces the definitions; an upstream whose settings are unchanged is kept. */
   define(definitions: readonly UpstreamDefinition[]): void;

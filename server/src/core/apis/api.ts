@@ -98,7 +98,6 @@ export interface ReplyWriter {
   whole(usage: Json): Json;
 }
 
-/** A server-sent event. */
 export interface SentEvent {
   event?: string;
   data: string;

@@ -142,7 +142,6 @@ const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600
  * off.
  */
 const finishedAgeSeconds = 3600;
-/** The default `max_unit` of each kind. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
 let validate: ValidateFunction<FileForm> | undefined;

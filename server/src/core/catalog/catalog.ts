@@ -156,7 +156,6 @@ export interface Model {
   uncensored: boolean;
   price: PriceRules;
   max_unit: string;
-  /** JSON Schema 2020-12 of the input. */
   input_schema: Record<string, unknown>;
   example: Record<string, unknown>;
   /**

@@ -11,7 +11,6 @@ export function takes(model: Row, field: string): boolean {
   return Object.hasOwn(objectOf(model.input_schema.properties), field);
 }
 
-/** Whether the row takes this value of a field that it lists. */
 export function fits(model: Row, field: string, value: unknown): boolean {
   return takes(model, field) && brokenRule(model, field, value) === null;
 }

@@ -175,7 +175,6 @@ export interface TokenCounts {
   reasoning_tokens: number;
 }
 
-/** The tokens in a charged usage. */
 export function tokensIn(usage: Json): TokenCounts {
   const { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens } = countsIn(usage);
   const input_tokens = Math.min(prompt_tokens, tokensMax);

@@ -22,7 +22,6 @@ export interface BlockRange {
   to: bigint;
 }
 
-/** A transfer in a final block. */
 export interface FinalTransfer extends FoundTransfer {
   /** The number of its log in the block; null: not known. */
   block_log_index: number | null;

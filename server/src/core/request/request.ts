@@ -151,7 +151,6 @@ export type Move =
       outcome: AttemptOutcome;
       message: string | null;
       progress: Progress | null;
-      /** The route of the next start. */
       next?: Route;
       /**
        * The start is left with its outcome unknown: it may have cost something, and is no longer

@@ -33,7 +33,6 @@ export function routeTo(
   return meant ?? there[0];
 }
 
-/** How an answer was lost. */
 export type LostHow = 'slow' | 'unreadable' | 'oversized';
 
 /**

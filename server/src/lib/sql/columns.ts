@@ -1,6 +1,5 @@
 import { constant, type Columns } from './sql.ts';
 
-/** The type of the rows that have these columns. */
 export type RowOf<C> = C extends Columns<infer Row> ? Row : never;
 
 interface Column<T> {

@@ -23,7 +23,6 @@ export interface Workflow {
    * By our media field, the targets of the uploaded files' names: one target per file of a list.
    */
   files: Record<string, Target[]>;
-  /** Maximum number of pixels of one input image. */
   maxInputPixels: number;
   /** Ids of the nodes whose outputs are used; null: all. */
   outputs: string[] | null;

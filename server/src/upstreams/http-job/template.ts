@@ -58,7 +58,6 @@ export function fillPath(template: string, values: Values): string {
   });
 }
 
-/** All names that a template uses. */
 export function namesIn(template: unknown): string[] {
   if (typeof template === 'string') {
     const inPath = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);

@@ -15,7 +15,6 @@ export interface ItemPlace {
   /** Its index in the output. */
   at: number | null;
   id: string;
-  /** The id of a tool call. */
   call_id: string;
 }
 

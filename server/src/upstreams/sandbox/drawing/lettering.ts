@@ -16,7 +16,6 @@ export function writable(text: string): string {
   return plain.replace(/\s+/g, ' ').trim();
 }
 
-/** Width of one line in pixels. */
 export function lineWidth(text: string, size: number): number {
   let units = 0;
   for (const char of text) units += glyphOf(char)[0] + gap;

@@ -15,7 +15,6 @@ export interface SizeRules {
   resolution: Resolution;
   /** Width over height if the input states none. */
   aspect: number;
-  /** Maximum number of pixels. */
   pixels: number;
   /** Make both sides even, as H.264 requires. */
   even: boolean;
@@ -41,7 +40,6 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   return { width, height };
 }
 
-/** Whether the input states a size. */
 export function asksSize(input: Record<string, unknown>): boolean {
   return ['width', 'height', 'image_size', 'resolution'].some((field) => isGiven(input[field]));
 }

@@ -18,7 +18,6 @@ export function partsOf(content: unknown): Json[] {
   return Array.isArray(content) ? listOf(content) : [];
 }
 
-/** The texts of a content, joined. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return partsOf(content)
