@@ -1,5 +1,4 @@
 import { createParser } from 'eventsource-parser';
-import { lineReader } from './event-stream.ts';
 import { FetchError } from './fetch-error.ts';
 
 /** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
@@ -81,6 +80,26 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
       read(`${decoder.decode()}\n`);
       endValue();
       event.end();
+    },
+  };
+}
+
+/** Splits pieces of text into lines, and looks at each character once. */
+function lineReader() {
+  let open = '';
+  let isAfterReturn = false;
+  return {
+    openChars: () => open.length,
+    /** The lines that have come to their end. */
+    add(piece: string): string[] {
+      if (piece === '') return [];
+      // A piece may end between the two characters of one line's end.
+      const text = isAfterReturn && piece.startsWith('\n') ? piece.slice(1) : piece;
+      isAfterReturn = piece.endsWith('\r');
+      const lines = text.split(/\r\n|\r|\n/);
+      lines[0] = open + lines[0]!;
+      open = lines.pop()!;
+      return lines;
     },
   };
 }

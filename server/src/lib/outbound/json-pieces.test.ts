@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readEvents } from './event-stream.ts';
+import { jsonPieces } from './json-pieces.ts';
 
 async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
@@ -9,7 +9,9 @@ async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
 
 async function dataOf(bytes: AsyncIterable<Uint8Array>, maxChars = 1_000): Promise<string[]> {
   const read: string[] = [];
-  for await (const { data } of readEvents(bytes, maxChars)) read.push(data);
+  const pieces = jsonPieces(maxChars, (_value, text) => read.push(text));
+  for await (const chunk of bytes) pieces.add(chunk);
+  pieces.end();
   return read;
 }
 
