@@ -36,11 +36,11 @@ test('what an owner holds is known, and nothing is held by a stranger', () => {
   budget.take('a', 3);
   budget.take('b', 1);
   assert.deepEqual(
-    ['a', 'b', 'c'].map((owner) => budget.held(owner)),
+    ['a', 'b', 'c'].map((owner) => budget.takenBy(owner)),
     [3, 1, 0],
   );
   budget.give('a', 3);
-  assert.equal(budget.held('a'), 0);
+  assert.equal(budget.takenBy('a'), 0);
 });
 
 test('owners that leave to others what they hold themselves never take the last place', () => {
@@ -53,5 +53,5 @@ test('owners that leave to others what they hold themselves never take the last 
   }
   assert.deepEqual(taken, [32, 16, 8, 4, 2, 1, 1]);
   budget.give('a', 32);
-  assert.equal(budget.left('h'), 16, 'what is given back is shared anew');
+  assert.equal(budget.leftFor('h'), 16, 'what is given back is shared anew');
 });

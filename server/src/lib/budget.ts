@@ -5,11 +5,11 @@ export interface Budget {
   take(owner: string, amount: number): boolean;
   give(owner: string, amount: number): void;
   /** Amount that this owner could still take. */
-  left(owner: string): number;
+  leftFor(owner: string): number;
   /** Amount that is not taken. */
   free(): number;
   /** Amount that this owner has taken and not given back. */
-  held(owner: string): number;
+  takenBy(owner: string): number;
 }
 
 /** The part of its owner's share that one work holds; `release` gives all of it back. */
@@ -62,8 +62,8 @@ export function createBudget(max: number, ownerMax: number | null): Budget {
       if (left > 0) owners.set(owner, left);
       else owners.delete(owner);
     },
-    left: leftOf,
+    leftFor: leftOf,
     free: () => max - all,
-    held: (owner) => owners.get(owner) ?? 0,
+    takenBy: (owner) => owners.get(owner) ?? 0,
   };
 }

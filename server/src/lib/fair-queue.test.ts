@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { FairQueue, NoPlace, type FairQueueOptions, type Wait } from './fair-queue.ts';
+import { FairQueue, NoCapacity, type FairQueueOptions, type Wait } from './fair-queue.ts';
 
 /** A queue whose works begin and end by name, and what happened to them in this order. */
 function trial(options: Partial<FairQueueOptions>) {
-  const queue = new FairQueue({ order: 1, places: 2, perOwner: 1, waitMs: 10_000, ...options });
+  const queue = new FairQueue({ order: 1, capacity: 2, perOwner: 1, waitMs: 10_000, ...options });
   const seen: string[] = [];
   const ends = new Map<string, () => void>();
   const work = (name: string) => () => {
@@ -17,7 +17,7 @@ function trial(options: Partial<FairQueueOptions>) {
     /** The first letter is the owner. */
     ask: (name: string, wait?: Wait) =>
       queue.run(name[0]!, work(name), wait).catch((error: unknown) => {
-        seen.push(`${name} ${error instanceof NoPlace ? `own=${error.own}` : String(error)}`);
+        seen.push(`${name} ${error instanceof NoCapacity ? `own=${error.own}` : String(error)}`);
       }),
     end: async (name: string) => {
       ends.get(name)!();
@@ -36,7 +36,7 @@ function clock(t: TestContext) {
 }
 
 test('owners take turns, however much one of them asks for', async () => {
-  const { ask, end, seen } = trial({ places: 1 });
+  const { ask, end, seen } = trial({ capacity: 1 });
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void ask(name);
   for (const name of ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']) await end(name);
   assert.deepEqual(seen, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
@@ -70,7 +70,7 @@ test('who waits too long is told whether its own work was in the way', async (t)
 
 test('an owner that had a place while it waited was in its own way', async (t) => {
   const pass = clock(t);
-  const { ask, end, seen } = trial({ places: 1 });
+  const { ask, end, seen } = trial({ capacity: 1 });
   for (const name of ['b1', 'a1', 'a2', 'b2']) void ask(name);
   for (const name of ['b1', 'a1']) await end(name);
   await pass(10_000);
@@ -78,7 +78,7 @@ test('an owner that had a place while it waited was in its own way', async (t) =
 });
 
 test('work whose signal fires leaves the line, and no place is lost', async () => {
-  const { ask, end, seen } = trial({ places: 1 });
+  const { ask, end, seen } = trial({ capacity: 1 });
   const leaver = new AbortController();
   void ask('a1');
   void ask('b1', leaver);
@@ -92,7 +92,7 @@ test('work whose signal fires leaves the line, and no place is lost', async () =
 
 test('work that continues other work waits without a limit, before new work of its owner', async (t) => {
   const pass = clock(t);
-  const { ask, end, seen } = trial({ places: 1, waitingMax: 1 });
+  const { ask, end, seen } = trial({ capacity: 1, waitingMax: 1 });
   const [leaver, continues] = [new AbortController(), true];
   void ask('a1');
   void ask('a2');
@@ -111,7 +111,8 @@ test('work that continues other work waits without a limit, before new work of i
   assert.deepEqual(seen, ['a1', 'a4 left', 'b2', 'a3', 'a5'], 'each owner still has its turn');
 });
 
-const queueOf = (order: number) => new FairQueue({ order, places: 5, perOwner: 5, waitMs: 10_000 });
+const queueOf = (order: number) =>
+  new FairQueue({ order, capacity: 5, perOwner: 5, waitMs: 10_000 });
 const [first, second, third] = [queueOf(1), queueOf(2), queueOf(3)];
 /** Works inside each other, and whether their places are taken in the queues' order. */
 const nested: [name: string, queues: FairQueue[], allowed: boolean][] = [
@@ -135,7 +136,7 @@ for (const [name, queues, allowed] of nested)
   });
 
 test('no more of one owner waits than allowed', async () => {
-  const { ask, end, seen } = trial({ places: 1, waitingMax: 1 });
+  const { ask, end, seen } = trial({ capacity: 1, waitingMax: 1 });
   for (const name of ['a1', 'a2', 'a3', 'b1']) void ask(name);
   await turn();
   assert.deepEqual(seen, ['a1', 'a3 own=true']);
@@ -147,7 +148,7 @@ test('an owner rests in proportion to its work, and others have the place meanwh
   const pass = clock(t);
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const { ask, end, seen } = trial({ places: 1, rest: 2 });
+  const { ask, end, seen } = trial({ capacity: 1, cooldownFactor: 2 });
   void ask('a1');
   void ask('a2');
   void ask('b1');
@@ -164,7 +165,7 @@ test('an owner rests only from the time that its work says it took', async (t) =
   const pass = clock(t);
   let now = 0;
   t.mock.method(performance, 'now', () => now);
-  const { ask, end, seen } = trial({ places: 1, rest: 2 });
+  const { ask, end, seen } = trial({ capacity: 1, cooldownFactor: 2 });
   void ask('a1', { tookMs: () => now / 5 });
   void ask('a2');
   now = 50;
@@ -176,7 +177,7 @@ test('an owner rests only from the time that its work says it took', async (t) =
 });
 
 test('failed work gives its place back, and its error goes to its caller', async () => {
-  const queue = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 10_000 });
   const failed = queue.run('a', () => {
     throw new Error('no');
   });
@@ -185,7 +186,7 @@ test('failed work gives its place back, and its error goes to its caller', async
 });
 
 test('works that never wait leave turns of the event loop to others', async () => {
-  const queue = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 10_000 });
   const seen: string[] = [];
   const all = ['a', 'b', 'a'].map((owner) => queue.run(owner, () => seen.push(owner)));
   setImmediate(() => seen.push('other'));

@@ -3,22 +3,22 @@ import type { Countdown } from './bounded.ts';
 
 export interface FairQueueOptions {
   /**
-   * Work that has a place may wait only for queues with a higher number, so that no works wait for
-   * each other's places.
+   * A task that runs may wait only for queues with a higher number, so that no tasks wait for each
+   * other for ever.
    */
   order: number;
-  /** Works that run at the same time. */
-  places: number;
-  /** Places that one owner holds at most. */
+  /** Tasks that run at the same time. */
+  capacity: number;
+  /** Tasks of one owner that run at the same time, at most. */
   perOwner: number;
   waitMs: number;
-  /** Works of one owner that wait, to limit the memory. Beyond it `NoPlace` comes at once. */
+  /** Tasks of one owner that wait, to limit the memory. Beyond it `NoCapacity` comes at once. */
   waitingMax?: number;
   /**
-   * An owner's share stays taken after the work for this many times as long as the work took, while
-   * others have the place. So with 1, an owner gets at most half of a place's time.
+   * After a task, its owner's share stays taken for this many times the task's duration, while
+   * others use the capacity. So with 1, an owner gets at most half of the time.
    */
-  rest?: number;
+  cooldownFactor?: number;
 }
 
 export interface Wait {
@@ -31,31 +31,31 @@ export interface Wait {
   continues?: boolean | undefined;
   /** Waits, so that the wait takes nothing from a time limit. */
   aside?: Countdown['aside'];
-  /** The time from which the owner rests, if not all the time that the work has its place. */
+  /** The duration that the cooldown counts, if it is not all the time that the task ran. */
   tookMs?: () => number;
 }
 
-/** The highest order of the queues in which the running work has a place. */
-const held = new AsyncLocalStorage<number>();
+/** The highest order of the queues in which the current task runs. */
+const heldOrder = new AsyncLocalStorage<number>();
 
-/** Work waited too long for a place, or too much work of its owner waits already. */
-export class NoPlace extends Error {
-  /** True if other work of the owner was in the way; false if others held all places. */
+/** A task waited too long, or too many tasks of its owner wait already. */
+export class NoCapacity extends Error {
+  /** True if other tasks of the owner were in the way; false if others used all capacity. */
   readonly own: boolean;
   constructor(own: boolean) {
-    super(own ? 'the owner has used its share' : 'others hold all places');
-    this.name = 'NoPlace';
+    super(own ? 'the owner has used its share' : 'others use all capacity');
+    this.name = 'NoCapacity';
     this.own = own;
   }
 }
 
 interface Owner {
   name: string;
-  /** Places that it has, or rests from. */
+  /** Its tasks that run or cool down. */
   held: number;
-  /** Works that have begun. */
+  /** Its tasks that have begun. */
   begun: number;
-  /** Begins the works that wait, oldest first: those that continue others, and new ones. */
+  /** Begins the tasks that wait, oldest first: those that continue others, and new ones. */
   continuing: Set<() => void>;
   waiting: Set<() => void>;
 }
@@ -70,33 +70,33 @@ const newOwner = (name: string): Owner => ({
 
 const waitingOf = ({ continuing, waiting }: Owner) => continuing.size + waiting.size;
 
-/** Places for work, which owners take in turns. Work that finds none free waits. */
+/** Runs tasks of owners in turns. A task that finds no free capacity waits. */
 export class FairQueue {
   readonly #options: Required<FairQueueOptions>;
-  /** Those that hold or wait. An owner moves to the end when it gets or leaves a place. */
+  /** Those with tasks. An owner moves to the end when a task begins or ends. */
   readonly #owners = new Map<string, Owner>();
   #free: number;
   #refused = 0;
 
   constructor(options: FairQueueOptions) {
-    this.#options = { waitingMax: 1_000, rest: 0, ...options };
-    this.#free = options.places;
+    this.#options = { waitingMax: 1_000, cooldownFactor: 0, ...options };
+    this.#free = options.capacity;
   }
 
-  /** Works that run, that wait, and that got no place so far. */
+  /** Tasks that run, that wait, and that were refused so far. */
   stats(): { running: number; waiting: number; refused: number } {
     const waiting = [...this.#owners.values()].reduce((sum, owner) => sum + waitingOf(owner), 0);
-    return { running: this.#options.places - this.#free, waiting, refused: this.#refused };
+    return { running: this.#options.capacity - this.#free, waiting, refused: this.#refused };
   }
 
   /**
-   * Runs `work` as soon as its owner gets a place. Rejects with `NoPlace` after `waitMs`, and with
-   * the signal's reason if the signal fires before the work has begun.
+   * Runs `work` as soon as its owner's turn comes. Rejects with `NoCapacity` after `waitMs`, and
+   * with the signal's reason if the signal fires before the work has begun.
    */
   async run<T>(name: string, work: () => T | Promise<T>, wait: Wait = {}): Promise<T> {
     const { order, perOwner } = this.#options;
-    if ((held.getStore() ?? -Infinity) >= order)
-      throw new Error('work that has a place waits for another one, perhaps for ever');
+    if ((heldOrder.getStore() ?? -Infinity) >= order)
+      throw new Error('a task that runs waits for another one, perhaps for ever');
     wait.signal?.throwIfAborted();
     const owner = this.#owners.get(name) ?? newOwner(name);
     if (this.#free > 0 && owner.held < perOwner) this.#take(owner);
@@ -106,10 +106,10 @@ export class FairQueue {
     }
     const since = performance.now();
     try {
-      return await held.run(order, work);
+      return await heldOrder.run(order, work);
     } finally {
       const tookMs = wait.tookMs?.() ?? performance.now() - since;
-      this.#giveBack(owner, tookMs * this.#options.rest);
+      this.#giveBack(owner, tookMs * this.#options.cooldownFactor);
     }
   }
 
@@ -125,23 +125,23 @@ export class FairQueue {
     this.#owners.set(owner.name, owner);
   }
 
-  #giveBack(owner: Owner, restMs: number): void {
-    const rested = () => {
+  #giveBack(owner: Owner, cooldownMs: number): void {
+    const endCooldown = () => {
       owner.held -= 1;
       this.#forget(owner);
-      this.#next();
+      this.#beginNext();
     };
     // In another turn of the event loop, because work without waiting would otherwise block it.
     setImmediate(() => {
       this.#free += 1;
       this.#toEnd(owner);
-      if (restMs < 1) return rested();
-      setTimeout(rested, restMs).unref();
-      this.#next();
+      if (cooldownMs < 1) return endCooldown();
+      setTimeout(endCooldown, cooldownMs).unref();
+      this.#beginNext();
     });
   }
 
-  #next(): void {
+  #beginNext(): void {
     for (const owner of this.#owners.values()) {
       if (this.#free === 0) return;
       const line = owner.continuing.size > 0 ? owner.continuing : owner.waiting;
@@ -153,7 +153,7 @@ export class FairQueue {
     }
   }
 
-  /** Waits until this owner has taken a place. */
+  /** Waits until it is this owner's turn. */
   async #wait(owner: Owner, { signal, continues = false }: Wait): Promise<void> {
     const { waitMs, waitingMax } = this.#options;
     if (!continues && owner.waiting.size >= waitingMax) throw this.#refusal(true);
@@ -179,9 +179,9 @@ export class FairQueue {
     }
   }
 
-  #refusal(own: boolean): NoPlace {
+  #refusal(own: boolean): NoCapacity {
     this.#refused += 1;
-    return new NoPlace(own);
+    return new NoCapacity(own);
   }
 
   /** Otherwise the map would keep every owner for ever. */

@@ -1,5 +1,5 @@
 /** Rejects with the signal's reason when it fires. The work goes on and its result is ignored. */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function waitUntilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   if (signal.aborted) onAbort();

@@ -7,20 +7,20 @@ import { HandOverFailed } from './replies.ts';
 
 /** A line with one place, which `holder` has until `free` is called. */
 async function taken(holder: string) {
-  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
   const { promise, resolve: free } = Promise.withResolvers<void>();
   const held = decoding.run(holder, () => promise);
   return { decoding, free: () => (free(), held) };
 }
 
-interface Waiting {
+interface WaitState {
   isAwaited: () => boolean;
 }
 
 function inShare<T>(
   decoding: FairQueue,
   work: () => Promise<T>,
-  { signal = new AbortController().signal, ...more }: Partial<Wait & Waiting> = {},
+  { signal = new AbortController().signal, ...more }: Partial<Wait & WaitState> = {},
 ): Promise<T> {
   const shared = { decoding, inputs: createBudget(1, null) };
   const { isAwaited = () => true, continues = false } = more;
@@ -66,7 +66,7 @@ describe('without a share in time, the call may be repeated', () => {
 });
 
 test('work whose time is up is left at once, and keeps its place until its end', async () => {
-  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
   const time = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
   const working = inShare(decoding, () => promise, { signal: time.signal });
@@ -87,7 +87,7 @@ test('work does not begin for a caller who left while it waited', async () => {
 });
 
 test('a fault of the work itself stays', async () => {
-  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
   const fault = new Error('damaged');
   await assert.rejects(
     inShare(decoding, () => Promise.reject(fault)),
@@ -96,7 +96,7 @@ test('a fault of the work itself stays', async () => {
 });
 
 test('a call that has had its share gets it again, however long that takes', async () => {
-  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
   const shared = { decoding, inputs: createBudget(1, null) };
   const { signal } = new AbortController();
   const { promise, resolve: free } = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ test('a call that has had its share gets it again, however long that takes', asy
 });
 
 test('bytes stay counted while work of a call that is over still needs them', async () => {
-  const decoding = new FairQueue({ order: 1, places: 1, perOwner: 1, waitMs: 5 });
+  const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
   const inputs = createBudget(10, null);
   const time = new AbortController();
   const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -126,8 +126,8 @@ test('bytes stay counted while work of a call that is over still needs them', as
   });
   time.abort();
   await failed(call);
-  assert.equal(inputs.held('ours'), 3);
+  assert.equal(inputs.takenBy('ours'), 3);
   end();
   await inShare(decoding, async () => {}, { continues: true });
-  assert.equal(inputs.held('ours'), 0);
+  assert.equal(inputs.takenBy('ours'), 0);
 });

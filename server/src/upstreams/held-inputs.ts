@@ -1,15 +1,15 @@
 import { ApiError } from '../core/errors.ts';
 import type { Countdown } from '../lib/bounded.ts';
 import { openHolding, type Budget } from '../lib/budget.ts';
-import { NoPlace, type FairQueue } from '../lib/fair-queue.ts';
-import { untilAborted } from '../lib/until-aborted.ts';
+import { NoCapacity, type FairQueue } from '../lib/fair-queue.ts';
+import { waitUntilAborted } from '../lib/until-aborted.ts';
 import { InputRefused } from './inputs.ts';
 import { HandOverFailed } from './replies.ts';
 import type { Hold, InputShares, InShare } from './upstream.ts';
 
 /** Shares between accounts what callers' files need before they are sent on. */
 
-interface Shared {
+interface InputResources {
   /** Bytes of callers' files in memory, by account. */
   inputs: Budget;
   /** Files that are measured, decoded or converted, by account. */
@@ -29,7 +29,7 @@ interface Owner {
  * another start would repeat the first.
  */
 export async function holdingInputs<T>(
-  { inputs, decoding }: Shared,
+  { inputs, decoding }: InputResources,
   { account_id, isAwaited = () => true }: Owner,
   call: (shares: InputShares) => Promise<T>,
 ): Promise<T> {
@@ -55,9 +55,9 @@ export async function holdingInputs<T>(
     const goesOn = { signal, continues: continues || isBegun };
     const done = decoding.run(account_id, begin, goesOn).finally(leave);
     try {
-      return await untilAborted(done, signal);
+      return await waitUntilAborted(done, signal);
     } catch (error) {
-      throw error instanceof NoPlace || signal.aborted ? noShare(error) : error;
+      throw error instanceof NoCapacity || signal.aborted ? noShare(error) : error;
     }
   };
   try {
@@ -75,7 +75,7 @@ export function besides({ hold, inShare }: InputShares, limit: Countdown): Input
 function noShare(cause: unknown): HandOverFailed {
   const message = 'the files of this request could not be converted now';
   const facts = { message, unasked: true, waited: true } as const;
-  if (!(cause instanceof NoPlace) || !cause.own) return new HandOverFailed(facts);
+  if (!(cause instanceof NoCapacity) || !cause.own) return new HandOverFailed(facts);
   const refusal = new ApiError('rate_limited', {
     message: `The pictures of this account's other calls have used its share of this server for converting pictures. Nothing was charged; send fewer pictures at once, or PNG and JPEG, and retry with backoff.`,
     reason: 'account_share',
@@ -91,7 +91,7 @@ function noRoom(inputs: Budget, account_id: string, own: number): Error {
       'The files at the addresses of this request are larger together than this server can take. ' +
         'Send fewer or smaller files, or upload them and give their file_ids.',
     );
-  const held = inputs.held(account_id) - own;
+  const held = inputs.takenBy(account_id) - own;
   const message = 'there is no memory for the files of this request now';
   if (held === 0) return new HandOverFailed({ message, unasked: true });
   const refusal = new ApiError('rate_limited', {
