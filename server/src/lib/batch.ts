@@ -35,7 +35,7 @@ export class BatchFull extends Error {
   }
 }
 
-interface Waiting<T, R> {
+interface WaitingItem<T, R> {
   item: T;
   resolve: (value: R) => void;
   reject: (error: unknown) => void;
@@ -52,7 +52,7 @@ export function batch<T, R>(
   options: BatchOptions,
 ): Batch<T, R> {
   const { max, concurrency = 1, waitingMax = 20_000, split = () => false } = options;
-  let waiting: Waiting<T, R>[] = [];
+  let waiting: WaitingItem<T, R>[] = [];
   let running = 0;
   let scheduled = false;
 
@@ -106,7 +106,7 @@ export function batch<T, R>(
     }
   }
 
-  function answer(member: Waiting<T, R>, result: R | Error | undefined): void {
+  function answer(member: WaitingItem<T, R>, result: R | Error | undefined): void {
     if (result instanceof Error) member.reject(result);
     // `many` returns one result for each item.
     else member.resolve(result as R);

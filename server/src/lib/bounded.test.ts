@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
-import { bounded } from './bounded.ts';
+import { runBounded } from './bounded.ts';
 
 const never = () => new Promise<never>(() => {});
 const obedient = (signal: AbortSignal) =>
@@ -11,21 +11,21 @@ const obedient = (signal: AbortSignal) =>
 describe('bounded work', () => {
   test('that ends in time gives its value, or its error', async () => {
     const { signal } = new AbortController();
-    assert.equal(await bounded(signal, 1_000, async () => 7), 7);
+    assert.equal(await runBounded(signal, 1_000, async () => 7), 7);
     await assert.rejects(
-      bounded(signal, 1_000, () => Promise.reject(new Error('no'))),
+      runBounded(signal, 1_000, () => Promise.reject(new Error('no'))),
       /no/,
     );
   });
 
   test('is told when its time is over, or the outer signal fires', async () => {
-    await assert.rejects(bounded(new AbortController().signal, 1, obedient), /took too long/);
+    await assert.rejects(runBounded(new AbortController().signal, 1, obedient), /took too long/);
     const outer = new AbortController();
-    const running = bounded(outer.signal, 60_000, obedient);
+    const running = runBounded(outer.signal, 60_000, obedient);
     outer.abort(new Error('enough'));
     await assert.rejects(running, /enough/);
     await assert.rejects(
-      bounded(outer.signal, 60_000, async (s) => s.throwIfAborted()),
+      runBounded(outer.signal, 60_000, async (s) => s.throwIfAborted()),
       /enough/,
     );
   });
@@ -40,7 +40,7 @@ describe('bounded work', () => {
     };
     const asides = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const left: number[] = [];
-    const running = bounded(undefined, 100, async (signal, { aside, leftMs }) => {
+    const running = runBounded(undefined, 100, async (signal, { aside, leftMs }) => {
       const both = asides.map(({ promise }) => aside(promise));
       for (const each of both) await each.then(() => left.push(leftMs()));
       return obedient(signal);
@@ -61,7 +61,7 @@ describe('bounded work', () => {
   test('that does not obey is left behind after a moment', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const running = bounded(new AbortController().signal, 1_000, never);
+      const running = runBounded(new AbortController().signal, 1_000, never);
       const rejected = assert.rejects(running, /took too long/);
       mock.timers.tick(1_000);
       mock.timers.tick(2_000);
@@ -74,7 +74,7 @@ describe('bounded work', () => {
   test('leaves nothing on the outer signal', async () => {
     const outer = new AbortController();
     let fired = 0;
-    await bounded(outer.signal, 1_000, async (signal) => {
+    await runBounded(outer.signal, 1_000, async (signal) => {
       signal.addEventListener('abort', () => fired++);
     });
     outer.abort();

@@ -52,7 +52,7 @@ export function countdown(ms: number, late: () => void): Countdown {
  * `AbortSignal.timeout` would keep both until the time is over, and might never fire, because the
  * timeout's signal may be garbage-collected.
  */
-export async function bounded<T>(
+export async function runBounded<T>(
   outer: AbortSignal | undefined,
   ms: number,
   work: (signal: AbortSignal, limit: Countdown) => Promise<T>,

@@ -25,7 +25,7 @@ const intervalMs = 60_000;
 const subjectsMax = 1_000;
 
 /** Logs errors of one kind at most once a minute, with the number of errors that a line covers. */
-export function throttled(
+export function throttleLog(
   log: (line: { count: number; err: unknown }) => void,
 ): (err: unknown) => void {
   const throttle = new LogThrottle();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { canonicalJson, isObject, isWithinDepth, parseJson, storableJson } from './json.ts';
-import { digitsOf, exactJson, holdsLong, integerOf, isLong, rounded } from './long-integers.ts';
+import { digitsOf, exactJson, holdsLong, integerOf, isLong, roundLong } from './long-integers.ts';
 
 const limits = { depth: 64, values: 1_000 };
 
@@ -59,9 +59,9 @@ test('they are leaves', () => {
   const long = exactJson('9007199254740993');
   assert.deepEqual([isLong(long), isObject(long), isWithinDepth(long, 0)], [true, false, true]);
   assert.equal(digitsOf(long), '9007199254740993');
-  assert.deepEqual(rounded({ a: [long], b: 'x' }), { a: [9007199254740992], b: 'x' });
+  assert.deepEqual(roundLong({ a: [long], b: 'x' }), { a: [9007199254740992], b: 'x' });
   const plain = { a: 1 };
-  assert.equal(rounded(plain), plain);
+  assert.equal(roundLong(plain), plain);
   assert.deepEqual([integerOf(5n), digitsOf(integerOf(1n << 64n))], [5, '18446744073709551616']);
 });
 

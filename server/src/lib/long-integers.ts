@@ -18,7 +18,7 @@ declare global {
 /** `JSON.parse` that keeps integers of any length. Throws a SyntaxError. */
 export function exactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  return holdsUnsafe(value) ? JSON.parse(text, kept) : value;
+  return holdsUnsafe(value) ? JSON.parse(text, keepLong) : value;
 }
 
 export function isLong(value: unknown): value is LongInteger {
@@ -45,11 +45,11 @@ export function integerOf(value: bigint): JsonNumber {
 }
 
 /** A copy with the nearest numbers in place of long integers; the value itself if it has none. */
-export function rounded(value: unknown): unknown {
+export function roundLong(value: unknown): unknown {
   if (isLong(value)) return Number(value.rawJSON);
   if (typeof value !== 'object' || value === null || !holdsLong(value)) return value;
-  if (Array.isArray(value)) return value.map(rounded);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, rounded(each)]));
+  if (Array.isArray(value)) return value.map(roundLong);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, roundLong(each)]));
 }
 
 /** Also true for numbers such as 1e300, which are read in the second way without effect. */
@@ -72,7 +72,7 @@ function some(value: unknown, test: (value: unknown) => boolean): boolean {
 
 const wholeForm = /^(-?\d+)(?:\.0+)?$/;
 
-function kept(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+function keepLong(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
   const digits = wholeForm.exec(source ?? '')?.[1];
   return digits === undefined || digits === String(value) ? value : JSON.rawJSON(digits);

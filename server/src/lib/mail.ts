@@ -13,7 +13,7 @@ export interface Mail {
   /** Settles when the server has accepted the e-mail; throws if it did not. */
   send(letter: Letter): Promise<void>;
   /** Settles when the server has answered and accepted the password; throws if it did not. */
-  answers(): Promise<void>;
+  checkConnection(): Promise<void>;
 }
 
 const truth = ['true', 'false'];
@@ -41,7 +41,7 @@ export function createMail({ url, from }: { url: string; from: string }): Mail {
     return createTransport({ url, ...patience, ...safe }, { from });
   };
   return {
-    async answers() {
+    async checkConnection() {
       const opened = await (transport ??= open());
       await opened.verify();
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { formParts, shortBytes } from './form-stream.ts';
+import { formParts, readShort } from './form-stream.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from './multipart.ts';
 
 const form = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1');
@@ -141,7 +141,7 @@ async function partsOf(body: Buffer, size: number): Promise<FormPart[] | null> {
   const parts: FormPart[] = [];
   try {
     for await (const part of formParts(cut(body, size), 'b'))
-      parts.push({ ...part, bytes: await shortBytes(part.bytes, 1_000, () => new Error('long')) });
+      parts.push({ ...part, bytes: await readShort(part.bytes, 1_000, () => new Error('long')) });
     return parts;
   } catch (error) {
     assert.ok(error instanceof MultipartError, String(error));

@@ -37,26 +37,26 @@ export function parseForm(body: Buffer, boundary: string): FormPart[] {
   const parts: FormPart[] = [];
   const startsAtOnce = body.indexOf(mark.subarray(2)) === 0;
   const first = startsAtOnce ? -2 : body.indexOf(mark);
-  if (first === -1) throw broken();
+  if (first === -1) throw brokenForm();
   let at = first + mark.length;
   while (body.toString('latin1', at, at + 2) !== '--') {
     const begin = body.indexOf('\r\n', at);
     // Only blanks may follow a boundary on its line.
-    if (begin === -1 || body.toString('latin1', at, begin).trim() !== '') throw broken();
+    if (begin === -1 || body.toString('latin1', at, begin).trim() !== '') throw brokenForm();
     const headEnd = body.indexOf('\r\n\r\n', begin);
-    if (headEnd === -1 || headEnd - begin > headMaxBytes) throw broken();
+    if (headEnd === -1 || headEnd - begin > headMaxBytes) throw brokenForm();
     const end = body.indexOf(mark, headEnd + 4);
-    if (end === -1) throw broken();
-    if (parts.length === partsMax) throw broken(`The form has more than ${partsMax} parts.`);
+    if (end === -1) throw brokenForm();
+    if (parts.length === partsMax) throw brokenForm(`The form has more than ${partsMax} parts.`);
     const head = body.toString('utf8', begin + 2, headEnd);
-    parts.push({ ...readHead(head), bytes: body.subarray(headEnd + 4, end) });
+    parts.push({ ...readPartHead(head), bytes: body.subarray(headEnd + 4, end) });
     at = end + mark.length;
   }
   return parts;
 }
 
 /** Name, file name and type of a part, from its headers. Throws `MultipartError`. */
-export function readHead(head: string): Omit<FormPart, 'bytes'> {
+export function readPartHead(head: string): Omit<FormPart, 'bytes'> {
   let disposition = '';
   let content_type: string | null = null;
   for (const line of head.split('\r\n')) {
@@ -69,12 +69,12 @@ export function readHead(head: string): Omit<FormPart, 'bytes'> {
   const name = parameter(disposition, 'name');
   if (!/^form-data\s*;/i.test(disposition) || name === null || name === '')
     throw new MultipartError('A part of the form has no name.');
-  const file_name = extended(disposition) ?? parameter(disposition, 'filename');
+  const file_name = extendedNameIn(disposition) ?? parameter(disposition, 'filename');
   return { name, file_name, content_type };
 }
 
 /** `filename*=UTF-8''…`: percent-encoded, and meant in place of `filename` if it can be read. */
-function extended(disposition: string): string | null {
+function extendedNameIn(disposition: string): string | null {
   const [, text] = /;\s*filename\*\s*=\s*utf-8'[^';]*'([^\s;]*)/i.exec(disposition) ?? [];
   try {
     return text === undefined ? null : decodeURIComponent(text);
@@ -93,6 +93,6 @@ function parameter(disposition: string, name: string): string | null {
 const incomplete =
   'The body is not a complete form: its parts must be between the boundary of the Content-Type.';
 
-export function broken(message = incomplete): MultipartError {
+export function brokenForm(message = incomplete): MultipartError {
   return new MultipartError(message);
 }

@@ -90,7 +90,7 @@ export function openEventStream(
   return {
     send,
     comment: (text) => write(`: ${text}\n\n`),
-    drained: (signal) => drained(raw, stallMs, signal),
+    drained: (signal) => waitForDrain(raw, stallMs, signal),
     end() {
       if (raw.destroyed || raw.writableEnded) return;
       raw.end();
@@ -103,7 +103,11 @@ export function openEventStream(
 
 const nothingWaits = Promise.resolve(true);
 
-function drained(raw: ServerResponse, stallMs: number, signal?: AbortSignal): Promise<boolean> {
+function waitForDrain(
+  raw: ServerResponse,
+  stallMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
   if (raw.destroyed || !raw.writableNeedDrain || signal?.aborted)
     return raw.destroyed ? Promise.resolve(false) : nothingWaits;
   return new Promise((resolve) => {

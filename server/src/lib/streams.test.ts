@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
   abortable,
-  headAnd,
+  readHead,
   idleTimeout,
   leastRate,
   pieces,
@@ -19,7 +19,7 @@ describe('headAnd', () => {
   test('gives the first bytes and loses none, however the bytes are cut', async () => {
     const property = fc.asyncProperty(chunksOf, fc.nat({ max: 100 }), async (chunks, n) => {
       const all = Buffer.concat(chunks);
-      const { head, stream } = await headAnd(Readable.from(chunks), n);
+      const { head, stream } = await readHead(Readable.from(chunks), n);
       assert.deepEqual(Buffer.from(head), all.subarray(0, n));
       assert.deepEqual(await readAll(stream), all);
     });
@@ -28,7 +28,7 @@ describe('headAnd', () => {
 
   test('asks the source for no more than the head needs', async () => {
     const source = watched([10, 10, 10]);
-    const { stream } = await headAnd(source.bytes, 15);
+    const { stream } = await readHead(source.bytes, 15);
     assert.equal(source.given, 2);
     await readAll(stream);
     assert.equal(source.given, 3);
@@ -40,15 +40,15 @@ describe('headAnd', () => {
       yield Buffer.from('abc');
       throw broken;
     }
-    await assert.rejects(headAnd(breaks(), 4), broken);
-    const { stream } = await headAnd(breaks(), 3);
+    await assert.rejects(readHead(breaks(), 4), broken);
+    const { stream } = await readHead(breaks(), 3);
     await assert.rejects(readAll(stream), broken);
   });
 });
 
 describe('every wrapper', () => {
   const wrappers: Record<string, (source: Bytes) => Promise<Bytes>> = {
-    headAnd: async (source) => (await headAnd(source, 1)).stream,
+    headAnd: async (source) => (await readHead(source, 1)).stream,
     pieces: async (source) => pieces(source, 7),
     idleTimeout: async (source) => idleTimeout(source, 60_000),
     leastRate: async (source) => leastRate(source, 1, 60_000),

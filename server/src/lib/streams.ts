@@ -5,7 +5,7 @@
 
 export type Bytes = AsyncIterable<Uint8Array>;
 
-type Read = IteratorResult<Uint8Array, undefined>;
+type ReadResult = IteratorResult<Uint8Array, undefined>;
 type Source = AsyncIterator<Uint8Array>;
 
 /** The source gave no bytes for too long. */
@@ -20,31 +20,31 @@ export class StreamStalled extends Error {
 
 /** All bytes in one piece. */
 export function once(bytes: Uint8Array): Bytes {
-  return eachOf([bytes]);
+  return yieldEach([bytes]);
 }
 
-export async function* eachOf(pieces: Iterable<Uint8Array>): Bytes {
+export async function* yieldEach(pieces: Iterable<Uint8Array>): Bytes {
   yield* pieces;
 }
 
 /**
- * Reads the first `n` bytes in advance. `head` is shorter only if the whole stream is; `stream`
- * yields everything, including the head. Rejects with the source's error.
+ * Reads the first `byteCount` bytes in advance. `head` is shorter only if the whole stream is;
+ * `stream` yields everything, including the head. Rejects with the source's error.
  */
-export async function headAnd(
+export async function readHead(
   source: Bytes,
-  n: number,
+  byteCount: number,
 ): Promise<{ head: Uint8Array; stream: Bytes }> {
   const inner = source[Symbol.asyncIterator]();
   const held: Uint8Array[] = [];
   let heldBytes = 0;
-  while (heldBytes < n) {
+  while (heldBytes < byteCount) {
     const read = await inner.next();
     if (read.done) break;
     held.push(read.value);
     heldBytes += read.value.length;
   }
-  const head = Buffer.concat(held, Math.min(heldBytes, n));
+  const head = Buffer.concat(held, Math.min(heldBytes, byteCount));
   const stream = iterable(
     async () => {
       const chunk = held.shift();
@@ -129,7 +129,7 @@ export function pieces(source: Bytes, size: number): Bytes {
   let rest: Uint8Array = Buffer.alloc(0);
   // Starts small and doubles, so that a short stream does not use the memory of a whole piece.
   let startSize = Math.min(size, 64 * 1024);
-  async function next(): Promise<Read> {
+  async function next(): Promise<ReadResult> {
     let piece: Buffer = Buffer.allocUnsafeSlow(startSize);
     let filled = 0;
     while (filled < size) {
@@ -160,7 +160,7 @@ function grown(piece: Buffer, needed: number, size: number): Buffer {
 /** Each read races against what `arm` sets up; `arm` returns a function that cancels it. */
 function interruptible(source: Bytes, arm: (fail: (reason: unknown) => void) => () => void): Bytes {
   const inner = source[Symbol.asyncIterator]();
-  const next = (): Promise<Read> =>
+  const next = (): Promise<ReadResult> =>
     new Promise((resolve, reject) => {
       let failed = false;
       const disarm = arm((reason) => {
@@ -192,7 +192,10 @@ async function letGo(inner: Source): Promise<void> {
   }
 }
 
-function iterable(next: () => Promise<Read>, stop: () => Promise<unknown> | undefined): Bytes {
+function iterable(
+  next: () => Promise<ReadResult>,
+  stop: () => Promise<unknown> | undefined,
+): Bytes {
   let over = false;
   const iterator: AsyncIterableIterator<Uint8Array, undefined> = {
     async next() {
@@ -220,6 +223,6 @@ function iterable(next: () => Promise<Read>, stop: () => Promise<unknown> | unde
   return iterator;
 }
 
-function asRead(read: IteratorResult<Uint8Array, unknown>): Read {
+function asRead(read: IteratorResult<Uint8Array, unknown>): ReadResult {
   return read.done ? { done: true, value: undefined } : read;
 }

@@ -1,5 +1,5 @@
 import { FetchError, type Fetch, type StreamReply } from '../lib/outbound/fetch.ts';
-import { followed } from '../lib/outbound/redirects.ts';
+import { followRedirects } from '../lib/outbound/redirects.ts';
 import type { UpstreamTools } from './upstream.ts';
 
 /** Downloads files from callers' addresses, within our own time limits. */
@@ -52,7 +52,7 @@ export function createDownload(
       }
     }
     try {
-      const reply = await followed(url, (at) =>
+      const reply = await followRedirects(url, (at) =>
         inputs.stream({ url: at, maxBytes, idleTimeoutMs, timeoutMs: left(), signal }),
       );
       if (reply.status === 200 || reply.status === 203) return { ...reply, body: read(reply.body) };

@@ -2,7 +2,7 @@ import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, isSuccess, type Reply } from '../lib/outbound/fetch.ts';
 import { isObject } from '../lib/json.ts';
 import { plainData } from '../lib/data-address.ts';
-import { eachOf, pieces } from '../lib/streams.ts';
+import { yieldEach, pieces } from '../lib/streams.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
 import type { Hold, InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
 
@@ -122,7 +122,7 @@ export async function sized(file: InputFile, field: string, maxBytes: number): P
   }
   const kept = await readAll(file, field, maxBytes, hold);
   const size = kept.reduce((sum, piece) => sum + piece.length, 0);
-  return { ...known, size, open: async () => eachOf(kept) };
+  return { ...known, size, open: async () => yieldEach(kept) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { usualType } from '../core/media/content-type.ts';
 import { convertedType, takesType, typeRule, type InputTypes } from '../core/media/input-types.ts';
 import { sniffBytes, typeByBytes } from '../core/media/sniff.ts';
 import { dataIn, plainData } from '../lib/data-address.ts';
-import { headAnd, once } from '../lib/streams.ts';
+import { readHead, once } from '../lib/streams.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { converted, pixelsMax } from './convert.ts';
 import { TooSlow } from './download.ts';
@@ -50,7 +50,7 @@ export async function filesOfData(
 /** The file with the type of its bytes. Its first bytes are read at once. */
 async function typed(file: InputFile): Promise<InputFile> {
   let first: AsyncIterable<Uint8Array> | null = null;
-  const { head, stream } = await headAnd(await file.open(), sniffBytes);
+  const { head, stream } = await readHead(await file.open(), sniffBytes);
   first = stream;
   const content_type = await typeByBytes(head, file.content_type);
   return {

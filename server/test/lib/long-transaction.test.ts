@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { runLongTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { before, withDatabase } from '../kit/with-database.ts';
 
@@ -16,7 +16,7 @@ async function seen(): Promise<number[]> {
 
 describe('a long transaction', () => {
   test('commits all its statements, in order and in its mode', async () => {
-    const level = await longTransaction(db, 'isolation level serializable', async (tx) => {
+    const level = await runLongTransaction(db, 'isolation level serializable', async (tx) => {
       tx.send(put(1));
       const rows = await tx.run<{ n: number }>(rawSql('select n from seen'));
       assert.deepEqual(rows, [{ n: 1 }]);
@@ -34,15 +34,15 @@ describe('a long transaction', () => {
   test('leaves nothing if the work, a statement or the last sent statement fails', async () => {
     const before = await seen();
     const fails = [
-      longTransaction(db, '', async (tx) => {
+      runLongTransaction(db, '', async (tx) => {
         await tx.run(put(10));
         throw new Error('changed my mind');
       }),
-      longTransaction(db, '', async (tx) => {
+      runLongTransaction(db, '', async (tx) => {
         tx.send(put(1));
         await tx.run(put(11));
       }),
-      longTransaction(db, '', async (tx) => {
+      runLongTransaction(db, '', async (tx) => {
         await tx.run(put(12));
         tx.send(put(12));
       }),
@@ -58,7 +58,7 @@ describe('a long transaction', () => {
   });
 
   test('has no time limit of a statement or of idleness', async () => {
-    const limits = await longTransaction(db, '', (tx) =>
+    const limits = await runLongTransaction(db, '', (tx) =>
       tx.run<{ name: string; setting: string }>(sql`select name, setting from pg_settings
        where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`),
     );

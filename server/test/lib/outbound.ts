@@ -73,7 +73,7 @@ export function assertBlocked(promise: Promise<unknown>): Promise<FetchError> {
   return assertFault(promise, 'blocked', false);
 }
 
-export interface Forbidden {
+export interface ForbiddenServer {
   port: number;
   url: string;
   /** Number of connections so far, without the one of this call. */
@@ -84,7 +84,7 @@ export interface Forbidden {
  * A listener to which nothing may connect. `heard` connects to the same port, so earlier
  * connections have arrived when it is answered.
  */
-export async function forbiddenListener(): Promise<Forbidden> {
+export async function forbiddenListener(): Promise<ForbiddenServer> {
   let questions = 0;
   const server = await tcp((socket) => socket.end(`${head('content-length: 6\r\n')}secret`));
   const heard = async (): Promise<number> => {

@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   DamagedArchive,
-  firstName,
+  readFirstName,
   proveSeal,
   readEntries,
   tarWriter,
@@ -49,7 +49,7 @@ async function read(content: Buffer): Promise<Entry[]> {
       found.push([name, await buffer(body)]);
       assert.equal(found.at(-1)![1].length, size);
     }
-    assert.equal(await firstName(file), found[0]?.[0] ?? '');
+    assert.equal(await readFirstName(file), found[0]?.[0] ?? '');
     return found;
   } finally {
     await file.close();

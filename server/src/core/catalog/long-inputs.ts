@@ -1,5 +1,5 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
-import { digitsOf, holdsLong, isLong, rounded } from '../../lib/long-integers.ts';
+import { digitsOf, holdsLong, isLong, roundLong } from '../../lib/long-integers.ts';
 import type { InputError } from './input-error.ts';
 import { escaped } from './media-input.ts';
 
@@ -22,7 +22,7 @@ const wordsMax = 400;
 
 /** The schema for the usual check: without limits that are long; the same if it has none. */
 export function schemaForCheck(schema: Json): Json {
-  return holdsLong(schema) ? objectOf(rounded(withoutLongLimits(schema))) : schema;
+  return holdsLong(schema) ? objectOf(roundLong(withoutLongLimits(schema))) : schema;
 }
 
 function withoutLongLimits(schema: unknown): unknown {

@@ -6,7 +6,7 @@
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, objectOf } from '../../lib/json.ts';
-import { exactJson, rounded } from '../../lib/long-integers.ts';
+import { exactJson, roundLong } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
 import type { Why } from '../reasons.ts';
@@ -267,7 +267,7 @@ function validatorOf(exact: Schema): Validator {
   const first = compile(firstFault, schema);
   let all: ValidateFunction | undefined;
   return (given) => {
-    const input = rounded(given);
+    const input = roundLong(given);
     const isExact = input === given && schema === exact;
     if (first(input)) return isExact ? null : longFaults(exact, given);
     if (!holdsFew(input, VALUES_MAX)) return sentences(first.errors);

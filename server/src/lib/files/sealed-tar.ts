@@ -76,7 +76,7 @@ export async function proveSeal(file: FileHandle): Promise<void> {
 }
 
 /** The name of the first entry, without a check of the seal; any text if this is not a tar file. */
-export async function firstName(file: FileHandle): Promise<string> {
+export async function readFirstName(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(nameBytes), 0, nameBytes, 0);
   return buffer.toString('latin1', 0, bytesRead).replace(/\0[^]*$/, '');
 }

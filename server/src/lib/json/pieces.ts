@@ -68,7 +68,7 @@ class Scan {
   }
 
   /** The next comma at which a piece may end: from here on, and with a member before it. */
-  next(from: number): number | null {
+  nextCut(from: number): number | null {
     const { text } = this;
     let isFirst = false;
     for (let i = this.#at; i < text.length; i++) {
@@ -166,13 +166,13 @@ export function* inPieces(
   let head = '';
   let from = 0;
   for (;;) {
-    const end = text.length < pieceChars ? null : scan.next(from + pieceChars);
+    const end = text.length < pieceChars ? null : scan.nextCut(from + pieceChars);
     const closing = scan.levels.map(({ isList }) => (isList ? ']' : '}')).reverse();
     const part = end === null ? text.slice(from) : text.slice(from, end) + closing.join('');
     // A piece with a long string: looking for its end took a while, and so will each next step.
     const isHuge = part.length >= longPieces * pieceUsual;
     if (isHuge) yield;
-    const piece = parsed(head + part, from, head === '' && end === null);
+    const piece = parsePiece(head + part, from, head === '' && end === null);
     if (isHuge) yield;
     // Well-formed UTF-8 has no lone surrogates and JSON no raw NUL: only escapes can produce them.
     const escaped = part.includes('\\u');
@@ -181,13 +181,13 @@ export function* inPieces(
     const root = spine.open[0] ?? piece;
     if (end === null) return root;
     spine = spineOf(root as Container, scan.names());
-    head = scan.levels.map(opening).join('');
+    head = scan.levels.map(openAgain).join('');
     from = end;
     yield;
   }
 }
 
-function parsed(text: string, from: number, isWhole: boolean): unknown {
+function parsePiece(text: string, from: number, isWhole: boolean): unknown {
   try {
     return exactJson(text);
   } catch (error) {
@@ -198,7 +198,7 @@ function parsed(text: string, from: number, isWhole: boolean): unknown {
 }
 
 /** Opens a list or object again in the next piece, with something before the comma. */
-function opening({ isList }: Level, at: number, { length }: Level[]): string {
+function openAgain({ isList }: Level, at: number, { length }: Level[]): string {
   return (isList ? '[' : `{"${mark}":`) + (at === length - 1 ? '0' : '');
 }
 

@@ -2,7 +2,7 @@ import { isLong } from '../long-integers.ts';
 
 /** Finds what `JSON.parse` accepts though it would do harm later. */
 
-export interface Problem {
+export interface JsonProblem {
   what: string;
   /** From the innermost key or index outwards. */
   path: (string | number)[];
@@ -23,7 +23,7 @@ export class JsonError extends Error {
 }
 
 /** The only problem without a path, because the path of a deep value would not help. */
-const deep: Problem = { what: 'is nested too deeply', path: [] };
+const deep: JsonProblem = { what: 'is nested too deeply', path: [] };
 
 export function tooDeep(depth: number): JsonError {
   return new JsonError(`The body is nested too deeply; at most ${depth} levels are allowed.`);
@@ -47,7 +47,7 @@ function errorOf(what: string, path: (string | number)[]): JsonError {
 }
 
 /** `escaped`: the text has escapes, without which no string can hold NUL or half a pair. */
-function findProblem(value: unknown, left: number, escaped: boolean): Problem | null {
+function findProblem(value: unknown, left: number, escaped: boolean): JsonProblem | null {
   if (typeof value === 'string') return escaped ? stringProblem(value) : null;
   if (typeof value === 'number') {
     return Number.isFinite(value) ? null : at('holds a number beyond 1.8e308; send a smaller one.');
@@ -59,7 +59,7 @@ function findProblem(value: unknown, left: number, escaped: boolean): Problem | 
     : objectProblem(value as Record<string, unknown>, left, escaped);
 }
 
-function listProblem(list: readonly unknown[], left: number, escaped: boolean): Problem | null {
+function listProblem(list: readonly unknown[], left: number, escaped: boolean): JsonProblem | null {
   for (let i = 0; i < list.length; i++) {
     const problem = findProblem(list[i], left - 1, escaped);
     if (problem !== null) return within(problem, i);
@@ -71,7 +71,7 @@ function objectProblem(
   object: Record<string, unknown>,
   left: number,
   escaped: boolean,
-): Problem | null {
+): JsonProblem | null {
   for (const key in object) {
     if (key === '__proto__') return at('holds the key "__proto__"; use another name.');
     if (escaped) {
@@ -98,7 +98,7 @@ export function demandNoPoison(key: string, value: unknown, path: (string | numb
   if (isPoison(key, value)) throw errorOf(poison, path);
 }
 
-function stringProblem(text: string): Problem | null {
+function stringProblem(text: string): JsonProblem | null {
   if (text.includes('\0')) return at('holds a NUL character (\\u0000); leave it out.');
   if (!text.isWellFormed()) {
     return at('holds half of a surrogate pair (\\ud800 to \\udfff); send whole characters.');
@@ -106,11 +106,11 @@ function stringProblem(text: string): Problem | null {
   return null;
 }
 
-function at(what: string): Problem {
+function at(what: string): JsonProblem {
   return { what, path: [] };
 }
 
-function within(problem: Problem, step: string | number): Problem {
+function within(problem: JsonProblem, step: string | number): JsonProblem {
   if (problem !== deep) problem.path.push(step);
   return problem;
 }

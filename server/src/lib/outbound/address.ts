@@ -114,7 +114,9 @@ export interface JudgeOptions {
   own?: ReadonlySet<string>;
   /** Whether this host may be called although it is not public. The other rules apply to it too. */
   exempt?: (url: URL) => boolean;
-  /** True: a user name and a password are accepted, because `signedIn` will take them out. */
+  /**
+   * True: a user name and a password are accepted, because `splitCredentials` will take them out.
+   */
   takesUser?: boolean;
 }
 
@@ -169,7 +171,7 @@ function hasHost({ hostname }: URL): boolean {
  * that `judgeOperatorUrl` has accepted: calls refuse URLs with a password, because a stranger's URL
  * could make them sign in somewhere.
  */
-export function signedIn(text: string): { url: string; headers: Record<string, string> } {
+export function splitCredentials(text: string): { url: string; headers: Record<string, string> } {
   const url = new URL(text);
   const authorization = basicOf(url);
   if (authorization === null) return { url: text, headers: {} };

@@ -9,7 +9,7 @@ import { buildConnector } from 'undici';
 import { isPublicAddress } from './address.ts';
 import { FetchError, faults } from './fetch-error.ts';
 import { dropInterim } from './interim.ts';
-import { createLookup, ownAddresses, systemLookup, type Lookup } from './lookup.ts';
+import { createLookup, ownAddresses, lookUpBySystem, type Lookup } from './lookup.ts';
 import { withTimeout } from '../with-timeout.ts';
 
 export interface ConnectorOptions {
@@ -41,7 +41,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     return addresses.every((ip) => isPublicAddress(ip, ours));
   };
   const trusted = connector(connectTimeoutMs, (hostname) =>
-    resolve(hostname, lookup ?? systemLookup, connectTimeoutMs),
+    resolve(hostname, lookup ?? lookUpBySystem, connectTimeoutMs),
   );
   if (!guard) return trusted;
 
@@ -50,7 +50,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
     // A private address among public ones is never an accident, so the whole name is refused.
     // guard: name-judged-at-connect
-    if (!areFit(addresses)) throw blocked();
+    if (!areFit(addresses)) throw blockedError();
     return addresses;
   });
 
@@ -60,13 +60,13 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     if (isExempt(hostname, port)) return trusted(target, callback);
     // guard: literal-address-judged
     if (isIP(hostname) !== 0 && !areFit([hostname])) {
-      return queueMicrotask(() => callback(blocked(), null));
+      return queueMicrotask(() => callback(blockedError(), null));
     }
     return guarded(target, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
       if (areFit([socket.remoteAddress ?? ''])) return callback(null, socket);
       socket.destroy();
-      return callback(blocked(), null);
+      return callback(blockedError(), null);
     });
   };
 }
@@ -136,6 +136,6 @@ function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunc
   };
 }
 
-function blocked(): FetchError {
+function blockedError(): FetchError {
   return new FetchError('blocked', faults.not_public);
 }

@@ -19,16 +19,16 @@ const decoders: Readonly<Record<string, () => Transform>> = {
  * The reply's body in plain form. Throws a FetchError `too_large` if that has more than `maxBytes`,
  * and `protocol` if it cannot be decoded.
  */
-export function decodedBody(
+export function decodeBody(
   { headers, body }: Pick<StreamReply, 'headers' | 'body'>,
   maxBytes: number,
 ): AsyncIterable<Uint8Array> {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   const open = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  return open === undefined ? body : decoded(body, open(), maxBytes);
+  return open === undefined ? body : decodeWith(body, open(), maxBytes);
 }
 
-async function* decoded(
+async function* decodeWith(
   body: AsyncIterable<Uint8Array>,
   decoder: Transform,
   maxBytes: number,

@@ -87,8 +87,8 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Controller, status: number, headers: IncomingHeaders): void {
     if (status < 200 || this.over) return;
     this.status = status;
-    this.headers = joined(headers);
-    this.begun();
+    this.headers = joinValues(headers);
+    this.onBegin();
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
@@ -99,7 +99,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   abstract onResponseData(controller: Controller, chunk: Uint8Array): void;
   abstract onResponseEnd(): void;
 
-  protected begun(): void {}
+  protected onBegin(): void {}
 
   /** Ends the call with an error, once. */
   stop(kind: FetchErrorKind, message: string, cause?: unknown): void {
@@ -174,7 +174,7 @@ function onIdle(exchange: Exchange): void {
   exchange.stop('timeout', faults.idle);
 }
 
-function joined(headers: IncomingHeaders): ReplyHeaders {
+function joinValues(headers: IncomingHeaders): ReplyHeaders {
   const reply: ReplyHeaders = {};
   for (const name in headers) {
     const value = headers[name];

@@ -93,10 +93,10 @@ export const faults = {
   given_up_before: 'given up before it began',
 } as const;
 
-export type Fault = keyof typeof faults;
+export type FetchFault = keyof typeof faults;
 
 /** The fault that the message of a `FetchError` names; null if it names none. */
-export function faultIn(message: string): Fault | null {
+export function faultIn(message: string): FetchFault | null {
   return keysOf(faults).find((name) => message.endsWith(`: ${faults[name]}`)) ?? null;
 }
 
@@ -110,19 +110,19 @@ export function reasonOf(kind: FetchErrorKind, error: Error): string {
   return fault ? faults[fault] : error.message || kind;
 }
 
-const kindFaults: Partial<Record<FetchErrorKind, Fault>> = {
+const kindFaults: Partial<Record<FetchErrorKind, FetchFault>> = {
   connect_timeout: 'connection_late',
   reset: 'broken_off',
 };
 
-const codeFaults: Record<string, Fault> = {
+const codeFaults: Record<string, FetchFault> = {
   ECONNREFUSED: 'connection_refused',
   EHOSTUNREACH: 'host_unreachable',
   ENETUNREACH: 'host_unreachable',
   UND_ERR_HEADERS_OVERFLOW: 'headers_too_long',
 };
 
-const tlsFaults: Record<string, Fault> = {
+const tlsFaults: Record<string, FetchFault> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_of_other',
   HOSTNAME_MISMATCH: 'certificate_of_other',
   CERT_HAS_EXPIRED: 'certificate_expired',

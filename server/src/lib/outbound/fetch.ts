@@ -19,7 +19,7 @@ export {
   ownAddresses,
   allResolveToPublic,
   resolvesToPublic,
-  systemLookup,
+  lookUpBySystem as systemLookup,
   type Lookup,
 } from './lookup.ts';
 export type { StreamReply } from './streamed-reply.ts';
@@ -181,10 +181,10 @@ function headerList(headers: Record<string, string> | undefined, userAgent?: str
 function bodyOf(body: Call['body']): Dispatcher.DispatchOptions['body'] {
   if (body == null || typeof body === 'string' || body instanceof Uint8Array) return body;
   // undici accepts any iterable, although its types declare only Node's streams.
-  return readable(body) as unknown as Dispatcher.DispatchOptions['body'];
+  return markUnreadable(body) as unknown as Dispatcher.DispatchOptions['body'];
 }
 
-async function* readable(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* markUnreadable(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (cause) {

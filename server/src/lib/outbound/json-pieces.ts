@@ -44,13 +44,13 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     const text = value.join('\n').trim();
     value = null;
     held = 0;
-    take(parsed(text), text, undefined);
+    take(parseEvent(text), text, undefined);
   }
 
   function readOther(line: string): void {
     event.end();
     const text = line.trim();
-    const whole = parsed(text);
+    const whole = parseEvent(text);
     if (whole !== undefined || text.startsWith('<')) return take(whole, text, undefined);
     value = [line];
     held = line.length;
@@ -115,7 +115,7 @@ function eventReader(take: TakePiece): EventReader {
   const parser = createParser({
     onEvent: ({ data, event }) => {
       const text = data.trim();
-      if (text !== '') take(parsed(text), text, event);
+      if (text !== '') take(parseEvent(text), text, event);
     },
   });
   /** The only line of the event's data. Undefined: none has come. Null: several have. */
@@ -144,13 +144,13 @@ function eventReader(take: TakePiece): EventReader {
 }
 
 function isWhole(data: string): boolean {
-  return data === endMark || parsed(data) !== undefined;
+  return data === endMark || parseEvent(data) !== undefined;
 }
 
 /** The last event of nearly every stream, which is no JSON. */
 const endMark = '[DONE]';
 
-function parsed(text: string): unknown {
+function parseEvent(text: string): unknown {
   // The error that it would throw costs more than reading several events.
   if (text === endMark) return undefined;
   try {

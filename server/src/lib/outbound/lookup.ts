@@ -14,7 +14,7 @@ export type Lookup = (hostname: string) => Promise<string[]>;
  * Resolves names like every other program on this machine, with search domains. For names that the
  * operator gave.
  */
-export const systemLookup: Lookup = async (hostname) =>
+export const lookUpBySystem: Lookup = async (hostname) =>
   (await getaddrinfo(hostname, { all: true })).map(({ address }) => address);
 
 export interface LookupOptions {
@@ -26,9 +26,9 @@ export interface LookupOptions {
 }
 
 /**
- * Reads the hosts file, then asks DNS. For names that strangers gave: unlike `systemLookup` it uses
- * no thread of Node's small pool while a name server does not answer, so slow servers cannot block
- * file access. It tries no search domain.
+ * Reads the hosts file, then asks DNS. For names that strangers gave: unlike `lookUpBySystem` it
+ * uses no thread of Node's small pool while a name server does not answer, so slow servers cannot
+ * block file access. It tries no search domain.
  */
 export function createLookup(options: LookupOptions = {}): Lookup {
   const { servers, hostsFile = systemHostsFile, timeoutMs = 2000 } = options;
@@ -110,13 +110,13 @@ export async function allResolveToPublic(
     late = true;
     over.resolve();
   }, checkTimeoutMs);
-  const next = async (): Promise<void> => {
+  const checkRest = async (): Promise<void> => {
     for (const hostname of rest) {
       found.set(hostname, await resolvesToPublic(hostname, lookup, own));
       if (late) return;
     }
   };
-  const checks = Array.from({ length: Math.min(checksAtOnce, hostnames.size) }, next);
+  const checks = Array.from({ length: Math.min(checksAtOnce, hostnames.size) }, checkRest);
   await Promise.race([Promise.all(checks), over.promise]);
   clearTimeout(timer);
   return new Map(found);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formBody, type FormPart } from './multipart.ts';
+import { formBody, type SentPart } from './multipart.ts';
 
-async function read(parts: FormPart[]) {
+async function read(parts: SentPart[]) {
   const { headers, body } = formBody(parts);
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** One part of a form (RFC 7578). With a `file_name` it is a file. */
-export interface FormPart {
+export interface SentPart {
   name: string;
   file_name?: string;
   content_type?: string;
@@ -16,7 +16,7 @@ export interface FormBody {
 /**
  * The form as a body whose length is known before its streams are read. The body can be read once.
  */
-export function formBody(parts: readonly FormPart[]): FormBody {
+export function formBody(parts: readonly SentPart[]): FormBody {
   const boundary = `form-${randomUUID()}`;
   const heads = parts.map((part, i) => Buffer.from(headOf(part, boundary, i > 0)));
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
@@ -29,12 +29,12 @@ export function formBody(parts: readonly FormPart[]): FormBody {
       'content-type': `multipart/form-data; boundary=${boundary}`,
       'content-length': String(size),
     },
-    body: written(parts, heads, tail),
+    body: writeParts(parts, heads, tail),
   };
 }
 
-async function* written(
-  parts: readonly FormPart[],
+async function* writeParts(
+  parts: readonly SentPart[],
   heads: Buffer[],
   tail: Buffer,
 ): AsyncGenerator<Uint8Array> {
@@ -47,16 +47,16 @@ async function* written(
   yield tail;
 }
 
-function headOf({ name, file_name, content_type }: FormPart, boundary: string, next: boolean) {
-  const file = file_name === undefined ? '' : `; filename="${escaped(file_name)}"`;
+function headOf({ name, file_name, content_type }: SentPart, boundary: string, next: boolean) {
+  const file = file_name === undefined ? '' : `; filename="${escapeName(file_name)}"`;
   const type = content_type === undefined ? '' : `content-type: ${oneLine(content_type)}\r\n`;
   const start = `${next ? '\r\n' : ''}--${boundary}\r\n`;
-  const disposition = `content-disposition: form-data; name="${escaped(name)}"${file}\r\n`;
+  const disposition = `content-disposition: form-data; name="${escapeName(name)}"${file}\r\n`;
   return `${start}${disposition}${type}\r\n`;
 }
 
 /** Escapes a quoted name as browsers do. */
-function escaped(text: string): string {
+function escapeName(text: string): string {
   return text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 
@@ -64,7 +64,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]/g, '');
 }
 
-function sizeOf(content: FormPart['content']): number {
+function sizeOf(content: SentPart['content']): number {
   if (typeof content === 'string') return Buffer.byteLength(content);
   return content instanceof Uint8Array ? content.length : content.size;
 }

@@ -13,7 +13,7 @@ const statuses = new Set([301, 302, 303, 307, 308]);
  * @throws FetchError of `get`; `blocked` for a target that is no URL; `protocol` after too many
  * redirects.
  */
-export async function followed(
+export async function followRedirects(
   url: string,
   get: (url: string, isHome: boolean) => Promise<StreamReply>,
 ): Promise<StreamReply> {

@@ -55,7 +55,7 @@ export class StreamedReply extends Exchange implements AsyncIterableIterator<Uin
     super.handleEvent();
   }
 
-  protected override begun(): void {
+  protected override onBegin(): void {
     this.idle?.refresh();
     const { maxBytes } = this.limits;
     if (Number(this.headers['content-length']) > maxBytes) {
@@ -104,7 +104,7 @@ export class StreamedReply extends Exchange implements AsyncIterableIterator<Uin
 
   next(): Promise<IteratorResult<Uint8Array>> {
     const chunk = this.waiting.shift();
-    if (chunk !== undefined) return Promise.resolve(this.taken(chunk));
+    if (chunk !== undefined) return Promise.resolve(this.take(chunk));
     if (this.error !== null) {
       const { error } = this;
       this.error = null;
@@ -126,7 +126,7 @@ export class StreamedReply extends Exchange implements AsyncIterableIterator<Uin
     return Promise.resolve(done);
   }
 
-  private taken(chunk: Uint8Array): IteratorResult<Uint8Array> {
+  private take(chunk: Uint8Array): IteratorResult<Uint8Array> {
     this.waitingBytes -= chunk.length;
     if (!this.over) {
       this.idle?.refresh();

@@ -10,14 +10,14 @@ const graceMs = 1_000;
 export const checkMs = 1_000;
 
 /** The connection was broken because nobody awaits its work. */
-export class Abandoned extends Error {}
+export class WorkAbandoned extends Error {}
 
 /**
  * Runs work on a connection. If the signal fires meanwhile, breaks the connection soon, so that the
  * server ends the statement and undoes its transaction, and throws the signal's reason. A request
  * to cancel might reach the next statement of the connection instead.
  */
-export async function unlessAbandoned<T>(
+export async function runUnlessAbandoned<T>(
   client: pg.PoolClient,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
@@ -25,14 +25,14 @@ export async function unlessAbandoned<T>(
   if (!signal) return work();
   let timer: NodeJS.Timeout | undefined;
   const abandon = () => {
-    timer = setTimeout(() => breakOff(client, new Abandoned('nobody awaits it')), graceMs);
+    timer = setTimeout(() => breakOff(client, new WorkAbandoned('nobody awaits it')), graceMs);
   };
   if (signal.aborted) abandon();
   else signal.addEventListener('abort', abandon);
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof Abandoned)) throw error;
+    if (!(error instanceof WorkAbandoned)) throw error;
     // Until the server has noticed, the work may go on, so its place stays taken.
     await pause(checkMs, undefined, { ref: false });
     throw signal.reason;

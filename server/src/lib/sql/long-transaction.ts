@@ -9,7 +9,7 @@ import { rowsIn, type Database, type Statement, type Transaction } from './sql.t
  * @param work also gets the connection, for COPY; no statement may be running at that time
  * @param signal closes the connection; a running statement may go on until the server notices
  */
-export async function longTransaction<T>(
+export async function runLongTransaction<T>(
   db: Database,
   mode: string,
   work: (tx: Transaction, client: pg.Client) => Promise<T>,
@@ -23,7 +23,7 @@ export async function longTransaction<T>(
     await client.query(`begin ${mode}`);
     await client.query('set local statement_timeout = 0');
     await client.query('set local idle_in_transaction_session_timeout = 0');
-    const { tx, settled } = inTurn(client);
+    const { tx, settled } = queueStatements(client);
     const value = await work(tx, client);
     await settled();
     const { command } = await client.query('commit');
@@ -36,9 +36,9 @@ export async function longTransaction<T>(
   }
 }
 
-function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> } {
+function queueStatements(client: pg.Client): { tx: Transaction; settled(): Promise<void> } {
   let last: Promise<pg.QueryResult | void> = Promise.resolve();
-  const next = (statement: Statement): Promise<pg.QueryResult> => {
+  const send = (statement: Statement): Promise<pg.QueryResult> => {
     const result = last.then(() => client.query(statement));
     // The caller that awaits the result, or `settled`, reports the error.
     result.catch(() => {});
@@ -46,8 +46,8 @@ function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> 
     return result;
   };
   const tx: Transaction = {
-    run: async (statement) => rowsIn(await next(statement)),
-    send: (statement) => void next(statement),
+    run: async (statement) => rowsIn(await send(statement)),
+    send: (statement) => void send(statement),
   };
   return { tx, settled: async () => void (await last) };
 }

@@ -1,4 +1,4 @@
-import { throttled } from '../log-throttle.ts';
+import { throttleLog } from '../log-throttle.ts';
 import { refusesWrites } from './faults.ts';
 
 interface Log {
@@ -21,7 +21,7 @@ export class Outage {
   constructor(log: Log) {
     this.#log = log;
     const teller = (sentence: string) =>
-      throttled((told) => {
+      throttleLog((told) => {
         this.#isLogged = true;
         log.warn(told, sentence);
       });
@@ -29,13 +29,13 @@ export class Outage {
     this.#tellRefusal = teller('the database takes no writes');
   }
 
-  failed(error: unknown): void {
+  noteFailure(error: unknown): void {
     if (!this.#isKnown) return;
     if (refusesWrites(error)) this.#tellRefusal(error);
     else this.#tellAway(error);
   }
 
-  answered(): void {
+  noteAnswer(): void {
     this.#isKnown = true;
     if (!this.#isLogged) return;
     this.#isLogged = false;

@@ -3,11 +3,11 @@ import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { persistent } from './persistent.ts';
 
-class Passing extends Error {}
-const options = { isPassing: (error: unknown) => error instanceof Passing, pauseMs: 1 };
+class PassingFault extends Error {}
+const options = { isPassing: (error: unknown) => error instanceof PassingFault, pauseMs: 1 };
 
 /** Fails this many times, then returns the `isRepeat` of every call. */
-function failing(times: number, Fault: new () => Error = Passing) {
+function failing(times: number, Fault: new () => Error = PassingFault) {
   const told: boolean[] = [];
   return async (isRepeat: boolean) => {
     told.push(isRepeat);
@@ -34,15 +34,15 @@ describe('persistent work', () => {
 
   test('is given up once patience is over, and what follows at once is tried once', async () => {
     const persist = persistent({ ...options, patienceMs: 400 });
-    await assert.rejects(persist(failing(Infinity)), Passing);
+    await assert.rejects(persist(failing(Infinity)), PassingFault);
     const later = failing(1);
-    await assert.rejects(persist(later), Passing);
+    await assert.rejects(persist(later), PassingFault);
     assert.deepEqual(await persist(later), [false, false]);
   });
 
   test('has patience again where nothing has failed for as long', async () => {
     const persist = persistent({ ...options, patienceMs: 50 });
-    await assert.rejects(persist(failing(Infinity)), Passing);
+    await assert.rejects(persist(failing(Infinity)), PassingFault);
     await pause(60);
     assert.deepEqual(await persist(failing(1)), [false, true]);
   });

@@ -11,13 +11,13 @@ export interface PersistentOptions {
   pauseMs: number;
 }
 
-export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
+export type Persister = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
 
 /**
  * Repeats work until it succeeds or `patienceMs` is over. `isRepeat` is true if the work was tried
  * before; the failed try may have taken effect.
  */
-export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
+export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persister {
   let failingSince: number | null = null;
   let failedLast = -Infinity;
   return async (work) => {

@@ -75,7 +75,7 @@ export function openSessions(name: string, own?: string): BeginSession {
     const checking = client
       .query(inTime(`set client_connection_check_interval = ${checkMs}`))
       .catch(() => {});
-    const values = await valuesOf(client, settings);
+    const values = await setAndReadAll(client, settings);
     await checking;
     for (const [setting, value] of Object.entries(demanded))
       if (values[setting] !== value) throw new UnfitSession(needs(setting, values[setting], value));
@@ -91,7 +91,7 @@ export function needs(setting: string, has: string | undefined, value: string): 
 }
 
 /** Sets these settings, keeps those that are null, and returns the values of all we care about. */
-async function valuesOf(
+async function setAndReadAll(
   client: pg.ClientBase,
   settings: Record<string, string | null>,
 ): Promise<Record<string, string>> {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { codeOf, errorOf } from '../unknown.ts';
-import { Abandoned, unlessAbandoned } from './abandoned.ts';
+import { WorkAbandoned, runUnlessAbandoned } from './abandoned.ts';
 import { bindsChannel } from './address.ts';
 import { openSessions } from './session.ts';
 import { connectionOf, isSilence, replacementOf, socketOf } from './silence.ts';
 import { arrayLiteral } from './sql-array.ts';
 import { setParsers } from './values.ts';
-import { Writes, type Watch } from './writes.ts';
+import { WritePool, type Watch } from './writes.ts';
 
 export { isAway, isDataError, isUnavailable } from './faults.ts';
 
@@ -109,13 +109,13 @@ export interface Columns<Row extends object> extends Fragment {
   row(row: Row): void;
 }
 
-interface Named {
+interface NamedStatement {
   text: string;
   name: string;
 }
 
-const templates = new WeakMap<TemplateStringsArray, Named>();
-const texts = new Map<string, Named>();
+const templates = new WeakMap<TemplateStringsArray, NamedStatement>();
+const texts = new Map<string, NamedStatement>();
 
 /**
  * Builds a prepared statement. An interpolated fragment becomes part of its text; every other value
@@ -134,7 +134,7 @@ export function sql<Values extends unknown[]>(
     return `$${sent.length}`;
   };
   const pieces = values.map(bind);
-  const { text, name } = named(
+  const { text, name } = nameStatement(
     strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`),
   );
   if (values.every((value) => !isFragment(value) || value.parameters))
@@ -151,7 +151,7 @@ function isFragment(value: unknown): value is Fragment {
   return typeof value === 'function';
 }
 
-function named(text: string): Named {
+function nameStatement(text: string): NamedStatement {
   let known = texts.get(text);
   if (!known) {
     known = { text, name: createHash('sha1').update(text).digest('base64url') };
@@ -212,30 +212,30 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const pool = new pg.Pool(config);
   const onError = (error: Error) => {
-    if (!(error instanceof Abandoned)) options.onError?.(error);
+    if (!(error instanceof WorkAbandoned)) options.onError?.(error);
   };
   // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
   const replacement = replacementOf(pool);
-  const writes = new Writes(pool, replacement, options);
-  const judged = async <T>(work: () => Promise<T>): Promise<T> => {
+  const writes = new WritePool(pool, replacement, options);
+  const runJudged = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      const value = await again(work);
+      const value = await retryConflicts(work);
       if (writes.isTroubled) await writes.recheck();
       return value;
     } catch (error) {
       if (isSilence(error))
         replacement.idle('an idle connection was closed because another one stopped answering');
-      writes.failed(error);
+      writes.noteFailure(error);
       throw error;
     }
   };
 
   return {
-    run: (statement, wanted) => judged(async () => rowsIn(await query(pool, statement, wanted))),
-    tx: (work, wanted) => judged(() => transact(pool, work, wanted)),
+    run: (statement, wanted) => runJudged(async () => rowsIn(await query(pool, statement, wanted))),
+    tx: (work, wanted) => runJudged(() => transact(pool, work, wanted)),
     async connect() {
       const { max: _max, pipeline: _pipeline, onConnect: _onConnect, ...rest } = config;
       const client = new Client({ ...rest, query_timeout: 0 });
@@ -280,7 +280,7 @@ export function within(db: Database, tx: Transaction): Database {
 }
 
 /** A deadlock or serialization failure has undone everything, so the work can be repeated. */
-async function again<T>(work: () => Promise<T>): Promise<T> {
+async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
@@ -326,7 +326,7 @@ async function query(
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    return await unlessAbandoned(client, wanted, () => client.query(statement));
+    return await runUnlessAbandoned(client, wanted, () => client.query(statement));
   } catch (error) {
     broken = errorOf(error);
     throw error;
@@ -342,7 +342,7 @@ async function transact<T>(
 ): Promise<T> {
   const client = await pool.connect();
   if (!wanted) return transactOn(client, work);
-  return unlessAbandoned(client, wanted, () => transactOn(client, work));
+  return runUnlessAbandoned(client, wanted, () => transactOn(client, work));
 }
 
 async function transactOn<T>(
@@ -378,7 +378,7 @@ async function transactOn<T>(
     await client.query('rollback').catch((lost: Error) => (broken = lost));
     // Statements after the failed one only report that the transaction was aborted, or that the
     // silent connection was closed.
-    const isBroken = isSilence(failure) || failure instanceof Abandoned;
+    const isBroken = isSilence(failure) || failure instanceof WorkAbandoned;
     const thrown = codeOf(error) === transactionAborted || isBroken ? failure : error;
     // The driver's own stack ends at the socket.
     if (thrown instanceof Error && thrown === failure) Error.captureStackTrace(thrown);

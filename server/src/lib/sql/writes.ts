@@ -7,9 +7,9 @@ import { inTime, type Replacement } from './silence.ts';
 
 export interface Watch {
   /** The database takes writes, after a failure. */
-  answered(): void;
+  noteAnswer(): void;
   /** The server was not reached, gave no answer, or takes no writes. */
-  failed(error: unknown): void;
+  noteFailure(error: unknown): void;
 }
 
 /** How long the disk's refusal of a write counts, and how long a good check of the disk. */
@@ -42,7 +42,7 @@ export async function demandWritable(client: pg.Pool | pg.ClientBase): Promise<v
     throw new ReadOnlyDatabase(needs('default_transaction_read_only', 'on', 'off'));
 }
 
-export class Writes {
+export class WritePool {
   readonly #pool: pg.Pool;
   readonly #replacement: Replacement;
   readonly #options: { watch?: Watch; idleWrite?: string };
@@ -63,12 +63,12 @@ export class Writes {
   }
 
   /** Notes that a statement or transaction has failed. */
-  failed(error: unknown): void {
+  noteFailure(error: unknown): void {
     if (!isAway(error)) return;
     this.#isTroubled = true;
     if (isReadOnly(error)) this.#replaceConnections();
     else if (refusesWrites(error)) this.#refusal = { error, at: performance.now() };
-    this.#options.watch?.failed(error);
+    this.#options.watch?.noteFailure(error);
   }
 
   /** True from a failure until a check has succeeded. */
@@ -98,12 +98,12 @@ export class Writes {
       if (text !== undefined) await this.#pool.query(inTime(text));
       await this.#demandSpace();
     } catch (error) {
-      this.failed(error);
+      this.noteFailure(error);
       throw error;
     }
     if (!this.#isTroubled) return;
     this.#isTroubled = false;
-    this.#options.watch?.answered();
+    this.#options.watch?.noteAnswer();
   }
 
   async #demandSpace(): Promise<void> {

@@ -5,7 +5,7 @@ import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import { ApiError } from '../../core/errors.ts';
-import { decodedBody } from '../../lib/outbound/decode.ts';
+import { decodeBody } from '../../lib/outbound/decode.ts';
 import type { Json } from '../../lib/json.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
@@ -146,11 +146,11 @@ async function called(
   });
   const { status, headers } = reply;
   if (!isSuccess(status)) {
-    const head = await headOf(decodedBody(reply, errorMaxBytes));
+    const head = await headOf(decodeBody(reply, errorMaxBytes));
     return wire.refusal({ status, headers, body: head }, model);
   }
   const body = stream ? paced(reply, times) : reply.body;
-  const events = readReply(decodedBody({ headers, body }, maxBytes), form.open, asked);
+  const events = readReply(decodeBody({ headers, body }, maxBytes), form.open, asked);
   const inBand = (error: Json) => wire.inBand(error, headers, model);
   return begun(events, wire, inBand, stream ? times.peekMs : null);
 }

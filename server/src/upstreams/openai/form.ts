@@ -1,5 +1,5 @@
 import { extensionOf, usualType } from '../../core/media/content-type.ts';
-import type { FormPart } from '../../lib/outbound/multipart.ts';
+import type { SentPart } from '../../lib/outbound/multipart.ts';
 import { InputRefused, sentBytes, sized } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';
 
@@ -9,7 +9,7 @@ import type { InputFile } from '../upstream.ts';
 const filesMaxBytes = 100 * 1024 * 1024;
 
 /** A field as parts: a list repeats its name with `[]`, an object is JSON, null is left out. */
-export function partsOf(name: string, value: unknown): FormPart[] {
+export function partsOf(name: string, value: unknown): SentPart[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item) => partsOf(`${name}[]`, item));
   return [{ name, content: typeof value === 'object' ? JSON.stringify(value) : String(value) }];
@@ -21,7 +21,7 @@ export function partsOf(name: string, value: unknown): FormPart[] {
  */
 export function fileReader(eachMaxBytes: number) {
   let left = filesMaxBytes;
-  return async (file: InputFile, field: string, name: string, stem = name): Promise<FormPart> => {
+  return async (file: InputFile, field: string, name: string, stem = name): Promise<SentPart> => {
     if (left <= 0)
       throw new InputRefused(
         `${field} does not fit: all files of the request together are too large.`,

@@ -1,5 +1,5 @@
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
-import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
+import { formBody, type SentPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
@@ -52,8 +52,8 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
 async function sortOut(
   job: StartJob,
   tools: UpstreamTools,
-): Promise<{ files: FormPart[]; fields: Json }> {
-  const files: FormPart[] = [];
+): Promise<{ files: SentPart[]; fields: Json }> {
+  const files: SentPart[] = [];
   const read = fileReader(imageMaxBytes);
   const input = await mapMedia(job, async (value, field) => {
     const name = mediaParts[field];
@@ -75,7 +75,7 @@ function asJson(model: string, fields: Json) {
   return { headers, body: JSON.stringify({ ...fields, model }) };
 }
 
-function asForm(model: string, fields: Json, files: FormPart[]) {
+function asForm(model: string, fields: Json, files: SentPart[]) {
   const isList = files.filter(({ name }) => name === 'image').length > 1;
   return formBody([
     { name: 'model', content: model },

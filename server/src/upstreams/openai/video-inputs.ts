@@ -1,5 +1,5 @@
 import type { RequestCall } from '../../lib/outbound/fetch.ts';
-import { formBody, type FormPart } from '../../lib/outbound/multipart.ts';
+import { formBody, type SentPart } from '../../lib/outbound/multipart.ts';
 import type { Json } from '../../lib/json.ts';
 import { InputRefused, mapMedia } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
@@ -30,7 +30,7 @@ export function videoBody(
 }
 
 async function form(job: StartJob, tools: UpstreamTools): Promise<UploadCall> {
-  const files: FormPart[] = [];
+  const files: SentPart[] = [];
   const read = fileReader(fileMaxBytes);
   const fields = await fieldsOf(job, async (value, field) => {
     if (files.length > 0) throw untaken(field);
