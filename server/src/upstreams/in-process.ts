@@ -1,10 +1,10 @@
 import { completionsReader } from '../core/apis/completions/read-reply.ts';
 import {
   writeCompletionsCall,
-  type CompletionsManners,
+  type CompletionsDialect,
 } from '../core/apis/completions/write-call.ts';
 import { readReply } from '../core/apis/read-reply.ts';
-import { askedOf } from '../core/apis/writing.ts';
+import { replyContextOf } from '../core/apis/writing.ts';
 import { messageFields, optionalNames } from '../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
 import type { Json } from '../lib/json.ts';
@@ -23,12 +23,12 @@ const all = {
 
 /** The call as a chat completion. `passes`: the optional fields that it has. */
 export function completionOf(
-  call: Pick<ChatCall, 'model' | 'conversation' | 'max_tokens' | 'marks' | 'stream'>,
+  call: Pick<ChatCall, 'model' | 'conversation' | 'max_tokens' | 'cacheControl' | 'stream'>,
   passes: ReadonlySet<string> = all.passes,
-  more: Partial<CompletionsManners> = {},
+  more: Partial<CompletionsDialect> = {},
 ) {
-  const marks = call.marks && passes.has('cache_control');
-  return writeCompletionsCall(call.conversation, call, { ...all, passes, marks, ...more });
+  const cacheControl = call.cacheControl && passes.has('cache_control');
+  return writeCompletionsCall(call.conversation, call, { ...all, passes, cacheControl, ...more });
 }
 
 /** The events of chunks, or of a whole chat completion. */
@@ -36,7 +36,7 @@ export function eventsOf(
   { request_id, conversation }: ChatCall,
   chunks: AsyncIterable<Json> | Iterable<Json>,
 ): AsyncGenerator<ReplyEvent> {
-  return readReply(bytesOf(chunks), completionsReader, askedOf(request_id, conversation));
+  return readReply(bytesOf(chunks), completionsReader, replyContextOf(request_id, conversation));
 }
 
 async function* bytesOf(chunks: AsyncIterable<Json> | Iterable<Json>): AsyncGenerator<Uint8Array> {

@@ -233,7 +233,7 @@ export interface ChatCall extends InputShares {
   /** The most tokens of the reply. */
   max_tokens: number;
   /** Whether marks for the cache may be sent. */
-  marks: boolean;
+  cacheControl: boolean;
   /** Stored files in the conversation, by the value that names them. */
   files?: Readonly<Record<string, InputFile>>;
   /** The row's context window: the most tokens of a prompt. */

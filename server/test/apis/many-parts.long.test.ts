@@ -27,7 +27,7 @@ const ask = { model: 'm', max_tokens: 100 };
 /** How often the part is in the value: each time as a text or an address, or in a joined text. */
 const sizeOf = (value: unknown) => JSON.stringify(value).match(/\bx\b(?!":)/g)?.length;
 
-const manners = { marks: true, tool_name_max: 64, passes: new Set<string>() };
+const manners = { cacheControl: true, tool_name_max: 64, passes: new Set<string>() };
 const adaptive = { ...manners, thinking: 'adaptive', sampling: true } as const;
 const calling = { ...ask, stream: false };
 type Conversation = ReadCall['conversation'];
@@ -35,7 +35,7 @@ const writers: ((conversation: Conversation) => { body: Json })[] = [
   (conversation) => writeMessagesCall(conversation, calling, adaptive),
   (conversation) => writeMessagesCall(conversation, calling, { ...adaptive, thinking: 'budget' }),
   (conversation) => writeResponsesCall(conversation, calling, manners),
-  (conversation) => completionOf({ conversation, ...calling, marks: true }),
+  (conversation) => completionOf({ conversation, ...calling, cacheControl: true }),
 ];
 
 async function arrives({ conversation }: ReadCall, what: string): Promise<void> {

@@ -20,7 +20,7 @@ const readers: Record<ApiName, (body: Json) => ReadCall> = {
   responses: readResponsesCall,
 };
 
-const manners = { passes: new Set(['prompt_cache_key']), marks: false, tool_name_max: 64 };
+const manners = { passes: new Set(['prompt_cache_key']), cacheControl: false, tool_name_max: 64 };
 const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
   completions: (call) =>
     writeCompletionsCall(call.conversation, calling, {
@@ -33,7 +33,7 @@ const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
   messages: (call) =>
     writeMessagesCall(call.conversation, calling, {
       ...manners,
-      marks: true,
+      cacheControl: true,
       thinking: 'adaptive',
       sampling: true,
     }),

@@ -74,7 +74,7 @@ export function callOf(
     model: 'gpt-fake',
     conversation,
     max_tokens: max_tokens!,
-    marks: true,
+    cacheControl: true,
     context_tokens: 8192,
     stream,
     hold: () => {},

@@ -150,7 +150,7 @@ describe("the sandbox's catalog", () => {
         model,
         conversation,
         max_tokens: max_tokens ?? 4096,
-        marks: true,
+        cacheControl: true,
         context_tokens: row.context_tokens,
         stream: false,
         hold: () => {},

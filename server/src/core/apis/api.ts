@@ -27,7 +27,7 @@ export interface WrittenCall {
   fields: ReadonlySet<string>;
 }
 
-export interface Calling {
+export interface CallSettings {
   /** The upstream's name of the model. */
   model: string;
   max_tokens: number;
@@ -35,9 +35,9 @@ export interface Calling {
 }
 
 /** The abilities of an upstream's models, from its definition. */
-export interface Manners {
+export interface ApiDialect {
   /** Whether marks for the cache are sent. */
-  marks: boolean;
+  cacheControl: boolean;
   /** Most characters of a tool's name. */
   tool_name_max: number;
 }
@@ -67,12 +67,12 @@ export interface ReplyReader {
 export type EndOfBytes = 'mark' | 'last' | 'fault';
 
 /** Begins to read a reply. `say` gets its events, in order and at once. */
-export type OpenReader = (asked: Asked, say: Say) => ReplyReader;
+export type OpenReader = (context: ReplyContext, say: EmitEvent) => ReplyReader;
 
-export type Say = (event: ReplyEvent) => void;
+export type EmitEvent = (event: ReplyEvent) => void;
 
 /** Facts of the call that its reader needs. */
-export interface Asked {
+export interface ReplyContext {
   /** For the ids of tool calls that came without one: the request, and the caller's API. */
   request_id: string;
   api: ApiName;
@@ -114,7 +114,7 @@ export interface ShownError {
 }
 
 /** Facts of the call that its writer repeats. */
-export interface Answering {
+export interface AnswerContext {
   /** The request's id, and the creation time in unix seconds. */
   request_id: string;
   created: number;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { ReplyEvent } from '../chat/reply.ts';
-import type { Answering, ReplyWriter } from './api.ts';
+import type { AnswerContext, ReplyWriter } from './api.ts';
 import { completionsWriter } from './completions/write-reply.ts';
 import { messagesWriter } from './messages/write-reply.ts';
 import { responsesWriter } from './responses/write-reply.ts';
@@ -76,7 +76,7 @@ const error = {
   request_id: 'r',
 };
 
-const answering = (stream: boolean): Answering => ({
+const answering = (stream: boolean): AnswerContext => ({
   request_id: 'r-1',
   created: 1,
   now: () => 2,
@@ -85,14 +85,14 @@ const answering = (stream: boolean): Answering => ({
   stream,
 });
 
-function wholeOf(open: (answering: Answering) => ReplyWriter, reply: ReplyEvent[]): Json {
+function wholeOf(open: (answering: AnswerContext) => ReplyWriter, reply: ReplyEvent[]): Json {
   const writer = open(answering(false));
   reply.forEach(writer.add);
   return writer.whole(usage);
 }
 
 function streamOf(
-  open: (answering: Answering) => ReplyWriter,
+  open: (answering: AnswerContext) => ReplyWriter,
   reply: ReplyEvent[],
   breaks: boolean,
 ) {

@@ -1,7 +1,7 @@
 import type { ReplyEvent } from '../chat/reply.ts';
 
 /** A block or item of a reply, and its events. */
-export interface Entry<E> {
+export interface OrderedEntry<E> {
   /** Whether the next piece belongs to this entry. */
   takes(event: ReplyEvent): boolean;
   begin(): E[];
@@ -15,11 +15,11 @@ export interface Entry<E> {
  * calls may be mixed, and a call may go on until the end of the reply. So the first call stays open
  * until the end, and what follows it waits. `entryOf`: the entry that begins with this piece.
  */
-export function inOrder<E>(entryOf: (event: ReplyEvent, index: number) => Entry<E> | null): {
+export function inOrder<E>(entryOf: (event: ReplyEvent, index: number) => OrderedEntry<E> | null): {
   add(event: ReplyEvent): E[];
   end(isWhole: boolean): E[];
 } {
-  let open: Entry<E> | null = null;
+  let open: OrderedEntry<E> | null = null;
   let entries = 0;
   let firstCall: number | null = null;
   /** Pieces that wait, grouped by tool call. */

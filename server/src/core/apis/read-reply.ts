@@ -1,7 +1,7 @@
 import { isObject, isWithinDepth, objectOf, type Json } from '../../lib/json.ts';
 import { jsonPieces } from '../../lib/outbound/json-pieces.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
-import type { Asked, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
+import type { ReplyContext, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
 import { isFilled } from '../check.ts';
 
@@ -29,16 +29,16 @@ function isCompletion(value: unknown): value is Json {
  * The events of a reply. The body may have any form, whatever its label says. Events that came
  * before an error count as delivered.
  *
- * @throws ReplyBroken if the reply is none or does not come to its end
+ * @throws ReplyBroken if the body holds no reply, or ends before the reply is complete
  * @throws FetchError if the bytes break off, or `too_large`
  */
 export async function* readReply(
   bytes: AsyncIterable<Uint8Array>,
   open: OpenReader,
-  asked: Asked,
+  context: ReplyContext,
 ): AsyncGenerator<ReplyEvent> {
   const ready: ReplyEvent[] = [];
-  const reader = open(asked, (event) => ready.push(event));
+  const reader = open(context, (event) => ready.push(event));
   let isMarked = false;
   const pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
     if (isMarked || reader.isOver() || lifeSign.test(text)) return;
@@ -48,13 +48,13 @@ export async function* readReply(
 
   function readPiece(piece: unknown, text: string, name: string | undefined): void {
     const isDeep = text.length > 2 * depthMax && !isWithinDepth(piece, depthMax);
-    if (!isObject(piece) || isDeep) throw name === 'error' ? failed(text) : unreadable(text);
+    if (!isObject(piece) || isDeep) throw name === 'error' ? failedReply(text) : unreadableReply(text);
     const wrapper =
       'choices' in piece ? undefined : wrappers.find((each) => isCompletion(piece[each]));
     const own = wrapper === undefined ? piece : objectOf(piece[wrapper]);
     reader.read(own, name, counts.test(text));
     const error = errorIn(own) ?? (name === 'error' ? own : null);
-    if (error) throw failed(error);
+    if (error) throw failedReply(error);
   }
 
   try {
@@ -69,7 +69,7 @@ export async function* readReply(
     // A reply whose end has come is whole, even if the connection breaks behind it.
     const isFault = error instanceof ReplyBroken;
     const isCut = !isFault || error.error === null;
-    const isWhole = isCut && settle(reader, isFault ? 'fault' : 'last');
+    const isWhole = isCut && tryEnd(reader, isFault ? 'fault' : 'last');
     if (!isWhole) reader.cut();
     for (const event of ready.splice(0)) yield event;
     if (!isWhole || !isFault) throw error;
@@ -78,7 +78,7 @@ export async function* readReply(
 }
 
 /** Says the end of a reply, if it has come. */
-function settle(reader: ReplyReader, at: EndOfBytes): boolean {
+function tryEnd(reader: ReplyReader, at: EndOfBytes): boolean {
   try {
     reader.end(at);
     return true;
@@ -88,14 +88,14 @@ function settle(reader: ReplyReader, at: EndOfBytes): boolean {
   }
 }
 
-function unreadable(text: string): ReplyBroken {
+function unreadableReply(text: string): ReplyBroken {
   const isPage = text.startsWith('<');
   return new ReplyBroken(isPage ? 'answered with a page' : 'its answer has an invalid piece');
 }
 
 /**
- * A reply did not come to its end, or is none. `error` is what the upstream said about it, in the
- * upstream's own form, or null. It may contain our key and the caller's input.
+ * A reply ended early, or the body was no reply. `error` is the upstream's own message, or null. It
+ * may contain our key and the caller's input.
  */
 export class ReplyBroken extends Error {
   readonly error: Json | null;
@@ -116,7 +116,7 @@ export interface RefusedReply {
 }
 
 /** The reply failed, as the upstream says. */
-export function failed(error: unknown, otherwise: Json = {}): ReplyBroken {
+export function failedReply(error: unknown, otherwise: Json = {}): ReplyBroken {
   const said = errorOf(error) ?? otherwise;
   return new ReplyBroken('the model ended the reply with an error', said);
 }
@@ -150,7 +150,7 @@ function statedIn(piece: Json): Json | null {
 function innermost(error: Json): Json {
   const { raw } = objectOf(error.metadata);
   for (const text of [raw, error.message]) {
-    const inner = objectOf(typeof text === 'string' ? parsed(text) : null);
+    const inner = objectOf(typeof text === 'string' ? parseJson(text) : null);
     const errors = [inner, ...Object.values(inner).filter(isObject)].map(errorIn);
     const own = errors.find((each) => each !== null);
     if (own) return { ...error, ...own };
@@ -158,7 +158,7 @@ function innermost(error: Json): Json {
   return isFilled(raw) ? { ...error, message: raw } : error;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -15,7 +15,7 @@ import { writeResponsesCall } from './responses/write-call.ts';
 /** A call keeps what its API can say when it is written in this API and read again. */
 
 const calling = { model: 'm', max_tokens: 9_000, stream: false };
-const manners = { passes: new Set<string>(), marks: false, tool_name_max: 64 };
+const manners = { passes: new Set<string>(), cacheControl: false, tool_name_max: 64 };
 const open = {
   ...manners,
   developer: true,

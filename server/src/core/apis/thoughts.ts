@@ -91,13 +91,13 @@ type Origin = Pick<Thought, 'id' | 'format'>;
  * The signature of a thinking block and the data of a redacted one. Claude's are passed on as they
  * are. With other models, the text also holds the id and the format that their servers expect back.
  */
-export function packed(proof: string, { id, format }: Origin): string {
+export function packProof(proof: string, { id, format }: Origin): string {
   if (id === null && (format ?? claudeFormat) === claudeFormat) return proof;
   return pack({ proof, id, format });
 }
 
 /** The proof and its origin. Throws `bad_messages`, as `unpack` does. */
-export function unpacked(text: string, at: string): Origin & { proof: string } {
+export function unpackProof(text: string, at: string): Origin & { proof: string } {
   const { proof, id, format } = unpack(text, at) ?? {};
   if (!isFilled(proof)) return { proof: text, id: null, format: claudeFormat };
   return { proof, id: isFilled(id) ? id : null, format: isFilled(format) ? format : null };
@@ -108,7 +108,7 @@ export function unpacked(text: string, at: string): Origin & { proof: string } {
  * item holds all of it in `encrypted_content`, which clients send back unread: as details in
  * OpenRouter's form, and as a text if its server knows no details.
  */
-export function packedThoughts(thoughts: readonly ThoughtPiece[]): string {
+export function packThoughts(thoughts: readonly ThoughtPiece[]): string {
   const details = thoughts.flatMap((each) =>
     each.index === null ? [] : [detailOf(each, each.index)],
   );
@@ -116,8 +116,8 @@ export function packedThoughts(thoughts: readonly ThoughtPiece[]): string {
   return pack({ details, text: plain.join('') });
 }
 
-/** The thoughts in a text that `packedThoughts` made. Throws `bad_messages` for any other. */
-export function unpackedThoughts({ details, text }: Json, at: string): Thought[] {
+/** The thoughts in a text that `packThoughts` made. Throws `bad_messages` for any other. */
+export function unpackThoughts({ details, text }: Json, at: string): Thought[] {
   const thoughts = itemsOf(details).map(thoughtIn);
   if (typeof text !== 'string' || !Array.isArray(details) || thoughts.includes(null))
     throw badMessages(at, 'must be as it was in the reply');

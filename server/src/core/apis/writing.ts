@@ -3,44 +3,47 @@ import { isObject, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
 import type { ApiName, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
-import type { Asked, Manners } from './api.ts';
+import type { ReplyContext, ApiDialect } from './api.ts';
 
 /** The writers of calls in all three APIs share these parts. */
 
 /** A call that is being written. */
-export interface Writing<M extends Manners = Manners> {
+export interface WriteContext<M extends ApiDialect = ApiDialect> {
   conversation: Conversation;
-  manners: M;
+  dialect: M;
   names: ToolNames;
   /** The caller's names of what the upstream cannot be told. */
   ignored: Set<string>;
 }
 
-export function openWriting<M extends Manners>(conversation: Conversation, manners: M): Writing<M> {
-  const names = toolNames(conversation.tools, manners.tool_name_max);
-  return { conversation, manners, names, ignored: new Set() };
+export function openWriting<M extends ApiDialect>(
+  conversation: Conversation,
+  dialect: M,
+): WriteContext<M> {
+  const names = toolNames(conversation.tools, dialect.tool_name_max);
+  return { conversation, dialect, names, ignored: new Set() };
 }
 
 /** Says nothing, and notes this. `what`: a setting, an extra field, or a part of a turn. */
-export function ignore({ conversation, ignored }: Writing, what: string): Json {
+export function omitField({ conversation, ignored }: WriteContext, what: string): Json {
   ignored.add(callersName(conversation.api, what));
   return {};
 }
 
-/** As `ignore`, in place of blocks. */
-export function leave(writing: Writing, what: string): Json[] {
-  ignore(writing, what);
+/** As `omitField`, in place of blocks. */
+export function omitBlocks(writing: WriteContext, what: string): Json[] {
+  omitField(writing, what);
   return [];
 }
 
-export function markOf(mark: true | undefined, writing: Writing): Json {
+export function cacheControlOf(mark: true | undefined, writing: WriteContext): Json {
   if (!mark) return {};
-  const { marks } = writing.manners;
-  return marks ? { [cacheMark]: { type: 'ephemeral' } } : ignore(writing, cacheMark);
+  const { cacheControl } = writing.dialect;
+  return cacheControl ? { [cacheMark]: { type: 'ephemeral' } } : omitField(writing, cacheMark);
 }
 
 /** A tool call in chat completions. */
-export function calledOf({ id, name, custom, input }: Omit<CallBlock, 'type' | 'at'>): Json {
+export function toolCallOf({ id, name, custom, input }: Omit<CallBlock, 'type' | 'at'>): Json {
   return custom
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input } };
@@ -50,24 +53,25 @@ const modes = { auto: 'auto', none: 'none', any: 'required', tool: null } as con
 
 /** The choice of tools in OpenAI's words. `chosen` and `allowed` write them in the API's form. */
 export function choiceOf(
-  { conversation: { choice, tools }, names }: Writing,
+  { conversation: { choice, tools }, names }: WriteContext,
   chosen: (type: 'custom' | 'function', name: string) => Json,
   allowed: (fields: Json) => Json,
 ): unknown {
   const { mode, tool, only } = choice;
   const custom = customNames(tools);
-  const sent = (own: string) => chosen(custom.has(own) ? 'custom' : 'function', names.sent(own));
-  if (tool !== null) return sent(tool);
+  const choiceOfTool = (own: string) =>
+    chosen(custom.has(own) ? 'custom' : 'function', names.sent(own));
+  if (tool !== null) return choiceOfTool(tool);
   const word = mode && modes[mode];
-  return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(sent) });
+  return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(choiceOfTool) });
 }
 
 /** The facts that the reader of a reply needs. `names`: the caller's names of shortened tools. */
-export function askedOf(
+export function replyContextOf(
   request_id: string,
   { api, tools, settings }: Conversation,
   names: ReadonlyMap<string, string> = new Map(),
-): Asked {
+): ReplyContext {
   const ownName = (sent: string) => names.get(sent) ?? sent;
   return { request_id, api, custom: customNames(tools), ownName, stops: settings.stop };
 }
@@ -209,6 +213,6 @@ export function sentEffort(conversation: Conversation, ignored: Set<string>): st
 }
 
 /** Whether no effort stands for the thinking that is asked for, as it can in Messages. */
-export function isUnsaid({ settings: { thinking }, api }: Conversation): boolean {
+export function dropsThinking({ settings: { thinking }, api }: Conversation): boolean {
   return thinking !== null && (api !== 'messages' || thinking.type === 'disabled');
 }

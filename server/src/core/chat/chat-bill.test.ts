@@ -4,7 +4,12 @@ import { promptIn } from '../../../test/kit/chat-apis.ts';
 import { asked, eventsOf, marked } from '../../../test/kit/read-replies.ts';
 import { completionsReader } from '../apis/completions/read-reply.ts';
 import { readReply, ReplyBroken } from '../apis/read-reply.ts';
-import { chargeableUsage, type Bill, type ChatDelivery, type DeliveryEnd } from './chat-bill.ts';
+import {
+  chargeableUsage,
+  type TokenBill,
+  type ChatDelivery,
+  type DeliveryEnd,
+} from './chat-bill.ts';
 import { gatherReply } from './reply.ts';
 import { boundPromptTokens, boundTokens } from './tokens.ts';
 
@@ -23,7 +28,7 @@ const max_tokens = 1_000;
 /** 13 bytes: four tokens at four bytes each. */
 const text = 'Four, I think';
 
-interface Said {
+interface ReplyCase {
   content?: string;
   finish?: string | null;
   usage?: unknown;
@@ -33,7 +38,7 @@ interface Said {
   left?: true;
 }
 
-function chunksOf({ content, finish = null, usage, error, calls }: Said): object[] {
+function chunksOf({ content, finish = null, usage, error, calls }: ReplyCase): object[] {
   const delta = { role: 'assistant', content, ...(calls && { tool_calls: calls }) };
   const spoken = { choices: [{ index: 0, delta, finish_reason: null }] };
   const counts = usage === undefined ? [] : [{ choices: [], usage }];
@@ -61,16 +66,16 @@ async function delivered(chunks: object[], end: DeliveryEnd): Promise<ChatDelive
   return { reply, end };
 }
 
-type Expected = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
+type ExpectedUsage = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
 const used = { prompt_tokens: 9, completion_tokens: 5 };
 const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
-const counted = (completion_tokens: number): Expected => ({
+const counted = (completion_tokens: number): ExpectedUsage => ({
   prompt_tokens: 'counted',
   completion_tokens,
 });
 const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":12}' } };
 
-const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
+const cases: [what: string, said: ReplyCase, failed: boolean, bill: ExpectedUsage][] = [
   [
     "the upstream's own usage is taken",
     { content: text, finish: 'stop', usage: used },
@@ -194,7 +199,7 @@ const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
 describe('chargeableUsage', () => {
   for (const [what, said, failed, bill] of cases) {
     test(what, async () => {
-      const end = failed ? 'broken' : said.left ? 'given_up' : 'complete';
+      const end = failed ? 'broken' : said.left ? 'abandoned' : 'complete';
       const got = chargeableUsage(chat, max_tokens, model, await delivered(chunksOf(said), end));
       if (typeof bill?.prompt_tokens !== 'string')
         return assert.deepEqual(got, bill && { ...bill, ...notCached });
@@ -212,10 +217,10 @@ describe('chargeableUsage', () => {
       const delivery = await delivered(chunksOf({ content: text }), end);
       return chargeableUsage({ ...pictures, stream }, max_tokens, seen, delivery)!.prompt_tokens;
     };
-    const left = await billOf('given_up');
+    const left = await billOf('abandoned');
     assert.ok(left >= 3 * 4_096, String(left));
     assert.ok(left <= boundPromptTokens(pictures.prompt, { context_tokens: 100_000 }));
-    for (const whole of [await billOf('complete'), await billOf('given_up', false)])
+    for (const whole of [await billOf('complete'), await billOf('abandoned', false)])
       assert.ok(whole < 3 * 100, String(whole));
   });
 
@@ -232,7 +237,7 @@ describe('chargeableUsage', () => {
         await delivered(chunksOf({ content: text }), end),
       )!.prompt_tokens;
     assert.ok((await promptOf({ ...seen, on_disconnect: 'finish' }, 'complete')) > 2 ** 17);
-    assert.ok((await promptOf(seen, 'given_up')) > 2 ** 17);
+    assert.ok((await promptOf(seen, 'abandoned')) > 2 ** 17);
     assert.equal(await promptOf(seen, 'complete'), 3 + 2 ** 10);
   });
 
@@ -255,7 +260,13 @@ describe('chargeableUsage', () => {
       prompt_tokens_details: { cached_tokens: 8_000, cache_write_tokens: 500 },
     };
     const read = { prompt_tokens: 9_000, cached_tokens: 8_000, cache_write_tokens: 500 };
-    const rows: [what: string, row: typeof outside, said: Said, end: DeliveryEnd, bill: Bill][] = [
+    const rows: [
+      what: string,
+      row: typeof outside,
+      said: ReplyCase,
+      end: DeliveryEnd,
+      bill: TokenBill,
+    ][] = [
       [
         'whole, with usage',
         thinks,
@@ -265,14 +276,14 @@ describe('chargeableUsage', () => {
       ],
       ['whole, without usage', outside, { content: text, finish: 'stop' }, 'complete', bound],
       ['whole, without usage, may think', thinks, { content: text }, 'complete', whole],
-      ['given up after some words', outside, { content: text }, 'given_up', bound],
-      ['given up after some words, may think', thinks, { content: text }, 'given_up', whole],
-      ['given up before any word, may think', thinks, {}, 'given_up', whole],
+      ['given up after some words', outside, { content: text }, 'abandoned', bound],
+      ['given up after some words, may think', thinks, { content: text }, 'abandoned', whole],
+      ['given up before any word, may think', thinks, {}, 'abandoned', whole],
       [
         'given up after a report of its beginning',
         thinks,
         { content: text, usage: early },
-        'given_up',
+        'abandoned',
         { ...whole, prompt_tokens: 9, ...notCached },
       ],
       [
@@ -293,7 +304,7 @@ describe('chargeableUsage', () => {
         'given up after usage of the prompt',
         outside,
         { content: text, usage: told },
-        'given_up',
+        'abandoned',
         { ...read, completion_tokens: boundTokens(text) },
       ],
       [
@@ -307,7 +318,7 @@ describe('chargeableUsage', () => {
         'given up after the last report',
         thinks,
         { content: text, finish: 'stop', usage: used },
-        'given_up',
+        'abandoned',
         { ...used, ...notCached },
       ],
     ];
@@ -319,7 +330,7 @@ describe('chargeableUsage', () => {
     }
 
     test('given up before any word: the prompt alone', async () => {
-      const delivery = await delivered([], 'given_up');
+      const delivery = await delivered([], 'abandoned');
       const bill = chargeableUsage(chat, max_tokens, outside, delivery);
       assert.deepEqual(bill, { prompt_tokens, completion_tokens: 0 });
     });
@@ -331,7 +342,7 @@ describe('chargeableUsage', () => {
     });
 
     test('the bound of what was delivered never passes max_tokens', async () => {
-      const long = await delivered(chunksOf({ content: text.repeat(1_000) }), 'given_up');
+      const long = await delivered(chunksOf({ content: text.repeat(1_000) }), 'abandoned');
       assert.deepEqual(chargeableUsage(chat, max_tokens, outside, long), whole);
     });
 

@@ -13,13 +13,13 @@ export interface ChatDelivery {
 
 /**
  * `complete`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
- * stop. `given_up`: we stopped reading, because the caller left or the time limit was reached.
+ * stop. `abandoned`: we stopped reading, because the caller left or the time limit was reached.
  * `oversized`: the reply was larger than we read, which only log probabilities can cause.
  */
-export type DeliveryEnd = 'complete' | 'broken' | 'given_up' | 'oversized';
+export type DeliveryEnd = 'complete' | 'broken' | 'abandoned' | 'oversized';
 
 /** If the cache counts are missing, all prompt tokens are charged at the highest prompt price. */
-export interface Bill extends CacheUse {
+export interface TokenBill extends CacheUse {
   prompt_tokens: number;
   completion_tokens: number;
 }
@@ -27,8 +27,11 @@ export interface Bill extends CacheUse {
 const notCached = { cached_tokens: 0, cache_write_tokens: 0 };
 
 /** The prompt, with the stored files in it. */
-type Said = { prompt: counts.Prompt; stream: boolean };
-type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
+type CountedCall = { prompt: counts.Prompt; stream: boolean };
+type BillingModel = Pick<
+  Model,
+  'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'
+>;
 
 /**
  * The tokens to charge; null: nothing is charged, because the reply broke off or failed before any
@@ -43,20 +46,21 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
  * counted.
  */
 export function chargeableUsage(
-  said: Said,
+  said: CountedCall,
   max_tokens: number,
-  model: Billed,
+  model: BillingModel,
   { reply, end }: ChatDelivery,
-): Bill | null {
+): TokenBill | null {
   const text = reply.text();
   // guard: broken-chat-is-free
   if (text === '' && end === 'broken') return null;
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
   const hasFinished = reply.end() !== null;
   // A usage that came before the end of an abandoned reply does not cover all of it.
-  const isCut = end === 'given_up' || end === 'oversized';
-  const told = toldUsage({ reply, end }, said.stream);
-  const usage = told === null || (isBound && isCut && !hasFinished) ? null : readUsage(told);
+  const isCut = end === 'abandoned' || end === 'oversized';
+  const reported = reportedUsageOf({ reply, end }, said.stream);
+  const usage =
+    reported === null || (isBound && isCut && !hasFinished) ? null : readUsage(reported);
   if (usage !== null) {
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(said, model, 'complete', isBound);
     return { ...usage, prompt_tokens };
@@ -64,7 +68,7 @@ export function chargeableUsage(
   // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished)
     return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
-  const prompt = (told && promptUsageOf(told)) ?? {
+  const prompt = (reported && promptUsageOf(reported)) ?? {
     prompt_tokens: promptTokens(said, model, end, isBound),
     ...(!isBound && notCached),
   };
@@ -75,13 +79,13 @@ export function chargeableUsage(
 }
 
 /** The usage that counts. A reply that comes whole reports it once, so that 0 is a count there. */
-export function toldUsage({ reply, end }: ChatDelivery, stream: boolean): Json | null {
+export function reportedUsageOf({ reply, end }: ChatDelivery, stream: boolean): Json | null {
   return reply.usage(end === 'complete' || !stream);
 }
 
 function promptTokens(
-  { prompt, stream }: Said,
-  model: Billed,
+  { prompt, stream }: CountedCall,
+  model: BillingModel,
   end: DeliveryEnd,
   isBound: boolean,
 ): number {
@@ -99,8 +103,9 @@ function promptTokens(
  * cost (micro-USD). Other details of the upstream's usage stay, such as the kinds of tokens, but no
  * fields about money.
  */
-export function usageOf(told: Json | null, bill: Bill, cost: bigint): Json {
-  const said = told === null || readUsage(told) === null ? {} : objectOf(withoutMoney(told));
+export function usageOf(reported: Json | null, bill: TokenBill, cost: bigint): Json {
+  const said =
+    reported === null || readUsage(reported) === null ? {} : objectOf(withoutMoney(reported));
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),

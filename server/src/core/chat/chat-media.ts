@@ -22,7 +22,7 @@ export function listOf({ api }: Pick<Conversation, 'api'>): 'messages' | 'input'
   return api === 'responses' ? 'input' : 'messages';
 }
 
-/** For an upstream that takes no conversation in which nobody says anything. */
+/** The error for an upstream that refuses conversations without any text. */
 export function saysNothing(conversation: Pick<Conversation, 'api'>): ApiError {
   return badMessages(listOf(conversation), 'must have a text that is not empty');
 }
@@ -71,7 +71,7 @@ function note({ from, type, value, at }: Media, found: MediaInputs, isImage: boo
   }
 }
 
-type Taking = { id: string; input_modalities?: readonly Modality[] };
+type MediaTaker = { id: string; input_modalities?: readonly Modality[] };
 const namedMax = 3;
 
 /**
@@ -82,8 +82,8 @@ const namedMax = 3;
  */
 export function demandModalities(
   conversation: Pick<Conversation, 'turns'>,
-  { id, input_modalities }: Required<Taking>,
-  others: Iterable<Taking> = [],
+  { id, input_modalities }: Required<MediaTaker>,
+  others: Iterable<MediaTaker> = [],
 ): void {
   const block = mediaBlocks(conversation).find(({ type }) => !input_modalities.includes(type));
   if (block === undefined) return;

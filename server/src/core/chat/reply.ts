@@ -6,7 +6,13 @@ import { promptUsageOf, readUsage } from './usage.ts';
  * takes them. A whole reply is the same events at once. Only readers trust nothing: their events
  * are always in this form.
  */
-export type ReplyEvent = TextPiece | ThoughtPiece | CallBegin | InputPiece | Counted | ReplyEnd;
+export type ReplyEvent =
+  | TextPiece
+  | ThoughtPiece
+  | CallBegin
+  | InputPiece
+  | ReportedUsage
+  | ReplyEnd;
 
 /** A piece of the text that the model says, or says instead of an answer. Never empty. */
 export interface TextPiece {
@@ -52,7 +58,7 @@ export interface InputPiece {
 }
 
 /** Usage that the upstream reports, with the names of chat completions. The last one counts. */
-export interface Counted {
+export interface ReportedUsage {
   type: 'usage';
   usage: Json;
 }
@@ -91,7 +97,7 @@ export function growThoughts(thoughts: ThoughtPiece[], piece: ThoughtPiece): voi
 export type GatheredReply = ReturnType<typeof gatherReply>;
 
 type Piece = TextPiece | ThoughtPiece | CallBegin | InputPiece;
-type Saying = TextPiece | ThoughtPiece;
+type SpokenPiece = TextPiece | ThoughtPiece;
 
 /** Adds up the events of one reply. */
 export function gatherReply() {
@@ -104,7 +110,7 @@ export function gatherReply() {
   /** Text came after the last report, which may not cover it. */
   let isOutrun = false;
 
-  function addSaying(event: Saying): void {
+  function addSaying(event: SpokenPiece): void {
     const last = pieces.at(-1);
     if (last && goesOn(last, event)) return join(last, event);
     // A faulty upstream could change between text and reasoning without end, so text is then added
@@ -166,12 +172,12 @@ function writtenIn(piece: Piece): string {
 }
 
 /** Whether a piece belongs to the same text or thought as the one before it. */
-function goesOn(last: Piece, next: Saying): last is Saying {
+function goesOn(last: Piece, next: SpokenPiece): last is SpokenPiece {
   if (next.type === 'thought') return last.type === 'thought' && isOfThought(last, next);
   return last.type === next.type && last.phase === next.phase;
 }
 
-function join(last: Saying, next: Saying): void {
+function join(last: SpokenPiece, next: SpokenPiece): void {
   last.text += next.text;
   if (last.type === 'thought' && next.type === 'thought') {
     last.signature ??= next.signature;

@@ -96,7 +96,7 @@ function reportOf(usage: Json): Report {
   addCounts(counts, top);
   for (const name of promptDetails) addCounts(counts, top[name], ['cached', 'written']);
   for (const name of completionDetails) addCounts(counts, top[name], ['reasoning']);
-  const own = (...list: string[]) => Math.max(...list.map((name) => countIn(top[name]) ?? 0));
+  const own = (...list: string[]) => Math.max(...list.map((name) => tokenCountIn(top[name]) ?? 0));
   return {
     ...counts,
     reasoning: counts.thoughts ?? counts.reasoning,
@@ -116,7 +116,7 @@ function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): v
     if (!kind || value === undefined || value === null || wanted?.includes(kind) === false)
       continue;
     const isOfCache = kind === 'cached' || kind === 'written';
-    const count = isOfCache && isObject(value) ? sumIn(value) : countIn(value);
+    const count = isOfCache && isObject(value) ? sumIn(value) : tokenCountIn(value);
     counts[kind] = count === null ? (counts[kind] ?? null) : Math.max(count, counts[kind] ?? 0);
   }
 }
@@ -137,11 +137,14 @@ function snake(name: string): string {
 
 /** The sum of the counts of several lifetimes in the cache. */
 function sumIn(lifetimes: Json): number {
-  return Object.values(lifetimes).reduce<number>((sum, value) => sum + (countIn(value) ?? 0), 0);
+  return Object.values(lifetimes).reduce<number>(
+    (sum, value) => sum + (tokenCountIn(value) ?? 0),
+    0,
+  );
 }
 
 /** A count, perhaps as a text; otherwise null. */
-function countIn(value: unknown): number | null {
+function tokenCountIn(value: unknown): number | null {
   const isText = typeof value === 'string' && /^\d{1,9}(\.0+)?$/.test(value);
   const number = isText ? Number(value) : value;
   return isTokenCount(number) ? number : null;
@@ -222,13 +225,13 @@ function promptUsageIn(report: Report): PromptUsage | null {
 
 function promptOf(report: Report): Omit<Usage, 'completion_tokens'> | null {
   if (report.prompt === null) return null;
-  const told = report.prompt ?? null;
-  const beside = told === null ? null : cacheBeside(told, report);
+  const statedPrompt = report.prompt ?? null;
+  const beside = statedPrompt === null ? null : cacheBeside(statedPrompt, report);
   const { cached, written } = beside ?? {
     cached: report.cached ?? 0,
     written: report.written ?? 0,
   };
-  const prompt_tokens = beside === null ? told : told! + cached + written;
+  const prompt_tokens = beside === null ? statedPrompt : statedPrompt! + cached + written;
   if (prompt_tokens !== null && !isTokenCount(prompt_tokens)) return null;
   const cached_tokens = Math.min(prompt_tokens ?? Infinity, cached);
   const room = (prompt_tokens ?? Infinity) - cached_tokens;

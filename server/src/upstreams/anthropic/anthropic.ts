@@ -1,5 +1,5 @@
 import { messagesReader } from '../../core/apis/messages/read-reply.ts';
-import { writeMessagesCall, type MessagesManners } from '../../core/apis/messages/write-call.ts';
+import { writeMessagesCall, type MessagesDialect } from '../../core/apis/messages/write-call.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { createChat, type ChatForm, type ChatOptions } from '../openai/chat.ts';
 import { checkKey, listModels } from '../openai/listing.ts';
@@ -10,7 +10,7 @@ import type { Upstream, UpstreamTools } from '../upstream.ts';
 /** How services that offer Anthropic's Messages API differ; from the definition's `options`. */
 interface Options
   extends
-    Pick<MessagesManners, 'thinking' | 'sampling' | 'tool_name_max'>,
+    Pick<MessagesDialect, 'thinking' | 'sampling' | 'tool_name_max'>,
     ChatOptions,
     Pick<ServerOptions, 'base_path' | 'check_path'> {
   /** The header with our key. */
@@ -59,7 +59,7 @@ export function createAnthropic(settings: UpstreamSettings, tools: UpstreamTools
 
 function messagesForm({ thinking, sampling, tool_name_max }: Options): ChatForm {
   const message_fields = new Set<string>();
-  const manners = { thinking, sampling, tool_name_max, message_fields, marks: true };
+  const dialect = { thinking, sampling, tool_name_max, message_fields, cacheControl: true };
   const [path, readsText] = ['/messages', true];
-  return { path, readsText, manners, write: writeMessagesCall, open: messagesReader };
+  return { path, readsText, dialect, write: writeMessagesCall, open: messagesReader };
 }

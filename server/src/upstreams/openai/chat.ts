@@ -1,6 +1,12 @@
-import { readReply, ReplyBroken } from '../../core/apis/read-reply.ts';
-import type { Asked, Calling, Manners, OpenReader, WrittenCall } from '../../core/apis/api.ts';
-import { askedOf } from '../../core/apis/writing.ts';
+import { readReply, readWhole, ReplyBroken, type WholeReply } from '../../core/apis/read-reply.ts';
+import type {
+  ReplyContext,
+  CallSettings,
+  ApiDialect,
+  OpenReader,
+  WrittenCall,
+} from '../../core/apis/api.ts';
+import { replyContextOf } from '../../core/apis/writing.ts';
 import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
@@ -36,9 +42,9 @@ export interface ChatForm {
   /** True if the server takes text files as text. */
   readsText: boolean;
   /** With the fields of messages that the server knows, if the API has such. */
-  manners: Manners & { message_fields: ReadonlySet<string> };
+  dialect: ApiDialect & { message_fields: ReadonlySet<string> };
   /** Throws an `ApiError` that names the caller's field if the API cannot express it. */
-  write(conversation: Conversation, calling: Calling, manners: Manners): WrittenCall;
+  write(conversation: Conversation, calling: CallSettings, dialect: ApiDialect): WrittenCall;
   open: OpenReader;
 }
 
@@ -66,12 +72,12 @@ export function createChat(
     // If the call limits the time to the first byte, wait for that byte before returning.
     const peek = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
     const times = { firstMs, idleMs, peekMs: peek };
-    const marks = form.manners.marks && call.marks;
+    const cacheControl = form.dialect.cacheControl && call.cacheControl;
     const write = (conversation: Conversation) => {
-      const message_fields = new Set(form.manners.message_fields);
+      const message_fields = new Set(form.dialect.message_fields);
       for (const field of refused) message_fields.delete(field);
-      const manners = { ...form.manners, marks, message_fields };
-      const written = form.write(conversation, call, manners);
+      const dialect = { ...form.dialect, cacheControl, message_fields };
+      const written = form.write(conversation, call, dialect);
       return { conversation, written, sent: body.write(written.body) };
     };
     let made: ReturnType<typeof write>;
@@ -84,8 +90,8 @@ export function createChat(
     try {
       for (;;) {
         const { conversation, written, sent } = made;
-        const asked = askedOf(call.request_id, call.conversation, written.names);
-        const outcome = await called(call, sent, wire, form, asked, tools, times);
+        const context = replyContextOf(call.request_id, call.conversation, written.names);
+        const outcome = await send(call, sent, wire, form, context, tools, times);
         if (outcome.outcome === 'reply') {
           // Not learned from the refusal alone, which may quote such a word from the caller's text.
           for (const field of refused) untaken.add(field);
@@ -128,7 +134,7 @@ async function called(
   sent: SentBody,
   wire: Wire,
   form: ChatForm,
-  asked: Asked,
+  context: ReplyContext,
   tools: UpstreamTools,
   times: Times,
 ): Promise<ChatOutcome> {
@@ -150,7 +156,7 @@ async function called(
     return wire.refusal({ status, headers, body: head }, model);
   }
   const body = stream ? paced(reply, times) : reply.body;
-  const events = readReply(decodeBody({ headers, body }, maxBytes), form.open, asked);
+  const events = readReply(decodeBody({ headers, body }, maxBytes), form.open, context);
   const inBand = (error: Json) => wire.inBand(error, headers, model);
   return begun(events, wire, inBand, stream ? times.peekMs : null);
 }

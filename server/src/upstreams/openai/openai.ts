@@ -61,14 +61,14 @@ export function chatForm(options: Options): ChatForm {
   const own = { passes, tool_name_max, message_fields };
   const readsText = false;
   if (options.api === 'responses') {
-    const manners = { ...own, marks: false };
+    const dialect = { ...own, cacheControl: false };
     const path = '/responses';
-    return { path, readsText, manners, write: writeResponsesCall, open: responsesReader };
+    return { path, readsText, dialect, write: writeResponsesCall, open: responsesReader };
   }
-  const marks = passes.has(cacheMark);
-  const manners = { ...own, marks, developer, token_limit, include_usage };
+  const cacheControl = passes.has(cacheMark);
+  const dialect = { ...own, cacheControl, developer, token_limit, include_usage };
   const path = '/chat/completions';
-  return { path, readsText, manners, write: writeCompletionsCall, open: completionsReader };
+  return { path, readsText, dialect, write: writeCompletionsCall, open: completionsReader };
 }
 
 type Start = (job: StartJob) => Promise<StartOutcome>;

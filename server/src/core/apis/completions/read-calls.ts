@@ -43,7 +43,7 @@ export function callPieces(calls: Calls) {
       if (isWhole) return addWhole(isOld ? [old] : list.map(sentCall));
       for (const [position, piece] of list.entries()) {
         const sent = sentCall(piece);
-        const index = pieces.countIn(piece.index) ?? (list.length > 1 ? position : null);
+        const index = pieces.wholeNumberIn(piece.index) ?? (list.length > 1 ? position : null);
         last = callOf(sent, index);
         if (last === undefined || isRepeat(last, sent)) continue;
         last.add(sent);

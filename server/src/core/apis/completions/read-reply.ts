@@ -2,21 +2,21 @@ import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/js
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import { isReport, usageOfReport } from '../../chat/usage.ts';
-import type { Asked, OpenReader, Say } from '../api.ts';
-import { endedEarly, errorIn, failed, type ReplyBroken } from '../read-reply.ts';
+import type { ReplyContext, OpenReader, EmitEvent } from '../api.ts';
+import { endedEarly, errorIn, failedReply, type ReplyBroken } from '../read-reply.ts';
 import { replyCalls, type Calls } from '../reading/calls.ts';
 import * as pieces from '../reading/pieces.ts';
 import { claudeFormat, googleFormat, googleProof, thoughtIn } from '../thoughts.ts';
 import { callPieces } from './read-calls.ts';
 
 /** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
-export const completionsReader: OpenReader = (asked, tell) => {
+export const completionsReader: OpenReader = (context, tell) => {
   let hasSaid = false;
-  const say: Say = (event) => {
+  const say: EmitEvent = (event) => {
     hasSaid ||= event.type !== 'usage';
     tell(event);
   };
-  const message = messageReader(asked, say);
+  const message = messageReader(context, say);
   let hasChoice = false;
   /** A whole reply has come. */
   let isWhole = false;
@@ -31,12 +31,12 @@ export const completionsReader: OpenReader = (asked, tell) => {
     const reason = pieces.finishOf(word);
     if (reason === null) return;
     if (reason === 'broken') {
-      failure = failed(choice.error, { finish_reason: word });
+      failure = failedReply(choice.error, { finish_reason: word });
       return;
     }
     finish = reason;
-    const told = [choice.stop_reason, choice.matched_stop].find(isFilled);
-    stop = told !== undefined && asked.stops.includes(told) ? told : null;
+    const stated = [choice.stop_reason, choice.matched_stop].find(isFilled);
+    stop = stated !== undefined && context.stops.includes(stated) ? stated : null;
   }
 
   return {
@@ -54,7 +54,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
       const error =
         (choice?.error && errorIn({ error: choice.error })) ||
         (piece.x_groq && errorIn(objectOf(piece.x_groq)));
-      if (error) throw failed(error);
+      if (error) throw failedReply(error);
       isCounted = choice === undefined && (isCounted || (hasChoice && usage !== null));
       if (!choice) return;
       hasChoice = true;
@@ -73,7 +73,7 @@ export const completionsReader: OpenReader = (asked, tell) => {
   };
 };
 
-function messageReader(asked: Asked, say: Say) {
+function messageReader(context: ReplyContext, say: EmitEvent) {
   const thoughts = pieces.replyThoughts(say);
   const texts = {
     text: pieces.textReader('text', say),
@@ -83,7 +83,7 @@ function messageReader(asked: Asked, say: Say) {
   /** Few replies call tools. */
   let tools: { calls: Calls; sent: ReturnType<typeof callPieces> } | null = null;
   function openTools() {
-    const calls = replyCalls(asked, say, (text, id) =>
+    const calls = replyCalls(context, say, (text, id) =>
       thoughts.piece(`call ${id}`, { form: 'hidden', text, id, format: googleFormat }),
     );
     return { calls, sent: callPieces(calls) };
@@ -122,7 +122,7 @@ function readContent(message: Json, form: pieces.TextForm, readers: Readers): vo
   if (form !== 'whole' || !thoughts.hasAny()) readThoughts(message, thinking, thoughts);
   if (extra_content !== undefined)
     thoughts.piece('proof', { form: 'hidden', text: googleProof(message), format: googleFormat });
-  const isFirst = form === 'piece' || texts.text.said() === '';
+  const isFirst = form === 'piece' || texts.text.textSoFar() === '';
   if (Array.isArray(shown) && isFirst) readParts(shown, readers);
   else texts.text.add(pieces.wordsOf(shown), form, logprobs.content);
   if (refusal) texts.refusal.add(pieces.textOf(refusal), form, logprobs.refusal);
@@ -150,12 +150,12 @@ function isThinking(part: unknown): boolean {
 
 /** A text that came as a list of parts. */
 function readParts(parts: unknown[], { texts, logprobs }: Readers): void {
-  let told = logprobs.content;
+  let pending = logprobs.content;
   for (const part of parts) {
     if (isObject(part) && isFilled(part.refusal)) texts.refusal.add(part.refusal, 'piece', null);
     else {
-      texts.text.add(pieces.textOf(part), 'piece', told);
-      told = null;
+      texts.text.add(pieces.textOf(part), 'piece', pending);
+      pending = null;
     }
   }
 }
@@ -213,7 +213,7 @@ function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
 
 /** Only one choice is ever requested; a choice without an index counts as the first. */
 function choiceIn({ choices, message, done, done_reason }: Json): Json | undefined {
-  const own = itemsOf(choices).find((each) => isObject(each) && !(pieces.countIn(each.index) ?? 0));
+  const own = itemsOf(choices).find((each) => isObject(each) && !(pieces.wholeNumberIn(each.index) ?? 0));
   if (own !== undefined || !isObject(message)) return own as Json | undefined;
   // Ollama's own form, in which each line has the next piece of the message.
   return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test';
 import { messageFields, optionalNames } from '../../chat/optional-fields.ts';
 import { readMessagesCall } from '../messages/read-call.ts';
 import { readCompletionsCall } from './read-call.ts';
-import { writeCompletionsCall, type CompletionsManners } from './write-call.ts';
+import { writeCompletionsCall, type CompletionsDialect } from './write-call.ts';
 
 type Json = Record<string, any>;
 
-const least: CompletionsManners = {
+const least: CompletionsDialect = {
   passes: new Set(),
-  marks: false,
+  cacheControl: false,
   developer: true,
   message_fields: new Set(messageFields),
   tool_name_max: 64,
@@ -19,7 +19,7 @@ const least: CompletionsManners = {
 const calling = { model: 'm', max_tokens: 9, stream: false };
 const user = { role: 'user', content: 'hi' };
 
-function written(body: Json, manners: Partial<CompletionsManners> = {}) {
+function written(body: Json, manners: Partial<CompletionsDialect> = {}) {
   const { conversation } = readCompletionsCall({ model: 'a/b', messages: [user], ...body });
   return writeCompletionsCall(conversation, calling, { ...least, ...manners });
 }
@@ -46,7 +46,7 @@ describe('what only some servers know', () => {
 
   test('reaches the one that lists it, with its known fields only', () => {
     const passes = new Set(optionalNames);
-    const { body, ignored } = written(given, { passes, marks: true });
+    const { body, ignored } = written(given, { passes, cacheControl: true });
     assert.deepEqual(body, {
       ...known,
       messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }],
@@ -89,7 +89,8 @@ describe('what only some servers know', () => {
     const asked = { role: 'assistant', content: null, tool_calls: calls };
     const result = { role: 'tool', tool_call_id: 'c', content: [marked] };
     const call = { messages: [user, asked, result] };
-    const of = (marks: boolean) => (written(call, { marks }).body as Json).messages[2].content;
+    const of = (marks: boolean) =>
+      (written(call, { cacheControl: marks }).body as Json).messages[2].content;
     assert.equal(of(false), 'a');
     assert.deepEqual(of(true), [{ type: 'text', text: 'a', ...mark }]);
   });

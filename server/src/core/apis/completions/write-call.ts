@@ -3,12 +3,12 @@ import type { Json } from '../../../lib/json.ts';
 import type * as chat from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
-import type { Calling, Manners, WrittenCall } from '../api.ts';
+import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import * as common from '../writing.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
 
 /** How servers of OpenAI's chat completions differ. */
-export interface CompletionsManners extends Manners {
+export interface CompletionsDialect extends ApiDialect {
   /** Names of `extras` and settings that only some servers know. */
   passes: ReadonlySet<string>;
   /** Whether the role `developer` is known; else such a turn is one of `system`. */
@@ -21,18 +21,18 @@ export interface CompletionsManners extends Manners {
   include_usage: boolean;
 }
 
-interface Writing extends common.Writing<CompletionsManners> {
+interface CompletionsContext extends common.WriteContext<CompletionsDialect> {
   fields: Set<string>;
 }
 
 /** Writes a call in OpenAI's chat completions. */
 export function writeCompletionsCall(
   conversation: chat.Conversation,
-  { model, max_tokens, stream }: Calling,
-  manners: CompletionsManners,
+  { model, max_tokens, stream }: CallSettings,
+  dialect: CompletionsDialect,
 ): WrittenCall {
   const fields = new Set<string>();
-  const writing = { ...common.openWriting(conversation, manners), fields };
+  const writing = { ...common.openWriting(conversation, dialect), fields };
   const { names, ignored } = writing;
   const body = givenFields({
     ...extrasOf(writing),
@@ -41,30 +41,31 @@ export function writeCompletionsCall(
     response_format: formatOf(conversation),
     model,
     messages: messagesOf(writing),
-    [manners.token_limit]: max_tokens,
+    [dialect.token_limit]: max_tokens,
     ...(stream && { stream: true }),
-    ...(stream && manners.include_usage && { stream_options: { include_usage: true } }),
+    ...(stream && dialect.include_usage && { stream_options: { include_usage: true } }),
   });
   return { body, ignored: [...ignored], names: names.shortened, fields };
 }
 
-function extrasOf(writing: Writing): Json {
-  const { conversation, manners } = writing;
+function extrasOf(writing: CompletionsContext): Json {
+  const { conversation, dialect } = writing;
   const given = Object.entries(conversation.extras);
-  const isLeft = (name: string) => Object.hasOwn(optionalFields, name) && !manners.passes.has(name);
-  for (const [name] of given) if (isLeft(name)) common.ignore(writing, name);
-  return Object.fromEntries(given.filter(([name]) => !isLeft(name)));
+  const isDropped = (name: string) =>
+    Object.hasOwn(optionalFields, name) && !dialect.passes.has(name);
+  for (const [name] of given) if (isDropped(name)) common.omitField(writing, name);
+  return Object.fromEntries(given.filter(([name]) => !isDropped(name)));
 }
 
-function settingsOf(writing: Writing): Json {
-  const { conversation, manners } = writing;
+function settingsOf(writing: CompletionsContext): Json {
+  const { conversation, dialect } = writing;
   const { settings } = conversation;
   const { temperature, top_p, stop, verbosity, logprobs, top_logprobs, user } = settings;
   const optional = (name: 'top_k' | 'thinking', value: unknown) => {
     if (value === null) return {};
-    return manners.passes.has(name) ? { [name]: value } : common.ignore(writing, name);
+    return dialect.passes.has(name) ? { [name]: value } : common.omitField(writing, name);
   };
-  const thinking = common.isUnsaid(conversation) ? settings.thinking : null;
+  const thinking = common.dropsThinking(conversation) ? settings.thinking : null;
   return {
     temperature,
     top_p,
@@ -87,7 +88,7 @@ function formatOf({ format }: chat.Conversation): Json | null {
   return { type: 'json_schema', json_schema: givenFields(json_schema) };
 }
 
-function toolsOf(writing: Writing): Json {
+function toolsOf(writing: CompletionsContext): Json {
   const { tools, parallel } = writing.conversation;
   if (tools.length === 0) return {};
   return {
@@ -101,10 +102,10 @@ function toolsOf(writing: Writing): Json {
   };
 }
 
-function toolOf(tool: chat.Tool, writing: Writing): Json {
+function toolOf(tool: chat.Tool, writing: CompletionsContext): Json {
   const { description, parameters, strict, custom } = tool;
   const named = { name: writing.names.sent(tool.name), description };
-  const mark = common.markOf(tool.mark, writing);
+  const mark = common.cacheControlOf(tool.mark, writing);
   const own = givenFields({ ...named, parameters, strict });
   if (custom === null) return { type: 'function', function: own, ...mark };
   const format = custom.grammar && { type: 'grammar', grammar: custom.grammar };
@@ -115,7 +116,7 @@ function toolOf(tool: chat.Tool, writing: Writing): Json {
  * Results become messages of the role `tool`. They take only text, so the media of results follow
  * in a message of the user, each behind the id of its call.
  */
-function messagesOf(writing: Writing): Json[] {
+function messagesOf(writing: CompletionsContext): Json[] {
   const messages: Json[] = [];
   let media: Json[] = [];
   const flush = () => {
@@ -145,8 +146,11 @@ function messagesOf(writing: Writing): Json[] {
  * From Responses, consecutive turns of the system and the developer are one message where both have
  * one role, because the templates of many models take only one.
  */
-function joinedTurns({ conversation: { api, turns }, manners }: Writing): readonly chat.Turn[] {
-  if (api !== 'responses' || manners.developer) return turns;
+function joinedTurns({
+  conversation: { api, turns },
+  dialect,
+}: CompletionsContext): readonly chat.Turn[] {
+  if (api !== 'responses' || dialect.developer) return turns;
   const isSystem = ({ by }: chat.Turn) => by === 'system' || by === 'developer';
   const joined: chat.Turn[] = [];
   for (const turn of turns) {
@@ -157,14 +161,18 @@ function joinedTurns({ conversation: { api, turns }, manners }: Writing): readon
   return joined;
 }
 
-type Shown = Exclude<chat.Block, { type: 'thought' | 'call' | 'result' }>;
-const isShown = (block: chat.Block): block is Shown =>
+type ShownBlock = Exclude<chat.Block, { type: 'thought' | 'call' | 'result' }>;
+const isShown = (block: chat.Block): block is ShownBlock =>
   !['thought', 'call', 'result'].includes(block.type);
 
-function resultOf(result: chat.ResultBlock, { listed }: chat.Turn, writing: Writing): Json {
+function resultOf(
+  result: chat.ResultBlock,
+  { listed }: chat.Turn,
+  writing: CompletionsContext,
+): Json {
   const texts = result.blocks.filter((block) => block.type === 'text');
   const said = (result.failed ? 'Error: ' : '') + texts.map(({ text }) => text).join('\n');
-  const mark = common.markOf(result.mark, writing);
+  const mark = common.cacheControlOf(result.mark, writing);
   const isList = cacheMark in mark || (listed === true && texts.length > 1 && !result.failed);
   const parts = cacheMark in mark ? [said] : texts.map(({ text }) => text);
   return {
@@ -174,26 +182,26 @@ function resultOf(result: chat.ResultBlock, { listed }: chat.Turn, writing: Writ
   };
 }
 
-function mediaOf({ blocks, call }: chat.ResultBlock, writing: Writing): Json[] {
+function mediaOf({ blocks, call }: chat.ResultBlock, writing: CompletionsContext): Json[] {
   const media = blocks.filter((block) => block.type !== 'text');
   if (media.length === 0) return [];
   const label = { type: 'text', text: `The result of tool call ${call} has:` };
   return [label, ...media.map((block) => partOf(block, writing))];
 }
 
-function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: Writing): Json {
-  const { manners } = writing;
+function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: CompletionsContext): Json {
+  const { dialect } = writing;
   const { by, name, audio_id } = turn;
-  const role = by === 'developer' && !manners.developer ? 'system' : by;
+  const role = by === 'developer' && !dialect.developer ? 'system' : by;
   const calls = blocks.filter((block) => block.type === 'call');
   const [thoughts, proofs] = thoughtsIn(blocks, writing);
   const refusals = turn.listed ? [] : blocks.filter((block) => block.type === 'refusal');
   const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
   const optional = (field: string, what: string, value: unknown) => {
     if (!value) return {};
-    return manners.message_fields.has(field)
+    return dialect.message_fields.has(field)
       ? sentField(field, value, writing)
-      : common.ignore(writing, what);
+      : common.omitField(writing, what);
   };
   const refusal = refusals.map(({ text }) => text).join('');
   return {
@@ -210,10 +218,10 @@ function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: Writing): Jso
 
 /** A text where there are only texts, because many servers take nothing else. */
 function contentOf(
-  blocks: Shown[],
+  blocks: ShownBlock[],
   { by, listed }: chat.Turn,
   saysOtherwise: boolean,
-  writing: Writing,
+  writing: CompletionsContext,
 ): unknown {
   if (blocks.length === 0) return saysOtherwise ? null : '';
   const parts = blocks.map((block) => partOf(block, writing));
@@ -225,8 +233,8 @@ function contentOf(
   return isList ? parts : parts.map(({ text }) => text).join('\n\n');
 }
 
-function partOf(block: Shown, writing: Writing): Json {
-  const mark = common.markOf(block.mark, writing);
+function partOf(block: ShownBlock, writing: CompletionsContext): Json {
+  const mark = common.cacheControlOf(block.mark, writing);
   if (block.type === 'text' || block.type === 'refusal')
     return { type: block.type, [block.type]: block.text, ...mark };
   const { media, detail, format } = block;
@@ -243,15 +251,18 @@ function partOf(block: Shown, writing: Writing): Json {
 type Proofs = ReadonlyMap<string | null, string>;
 
 /** The thoughts of a turn, and Google's proofs by the ids of their calls. */
-function thoughtsIn(blocks: chat.Block[], { manners }: Writing): [chat.ThoughtBlock[], Proofs] {
+function thoughtsIn(
+  blocks: chat.Block[],
+  { dialect }: CompletionsContext,
+): [chat.ThoughtBlock[], Proofs] {
   const thoughts = blocks.filter((block) => block.type === 'thought');
   const isProof = ({ format }: chat.ThoughtBlock) =>
-    format === googleFormat && manners.message_fields.has('extra_content');
+    format === googleFormat && dialect.message_fields.has('extra_content');
   const proofs = thoughts.filter(isProof).map(({ id, text }) => [id, text] as const);
   return [thoughts.filter((each) => !isProof(each)), new Map(proofs)];
 }
 
-function proofOf(call: string | null, proofs: Proofs, { fields }: Writing): Json {
+function proofOf(call: string | null, proofs: Proofs, { fields }: CompletionsContext): Json {
   const proof = proofs.get(call);
   if (proof === undefined) return {};
   fields.add('extra_content');
@@ -259,9 +270,9 @@ function proofOf(call: string | null, proofs: Proofs, { fields }: Writing): Json
 }
 
 /** Servers get the reasoning in the fields that they know; it counts there once. */
-function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: Writing): Json {
+function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: CompletionsContext): Json {
   if (thoughts.length === 0) return {};
-  const { message_fields: fields } = writing.manners;
+  const { message_fields: fields } = writing.dialect;
   const isDetailed = ({ form, signature, id, format }: chat.ThoughtBlock) =>
     format !== googleFormat && (form === 'hidden' || (signature ?? id ?? format) !== null);
   const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
@@ -269,19 +280,19 @@ function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: Writing): Json {
   const text = plain.map((each) => each.text).join('');
   const name = ['reasoning_content', 'reasoning'].find((each) => fields.has(each));
   if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)
-    common.ignore(writing, 'thought');
+    common.omitField(writing, 'thought');
   return {
     ...(name !== undefined && text !== '' && sentField(name, text, writing)),
     ...(details.length > 0 && sentField('reasoning_details', details.map(detailOf), writing)),
   };
 }
 
-function sentField(field: string, value: unknown, { fields }: Writing): Json {
+function sentField(field: string, value: unknown, { fields }: CompletionsContext): Json {
   fields.add(field);
   return { [field]: value };
 }
 
-function callOf(call: chat.CallBlock, proofs: Proofs, writing: Writing): Json {
+function callOf(call: chat.CallBlock, proofs: Proofs, writing: CompletionsContext): Json {
   const name = writing.names.sent(call.name);
-  return { ...common.calledOf({ ...call, name }), ...proofOf(call.id, proofs, writing) };
+  return { ...common.toolCallOf({ ...call, name }), ...proofOf(call.id, proofs, writing) };
 }

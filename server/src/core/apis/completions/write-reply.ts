@@ -1,11 +1,11 @@
 import { objectOf, type Json } from '../../../lib/json.ts';
 import * as replies from '../../chat/reply.ts';
-import type { Answering, ReplyWriter, SentEvent } from '../api.ts';
+import type { AnswerContext, ReplyWriter, SentEvent } from '../api.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
-import { calledOf } from '../writing.ts';
+import { toolCallOf } from '../writing.ts';
 
 /** Writes a reply in OpenAI's chat completions. */
-export function completionsWriter(answering: Answering): ReplyWriter {
+export function completionsWriter(answering: AnswerContext): ReplyWriter {
   const { request_id, created, model, body, stream } = answering;
   const head = { id: `chatcmpl-${request_id}`, created, model };
   const isLegacy = isLegacyCall(body);
@@ -19,11 +19,14 @@ export function completionsWriter(answering: Answering): ReplyWriter {
     const role = hasBegun ? {} : { role: 'assistant' };
     hasBegun = true;
     const own = { index: 0, delta: { ...role, ...piece }, logprobs: null, finish_reason: null };
-    return sent({ ...shown(head, 'chat.completion.chunk', [{ ...own, ...choice }]), ...pending });
+    return eventOf({
+      ...chunkOf(head, 'chat.completion.chunk', [{ ...own, ...choice }]),
+      ...pending,
+    });
   }
 
   const usageChunk = (usage: Json | null): SentEvent[] =>
-    wantsUsage && usage ? [sent({ ...shown(head, 'chat.completion.chunk', []), usage })] : [];
+    wantsUsage && usage ? [eventOf({ ...chunkOf(head, 'chat.completion.chunk', []), usage })] : [];
 
   return {
     begin: () => [],
@@ -38,18 +41,18 @@ export function completionsWriter(answering: Answering): ReplyWriter {
     alive: () => [],
     end: (usage) => [...usageChunk(usage), done],
     // The HTTP status has already been sent, so the error becomes the last chunk.
-    fail: (error, usage) => [...usageChunk(usage), sent({ error }), done],
+    fail: (error, usage) => [...usageChunk(usage), eventOf({ error }), done],
     whole: (usage) => ({
-      ...shown(head, 'chat.completion', [wholeOf(whole.events(), isLegacy)]),
+      ...chunkOf(head, 'chat.completion', [wholeOf(whole.events(), isLegacy)]),
       usage,
     }),
   };
 }
 
 const done = { data: '[DONE]' };
-const sent = (value: Json): SentEvent => ({ data: JSON.stringify(value) });
+const eventOf = (value: Json): SentEvent => ({ data: JSON.stringify(value) });
 
-function shown({ id, created, model }: Json, object: string, choices: Json[]): Json {
+function chunkOf({ id, created, model }: Json, object: string, choices: Json[]): Json {
   return { id, object, created, model, choices };
 }
 
@@ -90,7 +93,7 @@ type Call = Pick<replies.CallBegin, 'id' | 'name' | 'custom'>;
 
 function callOf(call: Call, input: string, proofs: Map<string, string>): Json {
   const proof = proofs.get(call.id);
-  return { ...calledOf({ ...call, input }), ...(proof !== undefined && googleExtra(proof)) };
+  return { ...toolCallOf({ ...call, input }), ...(proof !== undefined && googleExtra(proof)) };
 }
 
 /** Clients use either name. `proofs`: gets Google's proofs by the ids of their calls. */
@@ -170,9 +173,9 @@ function wholeOf(events: readonly replies.ReplyEvent[], isLegacy: boolean): Json
     ...extra,
     ...(called.length > 0 && tools),
   };
-  const told = (logprobs.text ?? logprobs.refusal) && {
+  const shownLogprobs = (logprobs.text ?? logprobs.refusal) && {
     content: logprobs.text,
     refusal: logprobs.refusal,
   };
-  return { index: 0, message, logprobs: told, ...end };
+  return { index: 0, message, logprobs: shownLogprobs, ...end };
 }

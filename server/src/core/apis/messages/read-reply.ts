@@ -1,15 +1,15 @@
 import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { isTokenCount } from '../../chat/usage.ts';
-import type { OpenReader, Say } from '../api.ts';
-import { endedEarly, failed } from '../read-reply.ts';
-import { replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
+import type { OpenReader, EmitEvent } from '../api.ts';
+import { endedEarly, failedReply } from '../read-reply.ts';
+import { nothing, replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
 import * as pieces from '../reading/pieces.ts';
 import { claudeFormat } from '../thoughts.ts';
 
 /** Reads a message of Anthropic's Messages, whole or as events. */
-export const messagesReader: OpenReader = (asked, say) => {
-  const calls = replyCalls(asked, say);
+export const messagesReader: OpenReader = (context, say) => {
+  const calls = replyCalls(context, say);
   const blocks = replyBlocks(calls, say);
   const usage = usageCounter(say);
   let finish: FinishReason | null = null;
@@ -19,10 +19,10 @@ export const messagesReader: OpenReader = (asked, say) => {
 
   function readStop(message: Json): void {
     const reason = pieces.finishOf(message.stop_reason);
-    if (reason === 'broken') throw failed(null, { stop_reason: message.stop_reason });
+    if (reason === 'broken') throw failedReply(null, { stop_reason: message.stop_reason });
     finish = reason ?? finish;
-    const told = pieces.textOf(message.stop_sequence);
-    if (asked.stops.includes(told)) stop = told;
+    const stated = pieces.textOf(message.stop_sequence);
+    if (context.stops.includes(stated)) stop = stated;
   }
 
   function readWhole(message: Json): void {
@@ -38,7 +38,7 @@ export const messagesReader: OpenReader = (asked, say) => {
 
   return {
     read(piece, name) {
-      const index = pieces.countIn(piece.index);
+      const index = pieces.wholeNumberIn(piece.index);
       switch (pieces.textOf(piece.type) || name) {
         case 'message_start':
           return usage.begin(objectOf(piece.message).usage);
@@ -76,7 +76,7 @@ interface Block {
 }
 
 /** The blocks of the content. Pieces are read by their fields, whatever the block's type is. */
-function replyBlocks(calls: Calls, say: Say) {
+function replyBlocks(calls: Calls, say: EmitEvent) {
   const blocks = new Map<number | null, Block>();
   const thoughts = pieces.replyThoughts(say);
   let last: Block | undefined;
@@ -134,7 +134,7 @@ const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation
  * Collects the usage of a message. `message_start` has the counts of the prompt; with most
  * services `message_delta` has all counts. The output count in `message_start` is a placeholder.
  */
-function usageCounter(say: Say) {
+function usageCounter(say: EmitEvent) {
   let prompt: Json = {};
   let rest: Json = {};
 

@@ -6,7 +6,7 @@ import type * as chat from '../../chat/conversation.ts';
 import { anything, each, knownFields, mustBe, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
-import { unpacked, unproven } from '../thoughts.ts';
+import { unpackProof, unproven } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 
@@ -141,7 +141,7 @@ function thoughtOf(
   at: string,
 ): chat.ThoughtBlock {
   if (!isFilled(signature)) return { type: 'thought', form, text: said, ...unproven, at };
-  const { proof, ...origin } = unpacked(signature, at);
+  const { proof, ...origin } = unpackProof(signature, at);
   return form === 'hidden'
     ? { type: 'thought', form, text: proof, signature: null, ...origin, at }
     : { type: 'thought', form, text: said, signature: proof, ...origin, at };

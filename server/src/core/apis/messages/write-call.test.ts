@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCompletionsCall } from '../completions/read-call.ts';
-import { writeMessagesCall, type MessagesManners } from './write-call.ts';
+import { writeMessagesCall, type MessagesDialect } from './write-call.ts';
 
 type Json = Record<string, any>;
 
-type Own = Pick<MessagesManners, 'thinking' | 'sampling'>;
+type OwnManners = Pick<MessagesDialect, 'thinking' | 'sampling'>;
 
 /** A model that is called by chat completions. */
-function modelWith(own: Own) {
+function modelWith(own: OwnManners) {
   const write = ({ messages, ...body }: Json, marks = false) => {
     const { conversation, max_tokens } = readCompletionsCall({ ...body, messages, model: 'a/b' });
     const calling = { model: 'm', max_tokens: max_tokens!, stream: body.stream === true };
-    return writeMessagesCall(conversation, calling, { ...own, marks, tool_name_max: 64 });
+    return writeMessagesCall(conversation, calling, {
+      ...own,
+      cacheControl: marks,
+      tool_name_max: 64,
+    });
   };
   return {
     call: (body: Json, marks?: boolean) => write(body, marks).body as Json,

@@ -6,11 +6,11 @@ import type * as chat from '../../chat/conversation.ts';
 import { cacheMark } from '../../chat/optional-fields.ts';
 import * as common from '../writing.ts';
 import { givenFields, isFilled } from '../../check.ts';
-import type { Calling, Manners, WrittenCall } from '../api.ts';
+import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
-export interface MessagesManners extends Manners {
+export interface MessagesDialect extends ApiDialect {
   /**
    * How thinking is requested. Older models need a limit (`budget`), newer ones decide how much
    * they think (`adaptive`). The newest (`summarized`) show no thinking unless a summary is
@@ -21,27 +21,27 @@ export interface MessagesManners extends Manners {
   sampling: boolean;
 }
 
-interface Writing extends common.Writing<MessagesManners> {
+interface MessagesContext extends common.WriteContext<MessagesDialect> {
   max_tokens: number;
 }
 
 /** Writes a call in Messages. Throws `bad_messages` for audio, and files but text and PDF. */
 export function writeMessagesCall(
   conversation: chat.Conversation,
-  { model, max_tokens, stream }: Calling,
-  manners: MessagesManners,
+  { model, max_tokens, stream }: CallSettings,
+  dialect: MessagesDialect,
 ): WrittenCall {
-  const writing = { ...common.openWriting(conversation, manners), max_tokens };
+  const writing = { ...common.openWriting(conversation, dialect), max_tokens };
   const { stop, user } = conversation.settings;
-  for (const name of Object.keys(conversation.extras)) common.ignore(writing, name);
+  for (const name of Object.keys(conversation.extras)) common.omitField(writing, name);
   for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
-    if (conversation.settings[name] !== null) common.ignore(writing, name);
+    if (conversation.settings[name] !== null) common.omitField(writing, name);
   const thinking = thinkingOf(writing);
   const asked = conversation.settings.thinking;
   if (asked && (thinking === undefined || isOn(thinking) === (asked.type === 'disabled')))
-    common.ignore(writing, 'thinking');
+    common.omitField(writing, 'thinking');
   const stops = stop.filter((each) => each.trim() !== '');
-  if (stops.length < stop.length) common.ignore(writing, 'stop');
+  if (stops.length < stop.length) common.omitField(writing, 'stop');
   const body = givenFields({
     model,
     max_tokens,
@@ -57,23 +57,23 @@ export function writeMessagesCall(
   return { body, ignored: [...writing.ignored], names: writing.names.shortened, fields: new Set() };
 }
 
-function samplingOf(thinking: Json | undefined, writing: Writing): Json {
+function samplingOf(thinking: Json | undefined, writing: MessagesContext): Json {
   const { temperature, top_p, top_k } = writing.conversation.settings;
   const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
   const given = Object.entries(all).filter(([, value]) => value !== null);
   // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
-  if (writing.manners.sampling && !isOn(thinking)) return Object.fromEntries(given);
-  for (const [name] of given) common.ignore(writing, name);
+  if (writing.dialect.sampling && !isOn(thinking)) return Object.fromEntries(given);
+  for (const [name] of given) common.omitField(writing, name);
   return {};
 }
 
-function configOf(thinking: Json | undefined, writing: Writing): Json | undefined {
-  const { conversation, manners } = writing;
+function configOf(thinking: Json | undefined, writing: MessagesContext): Json | undefined {
+  const { conversation, dialect } = writing;
   const { format, settings } = conversation;
-  const level = isOn(thinking) && manners.thinking !== 'budget' ? levelOf(conversation) : null;
+  const level = isOn(thinking) && dialect.thinking !== 'budget' ? levelOf(conversation) : null;
   const isSaid = level !== null || (thinking !== undefined && settings.thinking === null);
-  if (settings.effort !== null && !isSaid) common.ignore(writing, 'effort');
-  if (format?.type === 'json') common.ignore(writing, 'format');
+  if (settings.effort !== null && !isSaid) common.omitField(writing, 'effort');
+  if (format?.type === 'json') common.omitField(writing, 'format');
   const config = givenFields({
     effort: level === 'minimal' ? 'low' : level,
     format: format?.type === 'schema' ? { type: 'json_schema', schema: format.schema } : null,
@@ -92,9 +92,9 @@ function levelOf(conversation: chat.Conversation): keyof typeof common.effortBud
 const budgetMin = 1_024;
 
 /** Undefined: the model's default. */
-function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | undefined {
+function thinkingOf({ conversation, dialect, max_tokens }: MessagesContext): Json | undefined {
   const { thinking, effort } = conversation.settings;
-  const display = manners.thinking === 'summarized' && { display: 'summarized' };
+  const display = dialect.thinking === 'summarized' && { display: 'summarized' };
   const off = display ? undefined : { type: 'disabled' };
   if (thinking?.type === 'disabled' && conversation.api === 'completions')
     return { type: 'disabled' };
@@ -103,7 +103,7 @@ function thinkingOf({ conversation, manners, max_tokens }: Writing): Json | unde
   const isAsked = level !== null || thinking !== null;
   // A model cannot think beside a forced tool call.
   if (!isAsked || ['any', 'tool'].includes(conversation.choice.mode ?? '')) return undefined;
-  if (manners.thinking !== 'budget') return { type: 'adaptive', ...display };
+  if (dialect.thinking !== 'budget') return { type: 'adaptive', ...display };
   // `max_tokens` covers thinking and reply, so half of it is left for the reply.
   const usual = Math.min(common.effortBudgets[level ?? 'high'], Math.floor(max_tokens / 2));
   const budget = thinking?.budget_tokens ?? usual;
@@ -130,7 +130,7 @@ function isClaudes({ form, text, signature, format }: Thought): boolean {
   return form === 'hidden' ? text !== '' : signature !== null;
 }
 
-function toolsOf(writing: Writing): Json {
+function toolsOf(writing: MessagesContext): Json {
   const { tools, choice } = writing.conversation;
   const offered = tools.filter(({ name }) => choice.only === null || choice.only.includes(name));
   if (offered.length === 0) return {};
@@ -139,7 +139,7 @@ function toolsOf(writing: Writing): Json {
 
 function toolOf(
   { name, description, parameters, strict, custom, mark }: chat.Tool,
-  writing: Writing,
+  writing: MessagesContext,
 ) {
   const { syntax, definition } = custom?.grammar ?? {};
   const about = definition && `The input has this ${syntax} grammar:\n\n${definition}`;
@@ -149,7 +149,7 @@ function toolOf(
     ...(said !== '' && { description: said }),
     input_schema: custom === null ? (parameters ?? common.anyObject) : textInput,
     ...(strict === true && { strict }),
-    ...common.markOf(mark, writing),
+    ...common.cacheControlOf(mark, writing),
   };
 }
 
@@ -159,7 +159,7 @@ const textInput = {
   required: ['input'],
 };
 
-function choiceOf({ conversation, names }: Writing): Json | undefined {
+function choiceOf({ conversation, names }: MessagesContext): Json | undefined {
   const { choice, parallel } = conversation;
   const single = parallel === false && { disable_parallel_tool_use: true };
   if (choice.tool !== null) return { type: 'tool', name: names.sent(choice.tool), ...single };
@@ -178,7 +178,7 @@ interface Message {
  * together. A list may have more items than a function takes arguments, so none is spread into a
  * call.
  */
-function turnsOf(writing: Writing): Json {
+function turnsOf(writing: MessagesContext): Json {
   const messages: Message[] = [];
   const system: Json[] = [];
   for (const turn of writing.conversation.turns) {
@@ -208,15 +208,18 @@ function addMessage(messages: Message[], role: Message['role'], content: Json[])
   else for (const block of content) last.content.push(block);
 }
 
-function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: Writing): Json[] {
-  if (name !== null) common.ignore(writing, 'name');
-  if (audio_id !== undefined) common.ignore(writing, 'audio');
+function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: MessagesContext): Json[] {
+  if (name !== null) common.omitField(writing, 'name');
+  if (audio_id !== undefined) common.omitField(writing, 'audio');
   return blocks.flatMap((block) =>
-    blockOf(block, by, writing).map((each) => ({ ...each, ...common.markOf(block.mark, writing) })),
+    blockOf(block, by, writing).map((each) => ({
+      ...each,
+      ...common.cacheControlOf(block.mark, writing),
+    })),
   );
 }
 
-function blockOf(block: chat.Block, by: chat.Turn['by'], writing: Writing): Json[] {
+function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContext): Json[] {
   switch (block.type) {
     case 'text':
     case 'refusal':
@@ -243,9 +246,9 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: Writing): Json
   }
 }
 
-function thoughtOf(thought: Thought, writing: Writing): Json[] {
+function thoughtOf(thought: Thought, writing: MessagesContext): Json[] {
   const { form, text, signature } = thought;
-  if (!isClaudes(thought)) return common.leave(writing, 'thought');
+  if (!isClaudes(thought)) return common.omitBlocks(writing, 'thought');
   if (form === 'hidden') return [{ type: 'redacted_thinking', data: text }];
   return [{ type: 'thinking', thinking: text, signature }];
 }
@@ -255,9 +258,9 @@ function toolId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_');
 }
 
-function mediaOf({ type, media, at, detail }: chat.MediaBlock, writing: Writing): Json[] {
+function mediaOf({ type, media, at, detail }: chat.MediaBlock, writing: MessagesContext): Json[] {
   if (type === 'audio') throw badMessages(at, 'is audio, which this model cannot hear');
-  if (detail !== undefined && detail !== 'auto') common.ignore(writing, 'detail');
+  if (detail !== undefined && detail !== 'auto') common.omitField(writing, 'detail');
   const { from, value, name } = media;
   const title = name !== null && { title: name };
   if (type === 'file') return [{ type: 'document', source: fileSource(media, at), ...title }];

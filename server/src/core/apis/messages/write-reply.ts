@@ -9,19 +9,19 @@ import {
 import { tooLongWordsOfMessages } from '../../chat/refusal.ts';
 import { toolInput } from '../writing.ts';
 import { errors, type ErrorCode } from '../../errors.ts';
-import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
-import { inOrder, type Entry } from '../ordered.ts';
-import { packed } from '../thoughts.ts';
+import type { AnswerContext, ReplyWriter, SentEvent, ShownError } from '../api.ts';
+import { inOrder, type OrderedEntry } from '../ordered.ts';
+import { packProof } from '../thoughts.ts';
 
 /** Writes a reply in Anthropic's Messages. */
-export function messagesWriter({ request_id, model, stream }: Answering): ReplyWriter {
+export function messagesWriter({ request_id, model, stream }: AnswerContext): ReplyWriter {
   const blocks = inOrder(blockOf);
   const content = openContent();
   let hasRefused = false;
-  let stopped = ended(null);
+  let stopped = messageDelta(null);
 
   function write(events: Json[]): SentEvent[] {
-    if (stream) return events.map(sent);
+    if (stream) return events.map(eventOf);
     events.forEach(content.add);
     return [];
   }
@@ -37,21 +37,21 @@ export function messagesWriter({ request_id, model, stream }: Answering): ReplyW
     usage: usageOf(usage),
   });
   const last = (usage: Json): SentEvent =>
-    sent({ type: 'message_delta', delta: stopped, usage: usageOf(usage) });
+    eventOf({ type: 'message_delta', delta: stopped, usage: usageOf(usage) });
 
   return {
-    begin: (usage) => [sent({ type: 'message_start', message: message(usage()) })],
+    begin: (usage) => [eventOf({ type: 'message_start', message: message(usage()) })],
     add(event) {
       hasRefused ||= event.type === 'refusal';
       if (event.type === 'end') stopped = stopOf(event.reason, event.stop, hasRefused);
       return write(blocks.add(event));
     },
-    alive: () => [sent({ type: 'ping' })],
-    end: (usage) => [...write(blocks.end(true)), last(usage), sent({ type: 'message_stop' })],
+    alive: () => [eventOf({ type: 'ping' })],
+    end: (usage) => [...write(blocks.end(true)), last(usage), eventOf({ type: 'message_stop' })],
     fail: (error, usage) => [
       ...write(blocks.end(true)),
       ...(usage ? [last(usage)] : []),
-      sent(messagesError(error, errors[error.code as ErrorCode].status)),
+      eventOf(messagesError(error, errors[error.code as ErrorCode].status)),
     ],
     whole(usage) {
       write(blocks.end(true));
@@ -60,7 +60,7 @@ export function messagesWriter({ request_id, model, stream }: Answering): ReplyW
   };
 }
 
-function sent(event: Json): SentEvent {
+function eventOf(event: Json): SentEvent {
   return { event: String(event.type), data: JSON.stringify(event) };
 }
 
@@ -72,11 +72,13 @@ const reasons: Readonly<Record<FinishReason, string>> = {
 };
 
 function stopOf(reason: FinishReason, stop: string | null, hasRefused: boolean): Json {
-  if (hasRefused) return ended('refusal');
-  return reason === 'stop' && stop !== null ? ended('stop_sequence', stop) : ended(reasons[reason]);
+  if (hasRefused) return messageDelta('refusal');
+  return reason === 'stop' && stop !== null
+    ? messageDelta('stop_sequence', stop)
+    : messageDelta(reasons[reason]);
 }
 
-function ended(stop_reason: string | null, stop_sequence: string | null = null): Json {
+function messageDelta(stop_reason: string | null, stop_sequence: string | null = null): Json {
   const refusal = { type: 'refusal', category: null, explanation: null };
   const stop_details = stop_reason === 'refusal' ? refusal : null;
   return { stop_reason, stop_sequence, stop_details, container: null };
@@ -143,7 +145,7 @@ function usageOf(usage: Json): Json {
   };
 }
 
-function blockOf(event: ReplyEvent, index: number): Entry<Json> | null {
+function blockOf(event: ReplyEvent, index: number): OrderedEntry<Json> | null {
   switch (event.type) {
     case 'call': {
       const { call, id, name } = event;
@@ -155,7 +157,7 @@ function blockOf(event: ReplyEvent, index: number): Entry<Json> | null {
     }
     case 'thought':
       if (event.form !== 'hidden') return thinking(index);
-      return block(index, { type: 'redacted_thinking', data: packed(event.text, event) });
+      return block(index, { type: 'redacted_thinking', data: packProof(event.text, event) });
     case 'text':
     case 'refusal': {
       const takes = ({ type }: ReplyEvent) => type === 'text' || type === 'refusal';
@@ -174,7 +176,7 @@ function block(
   content_block: Json,
   takes: (event: ReplyEvent) => boolean = () => false,
   piecesOf: (event: ReplyEvent) => Json[] = () => [],
-): Entry<Json> {
+): OrderedEntry<Json> {
   return {
     takes,
     begin: () => [{ type: 'content_block_start', index, content_block }],
@@ -183,7 +185,7 @@ function block(
   };
 }
 
-function thinking(index: number): Entry<Json> {
+function thinking(index: number): OrderedEntry<Json> {
   let last: ThoughtPiece | null = null;
   const takes = (event: ReplyEvent) =>
     event.type === 'thought' &&
@@ -195,6 +197,6 @@ function thinking(index: number): Entry<Json> {
     last = { ...event, format: format ?? event.format, index: own ?? event.index };
     const said = event.text === '' ? [] : [{ type: 'thinking_delta', thinking: event.text }];
     if (event.signature === null) return said;
-    return [...said, { type: 'signature_delta', signature: packed(event.signature, event) }];
+    return [...said, { type: 'signature_delta', signature: packProof(event.signature, event) }];
   });
 }

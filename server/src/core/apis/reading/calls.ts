@@ -1,7 +1,7 @@
 import { objectOf } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
-import type { Asked, Say } from '../api.ts';
+import type { ReplyContext, EmitEvent } from '../api.ts';
 import { jsonInput, textInput, type InputReader } from './input.ts';
 import { restOf } from './pieces.ts';
 
@@ -21,8 +21,8 @@ export type Calls = ReturnType<typeof replyCalls>;
 
 /** The tool calls of a reply. `prove` gets the proof of a call, before the call begins. */
 export function replyCalls(
-  asked: Asked,
-  say: Say,
+  context: ReplyContext,
+  say: EmitEvent,
   prove: (proof: string, id: string) => void = () => {},
 ) {
   /** In the order in which they were opened. */
@@ -31,17 +31,17 @@ export function replyCalls(
   let begun = 0;
 
   function idOf(sent: string, call: number): string {
-    const prefix = asked.api === 'messages' ? 'toolu' : 'call';
+    const prefix = context.api === 'messages' ? 'toolu' : 'call';
     let id = sent;
-    if (id === '' || ids.has(id)) id = `${prefix}_${asked.request_id.replaceAll('-', '')}${call}`;
+    if (id === '' || ids.has(id)) id = `${prefix}_${context.request_id.replaceAll('-', '')}${call}`;
     while (ids.has(id)) id += '_';
     ids.add(id);
     return id;
   }
 
   function begin(sent: SentCall): InputReader {
-    const name = asked.ownName(sent.name);
-    const isWrapped = !sent.isCustom && asked.custom.has(name);
+    const name = context.ownName(sent.name);
+    const isWrapped = !sent.isCustom && context.custom.has(name);
     const call = begun++;
     const custom = sent.isCustom || isWrapped;
     const id = idOf(sent.id, call);

@@ -1,7 +1,7 @@
 import { isCount, isObject, itemsOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
-import type { Say } from '../api.ts';
+import type { EmitEvent } from '../api.ts';
 import { unproven, type Thought } from '../thoughts.ts';
 
 /** Reads values of upstreams by their evident meaning, whatever their types. */
@@ -37,7 +37,7 @@ export function inputTextOf(value: unknown): string {
 }
 
 /** A whole number, perhaps as a text; null for any other value. */
-export function countIn(value: unknown): number | null {
+export function wholeNumberIn(value: unknown): number | null {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return isCount(count) ? count : null;
 }
@@ -81,8 +81,8 @@ export function finishOf(given: unknown): FinishReason | 'broken' | null {
 }
 
 /** The reason of an end. Servers tell none, or `stop` after tool calls, or calls without any. */
-export function reasonOf(told: FinishReason | null, hasCalled: boolean): FinishReason {
-  if (told === 'length' || told === 'filter') return told;
+export function reasonOf(stated: FinishReason | null, hasCalled: boolean): FinishReason {
+  if (stated === 'length' || stated === 'filter') return stated;
   return hasCalled ? 'tools' : 'stop';
 }
 
@@ -113,7 +113,7 @@ export type TextForm = 'piece' | 'whole' | 'either';
 export type TextReader = ReturnType<typeof textReader>;
 
 /** Reads a text that comes in pieces, and perhaps once more as a whole. */
-export function textReader(type: 'text' | 'refusal', say: Say, phase?: string) {
+export function textReader(type: 'text' | 'refusal', say: EmitEvent, phase?: string) {
   let said = '';
   let pieces = 0;
   /** Log probabilities of tokens that have no text of their own, such as parts of a character. */
@@ -126,7 +126,7 @@ export function textReader(type: 'text' | 'refusal', say: Say, phase?: string) {
   }
 
   return {
-    said: () => said,
+    textSoFar: () => said,
     /** Whether this is all of the text once more, after it came in pieces. */
     isRepeat: (text: string) => pieces > 1 && text === said,
     add(text: string, form: TextForm, logprobs: unknown): void {
@@ -136,9 +136,9 @@ export function textReader(type: 'text' | 'refusal', say: Say, phase?: string) {
       if (piece === '') return;
       said += piece;
       pieces++;
-      const told = waiting.length > 0 ? waiting : null;
-      say({ type, text: piece, logprobs: told, ...(phase !== undefined && { phase }) });
-      if (told) waiting = [];
+      const ready = waiting.length > 0 ? waiting : null;
+      say({ type, text: piece, logprobs: ready, ...(phase !== undefined && { phase }) });
+      if (ready) waiting = [];
     },
   };
 }
@@ -149,7 +149,7 @@ export type SentThought = Pick<Thought, 'form' | 'text'> & Partial<Thought>;
 export type Thoughts = ReturnType<typeof replyThoughts>;
 
 /** Numbers the thoughts of a reply. */
-export function replyThoughts(say: Say) {
+export function replyThoughts(say: EmitEvent) {
   const open = new Map<string, { index: number; format: string | null }>();
   let count = 0;
   let hasAny = false;

@@ -1,7 +1,12 @@
 import type { Json } from '../../../lib/json.ts';
-import { growThoughts, type CallBegin, type ReplyEvent } from '../../chat/reply.ts';
-import type { TextPiece, ThoughtPiece } from '../../chat/reply.ts';
-import { packedThoughts } from '../thoughts.ts';
+import {
+  growThoughts,
+  type CallBegin,
+  type ReplyEvent,
+  type TextPiece,
+  type ThoughtPiece,
+} from '../../chat/reply.ts';
+import { packThoughts } from '../thoughts.ts';
 
 /** Output items of OpenAI's Responses, which grow by deltas, and the events of their parts. */
 
@@ -10,7 +15,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 /** An event without its sequence number. */
 export type ItemEvent = Json & { type: string };
 
-export interface Item {
+export interface ReplyItem {
   /** False if the event belongs to another item. */
   takes(delta: ReplyEvent): boolean;
   /** Adds the piece and returns its events. */
@@ -21,8 +26,7 @@ export interface Item {
   shown(status: ItemStatus): Json;
 }
 
-/** The parts of an item's id. */
-export interface ItemPlace {
+export interface ItemIdParts {
   request_id: string;
   output_index: number;
 }
@@ -71,9 +75,9 @@ interface Part {
 /** The item that begins with this event; null if the event begins none. */
 export function beginItem(
   event: ReplyEvent,
-  place: ItemPlace,
+  place: ItemIdParts,
   nameOf: (name: string) => Json,
-): Item | null {
+): ReplyItem | null {
   if (event.type === 'call') return callItem(event, place, nameOf);
   if (event.type === 'thought') return reasoningItem(place);
   return isSaid(event) ? messageItem(place, event.phase) : null;
@@ -82,7 +86,7 @@ export function beginItem(
 const isSaid = (event: ReplyEvent): event is TextPiece =>
   event.type === 'text' || event.type === 'refusal';
 
-function messageItem(place: ItemPlace, phase: string | undefined): Item {
+function messageItem(place: ItemIdParts, phase: string | undefined): ReplyItem {
   const id = idOf('msg', place);
   const parts = partList(id, place);
   return {
@@ -104,7 +108,7 @@ function messageItem(place: ItemPlace, phase: string | undefined): Item {
   };
 }
 
-function reasoningItem(place: ItemPlace): Item {
+function reasoningItem(place: ItemIdParts): ReplyItem {
   const id = idOf('rs', place);
   const parts = partList(id, place);
   const thoughts: ThoughtPiece[] = [];
@@ -124,16 +128,16 @@ function reasoningItem(place: ItemPlace): Item {
       status,
       summary: parts.shown('summary'),
       content: parts.shown('content'),
-      encrypted_content: status === 'in_progress' ? null : packedThoughts(thoughts),
+      encrypted_content: status === 'in_progress' ? null : packThoughts(thoughts),
     }),
   };
 }
 
 function callItem(
   { call, custom, id: call_id, name }: CallBegin,
-  place: ItemPlace,
+  place: ItemIdParts,
   nameOf: (name: string) => Json,
-): Item {
+): ReplyItem {
   const id = idOf(custom ? 'ctc' : 'fc', place);
   const field = custom ? 'input' : 'arguments';
   const named = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
@@ -159,7 +163,7 @@ function callItem(
 }
 
 /** The parts of an item, of which only the last one grows. */
-function partList(item_id: string, { output_index }: ItemPlace) {
+function partList(item_id: string, { output_index }: ItemIdParts) {
   const parts: Part[] = [];
   const lengths = { content: 0, summary: 0 };
   const at = ({ kind, index }: Part) => ({ item_id, output_index, [`${kind.list}_index`]: index });
@@ -208,6 +212,6 @@ function partOf({ kind, text, logprobs }: Part): Json {
   };
 }
 
-function idOf(prefix: string, { request_id, output_index }: ItemPlace): string {
+function idOf(prefix: string, { request_id, output_index }: ItemIdParts): string {
   return `${prefix}_${request_id.replaceAll('-', '')}${output_index}`;
 }

@@ -5,7 +5,7 @@ import * as common from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
 import { mediaIn } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
-import { responsesFormat, unpack, unpackedThoughts, type Thought } from '../thoughts.ts';
+import { responsesFormat, unpack, unpackThoughts, type Thought } from '../thoughts.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
 
@@ -143,7 +143,7 @@ function thoughtsOf(item: Json, at: string): Thought[] {
   const place = `${at}.encrypted_content`;
   if (isGiven(data) && typeof data !== 'string') throw badMessages(place, 'must be a string');
   const own = isFilled(data) ? unpack(data, place) : null;
-  if (own) return unpackedThoughts(own, place);
+  if (own) return unpackThoughts(own, place);
   // Without its data an item proves nothing, and is plain reasoning.
   const origin = {
     signature: null,

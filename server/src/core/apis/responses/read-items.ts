@@ -2,15 +2,15 @@ import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
-import type { Say } from '../api.ts';
-import type { Calls } from '../reading/calls.ts';
+import type { EmitEvent } from '../api.ts';
+import { nothing, type Calls } from '../reading/calls.ts';
 import * as pieces from '../reading/pieces.ts';
 import { responsesFormat } from '../thoughts.ts';
 
 export type ItemType = 'message' | 'reasoning' | 'call';
 
 /** Facts that tell an item from others. Servers omit, repeat and change each of them. */
-export interface ItemPlace {
+export interface ItemFacts {
   type: ItemType;
   /** Its index in the output. */
   at: number | null;
@@ -20,7 +20,7 @@ export interface ItemPlace {
 
 /** An item of the output whose pieces arrive. */
 export interface OpenItem {
-  place: ItemPlace;
+  place: ItemFacts;
   begin(own: Json): void;
   /** `kind` and `index`: of the part that the text belongs to. */
   addText(kind: string, index: number | null, sent: SentText): void;
@@ -37,7 +37,7 @@ export interface SentText {
 interface Readers {
   calls: Calls;
   thoughts: pieces.Thoughts;
-  say: Say;
+  say: EmitEvent;
 }
 
 /** The items of a response. */
@@ -45,9 +45,9 @@ export function replyItems(readers: Readers) {
   const items: OpenItem[] = [];
   const whole = new Set<OpenItem>();
   /** The item of the last text. Its next text is found without a search. */
-  let recent: (ItemPlace & { item: OpenItem | undefined }) | null = null;
+  let recent: (ItemFacts & { item: OpenItem | undefined }) | null = null;
 
-  function open(place: ItemPlace): OpenItem | undefined {
+  function open(place: ItemFacts): OpenItem | undefined {
     recent = null;
     if (items.length >= callsMax) return undefined;
     const item = openItem({ ...place }, `${items.length}`, readers);
@@ -55,7 +55,7 @@ export function replyItems(readers: Readers) {
     return item;
   }
 
-  function find(place: ItemPlace): OpenItem | undefined {
+  function find(place: ItemFacts): OpenItem | undefined {
     const { type, at, id } = place;
     const alike = items.filter((each) => each.place.type === type && !hasOtherCall(each, place));
     const isThere = (each: OpenItem) => at === null || (each.place.at ?? at) === at;
@@ -76,7 +76,7 @@ export function replyItems(readers: Readers) {
       const isSame = known && (place.type !== 'call' || isSameId(known, place));
       (isSame ? known : open(place))?.begin(own);
     },
-    addText(place: ItemPlace, kind: string, index: number | null, sent: SentText): void {
+    addText(place: ItemFacts, kind: string, index: number | null, sent: SentText): void {
       const { type, at, id } = place;
       if (recent?.type !== type || recent.at !== at || recent.id !== id)
         recent = { ...place, item: find(place) ?? open(place) };
@@ -109,7 +109,7 @@ export function replyItems(readers: Readers) {
   };
 }
 
-function placeOf(own: Json, at: number | null): ItemPlace | null {
+function placeOf(own: Json, at: number | null): ItemFacts | null {
   if (!hasKey(itemTypes, own.type)) return null;
   return {
     type: itemTypes[own.type]!,
@@ -126,21 +126,21 @@ const itemTypes: Readonly<Record<string, ItemType>> = {
   custom_tool_call: 'call',
 };
 
-function hasOtherCall({ place }: OpenItem, { call_id }: ItemPlace): boolean {
+function hasOtherCall({ place }: OpenItem, { call_id }: ItemFacts): boolean {
   return place.call_id !== '' && call_id !== '' && place.call_id !== call_id;
 }
 
-function isSameId({ place }: OpenItem, { type, id, call_id }: ItemPlace): boolean {
+function isSameId({ place }: OpenItem, { type, id, call_id }: ItemFacts): boolean {
   if (place.type !== type) return false;
   return (id !== '' && place.id === id) || (call_id !== '' && place.call_id === call_id);
 }
 
-function openItem(place: ItemPlace, key: string, readers: Readers): OpenItem {
+function openItem(place: ItemFacts, key: string, readers: Readers): OpenItem {
   if (place.type === 'call') return callItem(place, readers);
   return place.type === 'message' ? messageItem(place, readers) : thoughtItem(place, key, readers);
 }
 
-function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
+function callItem(place: ItemFacts, { calls }: Readers): OpenItem {
   const call = calls.open();
   const nothing = { id: '', name: '', isCustom: false, input: '' };
   function identify(own: Json) {
@@ -165,7 +165,7 @@ function callItem(place: ItemPlace, { calls }: Readers): OpenItem {
   };
 }
 
-function messageItem(place: ItemPlace, { say }: Readers): OpenItem {
+function messageItem(place: ItemFacts, { say }: Readers): OpenItem {
   let phase: string | undefined;
   const parts = openParts((kind) =>
     pieces.textReader(kind === 'refusal' ? kind : 'text', say, phase),
@@ -185,7 +185,7 @@ function messageItem(place: ItemPlace, { say }: Readers): OpenItem {
   };
 }
 
-function thoughtItem(place: ItemPlace, key: string, { thoughts }: Readers): OpenItem {
+function thoughtItem(place: ItemFacts, key: string, { thoughts }: Readers): OpenItem {
   let isSealed = false;
   const facts = () => ({ id: place.id || null, format: responsesFormat });
   const parts = openParts((kind, index) => {

@@ -2,14 +2,14 @@ import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import type { OpenReader } from '../api.ts';
-import { endedEarly, errorIn, failed } from '../read-reply.ts';
+import { endedEarly, errorIn, failedReply } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
 import * as pieces from '../reading/pieces.ts';
 import { replyItems, type ItemType } from './read-items.ts';
 
 /** Reads a response of OpenAI's Responses, whole or as events. */
-export const responsesReader: OpenReader = (asked, say) => {
-  const calls = replyCalls(asked, say);
+export const responsesReader: OpenReader = (context, say) => {
+  const calls = replyCalls(context, say);
   const items = replyItems({ calls, thoughts: pieces.replyThoughts(say), say });
   let finish: FinishReason | null = null;
   let isOver = false;
@@ -23,11 +23,13 @@ export const responsesReader: OpenReader = (asked, say) => {
     const text = read(value);
     const place = {
       type,
-      at: pieces.countIn(event.output_index),
+      at: pieces.wholeNumberIn(event.output_index),
       id: pieces.textOf(event.item_id),
       call_id: '',
     };
-    const index = pieces.countIn(kind === 'summary' ? event.summary_index : event.content_index);
+    const index = pieces.wholeNumberIn(
+      kind === 'summary' ? event.summary_index : event.content_index,
+    );
     const form = isWhole ? 'whole' : 'piece';
     if (text !== '') items.addText(place, kind, index, { text, form, logprobs: event.logprobs });
   }
@@ -40,10 +42,10 @@ export const responsesReader: OpenReader = (asked, say) => {
       items.addWhole({ type: 'message', content: text }, null);
     const usage = pieces.foreignUsage(objectOf(response.usage));
     if (usage) say({ type: 'usage', usage });
-    const told = pieces.textOf(response.status) || word;
-    const status = hasKey(statuses, told) ? statuses[told] : 'completed';
+    const stated = pieces.textOf(response.status) || word;
+    const status = hasKey(statuses, stated) ? statuses[stated] : 'completed';
     const error = errorIn({ error: response.error });
-    if (error || status === 'failed') throw failed(error, { status: told });
+    if (error || status === 'failed') throw failedReply(error, { status: stated });
     const cut = pieces.finishOf(objectOf(response.incomplete_details).reason);
     if (cut === 'length' || cut === 'filter') finish = cut;
     // A reply that was cut must not look whole.
@@ -57,7 +59,7 @@ export const responsesReader: OpenReader = (asked, say) => {
       const [, what = '', how = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
       const text = hasKey(textEvents, what) ? textEvents[what] : null;
       if (text && (how === 'delta' || how === 'done')) return readText(text, how === 'done', piece);
-      const at = pieces.countIn(piece.output_index);
+      const at = pieces.wholeNumberIn(piece.output_index);
       if (type === 'response.output_item.added') return items.begin(objectOf(piece.item), at);
       if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
       const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];

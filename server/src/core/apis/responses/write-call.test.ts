@@ -8,7 +8,7 @@ type Json = Record<string, any>;
 function written(body: Json, passes: string[] = []) {
   const { conversation, max_tokens } = readCompletionsCall({ ...body, messages: body.messages });
   const calling = { model: 'm', max_tokens: max_tokens!, stream: body.stream === true };
-  const manners = { passes: new Set(passes), marks: false, tool_name_max: 64 };
+  const manners = { passes: new Set(passes), cacheControl: false, tool_name_max: 64 };
   return writeResponsesCall(conversation, calling, manners);
 }
 

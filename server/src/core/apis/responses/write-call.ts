@@ -3,17 +3,17 @@ import { badMessages } from '../../bad-request.ts';
 import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
 import type { Block, Conversation, MediaBlock, Tool, Turn } from '../../chat/conversation.ts';
 import { givenFields, isFilled } from '../../check.ts';
-import type { Calling, Manners, WrittenCall } from '../api.ts';
+import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import * as common from '../writing.ts';
 import { responsesFormat, type Thought } from '../thoughts.ts';
 
 /** How servers of OpenAI's Responses differ. */
-export interface ResponsesManners extends Manners {
+export interface ResponsesDialect extends ApiDialect {
   /** Which of `prompt_cache_key` and `safety_identifier` the server gets. */
   passes: ReadonlySet<string>;
 }
 
-interface Writing extends common.Writing<ResponsesManners> {
+interface ResponsesContext extends common.WriteContext<ResponsesDialect> {
   /** Ids of custom calls. A result names only the id of its call, not its kind. */
   custom: Set<string>;
 }
@@ -21,10 +21,13 @@ interface Writing extends common.Writing<ResponsesManners> {
 /** Writes a call that stores nothing. Throws `bad_messages` for audio. */
 export function writeResponsesCall(
   conversation: Conversation,
-  { model, max_tokens, stream }: Calling,
-  manners: ResponsesManners,
+  { model, max_tokens, stream }: CallSettings,
+  dialect: ResponsesDialect,
 ): WrittenCall {
-  const writing: Writing = { ...common.openWriting(conversation, manners), custom: new Set() };
+  const writing: ResponsesContext = {
+    ...common.openWriting(conversation, dialect),
+    custom: new Set(),
+  };
   const { names, ignored } = writing;
   const { temperature, top_p, top_logprobs, user, logprobs, summary, proofs } =
     conversation.settings;
@@ -58,14 +61,14 @@ export function writeResponsesCall(
 
 const known = new Set(['prompt_cache_key', 'safety_identifier']);
 
-function extrasOf(writing: Writing): Json {
-  const { conversation, manners } = writing;
+function extrasOf(writing: ResponsesContext): Json {
+  const { conversation, dialect } = writing;
   const { extras, settings } = conversation;
-  const isSent = (name: string) => known.has(name) && manners.passes.has(name);
-  for (const name of Object.keys(extras)) if (!isSent(name)) common.ignore(writing, name);
-  if (settings.stop.length > 0) common.ignore(writing, 'stop');
-  if (settings.top_k !== null) common.ignore(writing, 'top_k');
-  if (common.isUnsaid(conversation)) common.ignore(writing, 'thinking');
+  const isSent = (name: string) => known.has(name) && dialect.passes.has(name);
+  for (const name of Object.keys(extras)) if (!isSent(name)) common.omitField(writing, name);
+  if (settings.stop.length > 0) common.omitField(writing, 'stop');
+  if (settings.top_k !== null) common.omitField(writing, 'top_k');
+  if (common.dropsThinking(conversation)) common.omitField(writing, 'thinking');
   return Object.fromEntries(Object.entries(extras).filter(([name]) => isSent(name)));
 }
 
@@ -76,7 +79,7 @@ function textOf({ format, settings: { verbosity } }: Conversation): Json | null 
   return Object.keys(text).length > 0 ? text : null;
 }
 
-function toolsOf(writing: Writing): Json {
+function toolsOf(writing: ResponsesContext): Json {
   const { tools, parallel } = writing.conversation;
   if (tools.length === 0) return { parallel_tool_calls: parallel };
   return {
@@ -92,9 +95,9 @@ function toolsOf(writing: Writing): Json {
 
 function toolOf(
   { name: own, description, parameters, strict, custom, mark }: Tool,
-  writing: Writing,
+  writing: ResponsesContext,
 ) {
-  if (mark) common.ignore(writing, 'cache_control');
+  if (mark) common.omitField(writing, 'cache_control');
   const name = writing.names.sent(own);
   if (custom !== null) {
     const format = custom.grammar && { type: 'grammar', ...custom.grammar };
@@ -105,9 +108,9 @@ function toolOf(
 }
 
 /** The blocks become items in the order in which they were said. */
-function itemsOf(turn: Turn, writing: Writing): Json[] {
-  if (turn.name !== null) common.ignore(writing, 'name');
-  if (turn.audio_id !== undefined) common.ignore(writing, 'audio');
+function itemsOf(turn: Turn, writing: ResponsesContext): Json[] {
+  if (turn.name !== null) common.omitField(writing, 'name');
+  if (turn.audio_id !== undefined) common.omitField(writing, 'audio');
   const items: Json[] = [];
   let content: Json[] = [];
   let phase: string | undefined;
@@ -117,7 +120,7 @@ function itemsOf(turn: Turn, writing: Writing): Json[] {
     content = [];
   };
   for (const block of turn.blocks) {
-    if (block.mark) common.ignore(writing, 'cache_control');
+    if (block.mark) common.omitField(writing, 'cache_control');
     const part = partOf(block, turn.by);
     const own = 'phase' in block ? block.phase : undefined;
     if (part === null || own !== phase) flush();
@@ -139,7 +142,7 @@ function partOf(block: Block, by: Turn['by']): Json | null {
   return mediaOf(block);
 }
 
-function itemOf(block: Block, writing: Writing): Json[] {
+function itemOf(block: Block, writing: ResponsesContext): Json[] {
   switch (block.type) {
     case 'call': {
       const { id: call_id, input, custom } = block;
@@ -168,8 +171,8 @@ function itemOf(block: Block, writing: Writing): Json[] {
 }
 
 /** Responses can read reasoning only in its hidden form, because nothing was stored. */
-function thoughtOf({ form, text, id, format }: Thought, writing: Writing): Json[] {
-  if (format !== responsesFormat) return common.leave(writing, 'thought');
+function thoughtOf({ form, text, id, format }: Thought, writing: ResponsesContext): Json[] {
+  if (format !== responsesFormat) return common.omitBlocks(writing, 'thought');
   if (form === 'summary') return [{ type: 'summary', id, text }];
   if (form !== 'hidden') return [];
   return [{ type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text }];

@@ -2,13 +2,13 @@ import { objectOf, type Json } from '../../../lib/json.ts';
 import { countsIn } from '../../chat/chat-bill.ts';
 import { givenFields, isGiven } from '../../check.ts';
 import type { ReplyEnd } from '../../chat/reply.ts';
-import type { Answering, ReplyWriter, SentEvent, ShownError } from '../api.ts';
+import type { AnswerContext, ReplyWriter, SentEvent, ShownError } from '../api.ts';
 import { inOrder } from '../ordered.ts';
 import { beginItem, type ItemEvent } from './items.ts';
 import { ownNames } from './tools.ts';
 
 /** Writes a reply in OpenAI's Responses. */
-export function responsesWriter(answering: Answering): ReplyWriter {
+export function responsesWriter(answering: AnswerContext): ReplyWriter {
   const output = openOutput(answering);
   const head = responseOf(answering);
   // Three events repeat the call's tools, and an agent's are long, so this JSON is written once.
@@ -61,7 +61,7 @@ function errorEvent({ code, message, param, type }: ShownError): ItemEvent {
 }
 
 /** The output, item after item. */
-function openOutput({ request_id, body }: Answering) {
+function openOutput({ request_id, body }: AnswerContext) {
   const names = ownNames(body.tools);
   const nameOf = (name: string) => ({ ...(names.get(name) ?? { name }) });
   const ended: Json[] = [];
@@ -141,7 +141,7 @@ const fixed = new Set([
 ]);
 
 /** The response without its output and its state. */
-function responseOf({ request_id, created, model, body }: Answering): Json {
+function responseOf({ request_id, created, model, body }: AnswerContext): Json {
   const repeated = Object.keys(usualFields).filter(
     (field) => !fixed.has(field) && isGiven(body[field]),
   );
@@ -163,7 +163,7 @@ const incomplete: Partial<Record<ReplyEnd['reason'], string>> = {
 };
 
 /** Without an end, the reply broke off. */
-function endOf(end: ReplyEnd | null, usage: Json, { now }: Answering): State {
+function endOf(end: ReplyEnd | null, usage: Json, { now }: AnswerContext): State {
   const reason = end && incomplete[end.reason];
   const isWhole = end !== null && reason === undefined;
   return {

@@ -23,7 +23,7 @@ function newChat(speed = Infinity) {
       model: 'echo',
       conversation: read.conversation,
       max_tokens: read.max_tokens ?? 4096,
-      marks: true,
+      cacheControl: true,
       context_tokens: Number(context_tokens),
       stream: stream === true,
       hold: () => {},
