@@ -9,7 +9,7 @@ import type { Fault } from './catalog-words.ts';
 import { ApiError } from '../errors.ts';
 import { inputValidator, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
-import { COUNT_MAX, DURATION_SECONDS_MAX } from '../price/priced-fields.ts';
+import { countMax, durationSecondsMax } from '../price/priced-fields.ts';
 
 const units: Record<Kind, readonly Unit[]> = {
   video: ['sec', 'request'],
@@ -92,9 +92,9 @@ function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] 
   }
   const ceiling =
     max_unit === 'seconds'
-      ? DURATION_SECONDS_MAX
+      ? durationSecondsMax
       : max_unit === 'images' || max_unit === 'count'
-        ? COUNT_MAX
+        ? countMax
         : Infinity;
   if (max <= ceiling) return [];
   const message = `max must be at most ${ceiling} ${max_unit}, the ceiling of the service.`;

@@ -1,13 +1,19 @@
 import type { Extra, Model, PriceRules, Resolution } from './catalog.ts';
 import { toUsdNumber } from '../price/money.ts';
-import { LIST_PPM, costliest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
-import type { Rates } from '../price/rates.ts';
+import {
+  listPpm,
+  costliest,
+  ownRate,
+  rateOf,
+  ratesByResolution,
+  type Rates,
+} from '../price/rates.ts';
 
 /**
  * A row as shown by `GET /models`: prices in US dollars per unit, for an account that pays
  * `price_ppm` millionths of the list price.
  */
-export function catalogEntry(model: Model, price_ppm = LIST_PPM) {
+export function catalogEntry(model: Model, price_ppm = listPpm) {
   const { price: rules, kind } = model;
   const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));
   const rates = ratesByResolution(rules);

@@ -3,7 +3,7 @@
 import { isObject, type Json } from '../../lib/json.ts';
 import type { Unit } from './catalog.ts';
 import type { ListedPrice } from './listed-price.ts';
-import { fractionOf, parseDecimal, USD, type Fraction } from '../price/money.ts';
+import { fractionOf, parseDecimal, microPerUsd, type Fraction } from '../price/money.ts';
 
 /** fal's names for its units, in the singular. */
 const falUnits: ReadonlyMap<string, Unit> = new Map([
@@ -23,7 +23,7 @@ export function falPrice({ unit_price, unit, currency }: Json): ListedPrice | nu
   if (String(currency ?? 'USD').toUpperCase() !== 'USD') return null;
   const { n, d } = fractionOf(unit_price);
   const word = unit.trim().toLowerCase().replace(/s$/, '');
-  return { unit: falUnits.get(word) ?? null, cost: { n: n * USD, d }, cost_output: null };
+  return { unit: falUnits.get(word) ?? null, cost: { n: n * microPerUsd, d }, cost_output: null };
 }
 
 interface TokenPrice extends ListedPrice {
@@ -35,7 +35,7 @@ interface TokenPrice extends ListedPrice {
 /** In US dollars: a higher price for one token is a mistake in the list. */
 const perTokenMax = 1n;
 /** Converts US dollars per token to micro-USD per million tokens. */
-const perMillion = 1_000_000n * USD;
+const perMillion = 1_000_000n * microPerUsd;
 
 /**
  * Reads OpenRouter's `pricing`: strings in US dollars per token. Returns a sentence instead if the

@@ -1,4 +1,4 @@
-import { USD } from '../price/money.ts';
+import { microPerUsd } from '../price/money.ts';
 import type { Token } from './chain.ts';
 
 /** Decides what becomes of a deposit on a chain. Pure. */
@@ -32,7 +32,7 @@ export interface DepositRules {
 }
 
 /** A larger deposit cannot be real and is never credited: many of them would not fit a balance. */
-export const creditMaxUsdMicro = 1_000_000_000n * USD;
+export const creditMaxUsdMicro = 1_000_000_000n * microPerUsd;
 
 export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {
   const { amount_usd_micro: amount } = found;

@@ -6,12 +6,12 @@ import { mainOutputs } from '../media/output-fields.ts';
  * were delivered.
  */
 
-interface Typed {
+interface TypedOutput {
   field: string | null;
   content_type: string;
 }
 
-interface Measured extends Typed {
+interface MeasuredOutput extends TypedOutput {
   width: number | null;
   height: number | null;
   duration_seconds: number | null;
@@ -36,7 +36,7 @@ const soundTasks = new Set<Task>(['video-to-audio']);
  */
 export function isDelivered(
   sold: { kind: Kind; task?: Task | undefined },
-  outputs: Typed[],
+  outputs: TypedOutput[],
   text: unknown,
 ): boolean {
   const { kind, task } = sold;
@@ -49,7 +49,7 @@ export function isDelivered(
  * The outputs that the row sells. Any others, such as masks and previews, are delivered free of
  * charge.
  */
-export function soldOutputs<T extends Typed>(
+export function soldOutputs<T extends TypedOutput>(
   { kind, task }: { kind: Kind; task?: Task | undefined },
   outputs: T[],
 ): T[] {
@@ -71,7 +71,7 @@ function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
  */
 export function deliveredQuantity(
   { unit, task }: { unit: Unit; task?: Task | undefined },
-  outputs: Measured[],
+  outputs: MeasuredOutput[],
   asked: number,
 ): number | null {
   if (unit === 'request') return 1;
@@ -91,13 +91,13 @@ export function deliveredQuantity(
   return null;
 }
 
-function pixels({ width, height }: Measured): number | null {
+function pixels({ width, height }: MeasuredOutput): number | null {
   return width === null || height === null ? null : width * height;
 }
 
 function sum(
-  outputs: Measured[],
-  of: (output: Measured) => number | null,
+  outputs: MeasuredOutput[],
+  of: (output: MeasuredOutput) => number | null,
   divisor = 1,
 ): number | null {
   let total = 0;

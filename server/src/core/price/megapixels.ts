@@ -1,10 +1,8 @@
 /** Computes how many megapixels an input asks for. */
 
 import type { Resolution } from '../catalog/catalog.ts';
-import { checkSize, limitOf, unpriceable } from './priced-fields.ts';
-import type { Priceable } from './priced-fields.ts';
-import { pixelsOf } from './size.ts';
-import type { Size } from './size.ts';
+import { checkSize, limitOf, unpriceable, type PricingRow } from './priced-fields.ts';
+import { pixelsOf, type Size } from './size.ts';
 
 /** The pixels of one output at a resolution, or of the requested size if there is one. */
 export type PixelsOf = (resolution: Resolution) => number;
@@ -38,7 +36,7 @@ export function areaOf(
 
 /** Megapixels of all outputs together. Throws if they exceed the row's max in megapixels. */
 export function megapixels(
-  model: Priceable,
+  model: PricingRow,
   area: number,
   count: number,
   size: Size | undefined,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  COLUMN_MAX,
+  columnMax,
   divideUp,
   formatUsd,
   fractionOf,
@@ -20,7 +20,7 @@ describe('parseUsd', () => {
     ['1', 1_000_000n],
     ['1.005', 1_005_000n],
     ['123456.654321', 123_456_654_321n],
-    ['9223372036854.775807', COLUMN_MAX],
+    ['9223372036854.775807', columnMax],
   ];
   for (const [text, micro] of good) {
     test(`reads ${text} exactly`, () => assert.equal(parseUsd(text), micro));
@@ -79,7 +79,7 @@ describe('formatUsd', () => {
     [1_500_000n, '1.5'],
     [-12_500n, '-0.0125'],
     [-1_000_000n, '-1'],
-    [COLUMN_MAX, '9223372036854.775807'],
+    [columnMax, '9223372036854.775807'],
   ];
   for (const [micro, text] of table) {
     test(`writes ${micro} as ${text}`, () => assert.equal(formatUsd(micro), text));
@@ -87,7 +87,7 @@ describe('formatUsd', () => {
 
   test('is undone by parseUsd for every amount a column holds', () => {
     fc.assert(
-      fc.property(fc.bigInt(0n, COLUMN_MAX), (micro) => {
+      fc.property(fc.bigInt(0n, columnMax), (micro) => {
         assert.equal(parseUsd(formatUsd(micro)), micro);
       }),
     );

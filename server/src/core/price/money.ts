@@ -4,10 +4,10 @@
  */
 
 /** Micro-USD in one US dollar. */
-export const USD = 1_000_000n;
+export const microPerUsd = 1_000_000n;
 
 /** The largest value of a PostgreSQL bigint column. */
-export const COLUMN_MAX = 2n ** 63n - 1n;
+export const columnMax = 2n ** 63n - 1n;
 
 /** An amount from zero as JSON has it: a decimal string. */
 export const microUsdPattern = '^(0|[1-9][0-9]*)$';
@@ -21,8 +21,8 @@ const decimalText = /^(0|[1-9]\d{0,12})(?:\.(\d{1,6}))?$/;
 export function parseUsd(text: string): bigint {
   const match = typeof text === 'string' ? decimalText.exec(text) : null;
   if (!match) throw new RangeError(`not an amount in US dollars: "${String(text)}"`);
-  const micro = BigInt(match[1]!) * USD + BigInt((match[2] ?? '').padEnd(6, '0'));
-  if (micro > COLUMN_MAX) throw new RangeError(`more US dollars than can be kept: ${text}`);
+  const micro = BigInt(match[1]!) * microPerUsd + BigInt((match[2] ?? '').padEnd(6, '0'));
+  if (micro > columnMax) throw new RangeError(`more US dollars than can be kept: ${text}`);
   return micro;
 }
 
@@ -71,24 +71,24 @@ export function parseDecimal(text: string): Fraction {
   return { n: digits, d: 10n ** BigInt(scale) };
 }
 
-/** `n / d` rounded up to a whole number. `n` must not be negative and `d` must be positive. */
-export function divideUp(n: bigint, d: bigint): bigint {
-  return d === 1n ? n : (n + d - 1n) / d;
+/** The quotient of two amounts that are not negative, rounded up to a whole number. */
+export function divideUp(numerator: bigint, denominator: bigint): bigint {
+  return denominator === 1n ? numerator : (numerator + denominator - 1n) / denominator;
 }
 
 /**
- * Rounds the sum of `numerators / d` up once and divides it among the parts. Each part gets what it
- * adds to the rounded-up running total, so the parts are whole, never negative, and add up to the
- * sum.
+ * Rounds the sum of `numerators / denominator` up once and divides it among the parts. Each part
+ * gets what it adds to the rounded-up running total, so the parts are whole, never negative, and
+ * add up to the sum.
  */
-export function shareOut(numerators: readonly bigint[], d: bigint): bigint[] {
-  if (d === 1n) return [...numerators];
+export function shareOut(numerators: readonly bigint[], denominator: bigint): bigint[] {
+  if (denominator === 1n) return [...numerators];
   let exact = 0n;
   let rounded = 0n;
   return numerators.map((n) => {
     exact += n;
     const before = rounded;
-    rounded = divideUp(exact, d);
+    rounded = divideUp(exact, denominator);
     return rounded - before;
   });
 }

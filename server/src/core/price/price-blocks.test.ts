@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { PriceRules } from '../catalog/catalog.ts';
 import { charge, chargedQuantity, price } from './price.ts';
-import type { Priceable } from './priced-fields.ts';
+import type { PricingRow } from './priced-fields.ts';
 import { quoteFromJson, quoteToJson, shownQuote } from './quote-json.ts';
 
 /** Quantities in begun blocks, at the row’s max, and as asked. */
 
-const rowOf = (rules: Partial<PriceRules>, max_unit = 'seconds'): Priceable => ({
+const rowOf = (rules: Partial<PriceRules>, max_unit = 'seconds'): PricingRow => ({
   kind: rules.unit === 'MP' ? 'image' : 'video',
   price: {
     unit: 'sec',

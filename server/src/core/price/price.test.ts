@@ -10,21 +10,23 @@ import type { Extra, Model, PriceRules } from '../catalog/catalog.ts';
 import { keysOf } from '../../lib/records.ts';
 import { ApiError } from '../errors.ts';
 import { divideUp, parseUsd } from './money.ts';
-import { charge, price, priceTokens, type Actual, type Quote } from './price.ts';
+import { charge, price, priceTokens, type ActualUse, type Quote } from './price.ts';
 import {
-  COUNT_MAX,
-  DURATION_SECONDS_MAX,
-  PIXELS_MAX,
-  PRICE_MAX_USD_MICRO,
-  SIDE_MAX,
-  TOKENS_MAX,
+  countMax,
+  durationSecondsMax,
+  pixelsMax,
+  priceMaxUsdMicro,
+  sideMax,
+  tokensMax,
+  type Input,
+  type PricingRow,
 } from './priced-fields.ts';
 import { quoteFromJson, quoteToJson, shownQuote } from './quote-json.ts';
 import { pixelsOf } from './size.ts';
 
 const none = { extras: [], max: 0, resolutions: [] };
 
-function row(kind: Priceable['kind'], max_unit: string, rules: Partial<PriceRules>): Priceable {
+function row(kind: PricingRow['kind'], max_unit: string, rules: Partial<PriceRules>): PricingRow {
   return { kind, max_unit, price: { unit: 'image', ...none, ...rules } };
 }
 
@@ -85,11 +87,11 @@ const models = {
     input_usd_micro: 100_000n,
     output_usd_micro: 400_000n,
   }),
-} satisfies Record<string, Priceable>;
+} satisfies Record<string, PricingRow>;
 
 type Name = keyof typeof models;
 
-function refusal(model: Priceable, input: unknown): ApiError {
+function refusal(model: PricingRow, input: unknown): ApiError {
   try {
     price(model, input as Input);
   } catch (error) {
@@ -479,7 +481,7 @@ describe('what has no price', () => {
     [
       'a length above the ceiling',
       'open',
-      { duration_seconds: DURATION_SECONDS_MAX + 1 },
+      { duration_seconds: durationSecondsMax + 1 },
       'duration_seconds',
       /at most 3600\.$/,
     ],
@@ -501,7 +503,7 @@ describe('what has no price', () => {
     [
       'a count above the ceiling',
       'extras',
-      { num_images: COUNT_MAX + 1 },
+      { num_images: countMax + 1 },
       'num_images',
       /from 1 to 100\.$/,
     ],
@@ -569,7 +571,7 @@ describe('what has no price', () => {
       'width',
       /100 megapixels/,
     ],
-    ['a side longer than the ceiling', 'image', { width: SIDE_MAX + 1 }, 'width', /1 to 65535/],
+    ['a side longer than the ceiling', 'image', { width: sideMax + 1 }, 'width', /1 to 65535/],
     [
       'more megapixels than max',
       'mpFree',
@@ -623,7 +625,7 @@ describe('what has no price', () => {
     [
       'tokens above the ceiling',
       'text',
-      { input_tokens: 1, output_tokens: TOKENS_MAX + 1 },
+      { input_tokens: 1, output_tokens: tokensMax + 1 },
       'output_tokens',
       /to 1000000000\.$/,
     ],
@@ -681,7 +683,7 @@ describe('what has no price', () => {
         extras: [references],
       });
     const fits = price(dear('1000000'), { duration_seconds: 1000 });
-    assert.equal(fits.price_usd_micro, PRICE_MAX_USD_MICRO);
+    assert.equal(fits.price_usd_micro, priceMaxUsdMicro);
     assert.equal(
       refusal(dear('1000000'), { duration_seconds: 1000.000001 }).param,
       'duration_seconds',
@@ -693,14 +695,14 @@ describe('what has no price', () => {
     // A rate that does not fit, although so little of it is asked for.
     assert.equal(refusal(dear('9000000000000'), { duration_seconds: 1e-9 }).code, 'unpriceable');
     const tokens = { input_usd_micro: 2n ** 62n, output_usd_micro: 2n ** 62n };
-    assert.throws(() => priceTokens(tokens, TOKENS_MAX, TOKENS_MAX), ApiError);
+    assert.throws(() => priceTokens(tokens, tokensMax, tokensMax), ApiError);
   });
 });
 
 describe('priceTokens', () => {
   test('is the price of a text quote', () => {
     fc.assert(
-      fc.property(fc.nat(TOKENS_MAX), fc.nat(TOKENS_MAX), (input_tokens, output_tokens) => {
+      fc.property(fc.nat(tokensMax), fc.nat(tokensMax), (input_tokens, output_tokens) => {
         const amount = priceTokens(models.text.price, input_tokens, output_tokens);
         const quote = price(models.text, { input_tokens, output_tokens });
         assert.equal(amount, quote.price_usd_micro);
@@ -733,7 +735,7 @@ describe('cached prompt tokens', () => {
   const rows: [
     what: string,
     more: Partial<PriceRules>,
-    actual: Actual,
+    actual: ActualUse,
     price: bigint,
     charged: bigint,
   ][] = [
@@ -1150,7 +1152,7 @@ describe('for every row and input', () => {
       fc.property(anyModel, anyInput, (model, input) => {
         try {
           const quote = price(model, input as Input);
-          assert.ok(quote.price_usd_micro >= 0n && quote.price_usd_micro <= PRICE_MAX_USD_MICRO);
+          assert.ok(quote.price_usd_micro >= 0n && quote.price_usd_micro <= priceMaxUsdMicro);
         } catch (error) {
           assert.ok(error instanceof ApiError && error.code === 'unpriceable', String(error));
         }
@@ -1160,7 +1162,7 @@ describe('for every row and input', () => {
   });
 
   test('no picture that is priced is larger than the ceiling', () => {
-    const side = fc.integer({ min: 1, max: SIDE_MAX });
+    const side = fc.integer({ min: 1, max: sideMax });
     fc.assert(
       fc.property(side, side, (width, height) => {
         let priced = true;
@@ -1169,7 +1171,7 @@ describe('for every row and input', () => {
         } catch {
           priced = false;
         }
-        assert.equal(priced, width * height <= PIXELS_MAX);
+        assert.equal(priced, width * height <= pixelsMax);
       }),
     );
   });
@@ -1216,7 +1218,7 @@ describe('docs/pricing.md', () => {
 });
 
 /** The part of a row that the page shows, made whole. */
-function exampleModel(part: { price: { unit: string } }): Priceable {
+function exampleModel(part: { price: { unit: string } }): PricingRow {
   const unit = part.price.unit;
   const kind = unit === '1M tokens' ? 'text' : unit === 'sec' ? 'video' : 'image';
   const tasks = { text: 'chat', video: 'text-to-video', image: 'text-to-image' };

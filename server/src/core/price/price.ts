@@ -12,8 +12,8 @@ import { hasKey, keysOf } from '../../lib/records.ts';
 import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
 import { divideUp, fractionOf, shareOut, type Fraction } from './money.ts';
 import {
-  DURATION_SECONDS_MAX,
-  PRICE_MAX_USD_MICRO,
+  durationSecondsMax,
+  priceMaxUsdMicro,
   limitOf,
   readAspectRatio,
   readCount,
@@ -22,9 +22,21 @@ import {
   readSize,
   readTokens,
   unpriceable,
+  type Input,
+  type PricingRow,
 } from './priced-fields.ts';
 import {
-  LIST_PPM,
+  hasCachePrices,
+  highestPrice,
+  promptAmount,
+  promptPrices,
+  type CacheUse,
+  type PromptPrices,
+  type PromptRules,
+} from './prompt-prices.ts';
+import { areaOf, megapixels, pixelsFor, type PixelsOf } from './megapixels.ts';
+import {
+  listPpm,
   costliest,
   extraPart,
   offeredResolutions,
@@ -75,7 +87,7 @@ export interface Quote {
  * The delivered amounts. If the upstream does not report an amount, the requested one counts. If it
  * does not report its use of the cache, the highest price of prompt tokens counts.
  */
-export interface Actual extends CacheUse {
+export interface ActualUse extends CacheUse {
   /** In the quote's unit. */
   quantity?: number;
   /** Used only if the caller did not choose a resolution. */
@@ -85,8 +97,8 @@ export interface Actual extends CacheUse {
 }
 
 /** The length to reserve for a video if the caller does not give one. */
-const DURATION_SECONDS_DEFAULT = 5;
-const MILLION = 1_000_000n;
+const durationSecondsDefault = 5;
+const million = 1_000_000n;
 
 type MediaUnit = Exclude<Unit, '1M tokens'>;
 const labels: Record<MediaUnit, string> = {
@@ -107,7 +119,7 @@ const fields: Record<MediaUnit, string> = {
  * The price of an input for an account that pays `price_ppm` millionths of the list price. Throws
  * only ApiError `unpriceable`, which names the field and what is allowed.
  */
-export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quote {
+export function price(model: PricingRow, input: Input, price_ppm = listPpm): Quote {
   if (!isObject(input)) {
     throw unpriceable('input', 'must be a JSON object', { type: 'object' });
   }
@@ -116,7 +128,7 @@ export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quo
     unit === '1M tokens'
       ? quoteTokens(model.price, input, BigInt(price_ppm))
       : quoteMedia(model, unit, input, BigInt(price_ppm));
-  return price_ppm === LIST_PPM ? quote : { ...quote, price_ppm };
+  return price_ppm === listPpm ? quote : { ...quote, price_ppm };
 }
 
 /**
@@ -127,12 +139,12 @@ export function priceTokens(
   rules: PromptRules & Pick<PriceRules, 'output_usd_micro'>,
   input_tokens: number,
   output_tokens: number,
-  ppm = MILLION,
+  ppm = million,
 ): bigint {
   const input = BigInt(readTokens(input_tokens, 'input_tokens'));
   const output = BigInt(readTokens(output_tokens, 'output_tokens'));
   const exact = highestPrice(promptPrices(rules)) * input + (rules.output_usd_micro ?? 0n) * output;
-  return bounded(divideUp(exact * ppm, MILLION * MILLION), 'output_tokens');
+  return bounded(divideUp(exact * ppm, million * million), 'output_tokens');
 }
 
 /**
@@ -140,7 +152,7 @@ export function priceTokens(
  * the quote. A value that is not a quantity (absent, negative, not finite) counts as fully
  * delivered; 0 is a quantity.
  */
-export function charge(quote: Quote, actual: Actual): bigint {
+export function charge(quote: Quote, actual: ActualUse): bigint {
   const spent =
     quote.unit === '1M tokens' ? spentOnTokens(quote, actual) : spentOnMedia(quote, actual);
   // guard: charge-within-quote (off: true)
@@ -160,7 +172,7 @@ function inSteps(quantity: number, step: number | undefined): number {
   return step === undefined ? quantity : Math.ceil(quantity / step) * step;
 }
 
-function quoteMedia(model: Priceable, unit: MediaUnit, input: Input, ppm: bigint): Quote {
+function quoteMedia(model: PricingRow, unit: MediaUnit, input: Input, ppm: bigint): Quote {
   const rules = model.price;
   const assumptions: Record<string, unknown> = {};
   const duration = readDuration(model, input);
@@ -205,7 +217,7 @@ function quoteParts(unit: MediaUnit, quantity: number, parts: Part[], ppm: bigin
   const { n, d } = fractionOf(quantity);
   const amounts = shareOut(
     parts.map((part) => part.rate * n * ppm),
-    d * MILLION,
+    d * million,
   );
   let rate = 0n;
   let total = 0n;
@@ -247,36 +259,36 @@ function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
   };
 }
 
-function spentOnMedia(quote: Quote, actual: Actual): bigint {
+function spentOnMedia(quote: Quote, actual: ActualUse): bigint {
   const rates = quote.unit_price_by_resolution_usd_micro ?? {};
   const { resolution } = actual;
   const rate = hasKey(rates, resolution) ? rates[resolution]! : quote.unit_price_usd_micro;
   const { n, d } = fractionOf(
     chargedQuantity(quote, isQuantity(actual.quantity) ? actual.quantity : null),
   );
-  return divideUp(rate * n * ppmOf(quote), d * MILLION);
+  return divideUp(rate * n * ppmOf(quote), d * million);
 }
 
-function spentOnTokens(quote: Quote, actual: Actual): bigint {
+function spentOnTokens(quote: Quote, actual: ActualUse): bigint {
   const [input, output] = quote.breakdown;
   if (!input || !output) throw new Error('a quote in tokens has a line for each direction');
   const a = promptSpent(quote, input, actual);
   const b = quantityOr(millions(actual.output_tokens), output.quantity);
   const exact = a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
-  return divideUp(exact * ppmOf(quote), a.d * b.d * MILLION);
+  return divideUp(exact * ppmOf(quote), a.d * b.d * million);
 }
 
 /** The price of the prompt, in micro-USD. */
-function promptSpent(quote: Quote, input: QuoteLine, actual: Actual): Fraction {
+function promptSpent(quote: Quote, input: QuoteLine, actual: ActualUse): Fraction {
   const { input_prices_usd_micro: prices } = quote;
   const { input_tokens, cached_tokens } = actual;
   if (prices && isCount(input_tokens) && cached_tokens !== undefined)
-    return { n: promptAmount(prices, input_tokens, actual), d: MILLION };
+    return { n: promptAmount(prices, input_tokens, actual), d: million };
   const { n, d } = quantityOr(millions(input_tokens), input.quantity);
   return { n: input.unit_price_usd_micro * n, d };
 }
 
-function ppmOf({ price_ppm = LIST_PPM }: Quote): bigint {
+function ppmOf({ price_ppm = listPpm }: Quote): bigint {
   return BigInt(price_ppm);
 }
 
@@ -327,9 +339,9 @@ function addRates(quote: Quote, rules: PriceRules): void {
   quote.unit_price_by_resolution_usd_micro = rates;
 }
 
-function assumeDuration(model: Priceable, assumptions: Record<string, unknown>): number {
-  const maximum = limitOf(model, 'seconds', DURATION_SECONDS_MAX);
-  const seconds = Math.min(DURATION_SECONDS_DEFAULT, maximum);
+function assumeDuration(model: PricingRow, assumptions: Record<string, unknown>): number {
+  const maximum = limitOf(model, 'seconds', durationSecondsMax);
+  const seconds = Math.min(durationSecondsDefault, maximum);
   assumptions.duration_seconds = seconds;
   return seconds;
 }
@@ -340,10 +352,10 @@ function assumeOne(assumptions: Record<string, unknown>): number {
 }
 
 function bounded(amount: bigint, field: string): bigint {
-  if (amount <= PRICE_MAX_USD_MICRO) return amount;
-  const maximum = PRICE_MAX_USD_MICRO / MILLION;
+  if (amount <= priceMaxUsdMicro) return amount;
+  const maximum = priceMaxUsdMicro / million;
   const rule = `makes the price higher than ${maximum} USD, the most that one request may cost`;
-  throw unpriceable(field, rule, { maximum_price_usd_micro: String(PRICE_MAX_USD_MICRO) });
+  throw unpriceable(field, rule, { maximum_price_usd_micro: String(priceMaxUsdMicro) });
 }
 
 function line(label: string, quantity: number, rate: bigint, amount: bigint): QuoteLine {

@@ -11,7 +11,7 @@ import { ApiError } from '../errors.ts';
 import { imageSizeNames, sizeOf, type Size } from './size.ts';
 
 /** The parts of a catalog row that pricing needs; a `Model` has all of them. */
-export interface Priceable {
+export interface PricingRow {
   kind: Kind;
   price: PriceRules;
   /**
@@ -24,20 +24,20 @@ export interface Priceable {
 export type Input = Record<string, unknown>;
 
 /** An hour: no model makes a longer video in one request. */
-export const DURATION_SECONDS_MAX = 3600;
+export const durationSecondsMax = 3600;
 /**
  * A hundred outputs: each has to be fetched, stored and signed. Larger orders should be several
  * requests.
  */
-export const COUNT_MAX = 100;
+export const countMax = 100;
 /** A hundred megapixels: 400 MB once decoded, the most that an image tool may have to hold. */
-export const PIXELS_MAX = 100_000_000;
+export const pixelsMax = 100_000_000;
 /** The longest side that a JPEG can have. */
-export const SIDE_MAX = 65_535;
+export const sideMax = 65_535;
 /** A thousand times the longest context offered today; a larger number is a mistake. */
-export const TOKENS_MAX = 1_000_000_000;
+export const tokensMax = 1_000_000_000;
 /** A billion US dollars: far below the limit of a bigint column, so that sums of many still fit. */
-export const PRICE_MAX_USD_MICRO = 10n ** 15n;
+export const priceMaxUsdMicro = 10n ** 15n;
 
 /** The fields that a row's price depends on, even if its schema does not list them. */
 export function pricedFields({ unit, by_resolution, extras }: PriceRules): string[] {
@@ -67,21 +67,21 @@ export function unpriceable(
 }
 
 /** A number of seconds above 0, fractions allowed; undefined if omitted. */
-export function readDuration(model: Priceable, input: Input): number | undefined {
+export function readDuration(model: PricingRow, input: Input): number | undefined {
   const value = input.duration_seconds;
   if (value === undefined) return undefined;
-  const maximum = limitOf(model, 'seconds', DURATION_SECONDS_MAX);
+  const maximum = limitOf(model, 'seconds', durationSecondsMax);
   if (typeof value === 'number' && value > 0 && value <= maximum) return value;
   const rule = `must be a number of seconds above 0 and at most ${maximum}`;
   throw unpriceable('duration_seconds', rule, { type: 'number', exclusive_minimum: 0, maximum });
 }
 
 /** A whole number of outputs, at least 1; undefined if omitted. */
-export function readCount(model: Priceable, input: Input): number | undefined {
+export function readCount(model: PricingRow, input: Input): number | undefined {
   const value = input.num_images;
   if (value === undefined) return undefined;
   const word = model.max_unit === 'count' ? 'count' : 'images';
-  const maximum = limitOf(model, word, COUNT_MAX);
+  const maximum = limitOf(model, word, countMax);
   if (isInteger(value) && value >= 1 && value <= maximum) return value;
   const rule = `must be a whole number from 1 to ${maximum}`;
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
@@ -124,9 +124,9 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
 
 /** A whole number of tokens, at least 0. Required, because there is no price without it. */
 export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
-  if (isInteger(value) && value >= 0 && value <= TOKENS_MAX) return value;
-  const rule = `must be a whole number from 0 to ${TOKENS_MAX}`;
-  throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: TOKENS_MAX });
+  if (isInteger(value) && value >= 0 && value <= tokensMax) return value;
+  const rule = `must be a whole number from 0 to ${tokensMax}`;
+  throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: tokensMax });
 }
 
 /** The number of items in a list field. A single string is one item, an omitted field none. */
@@ -160,13 +160,13 @@ export function readAspectRatio(input: Input): string | undefined {
  * Refuses an image larger than the service handles. `field`: the field that the caller can change.
  */
 export function checkSize(size: Size, field: string): Size {
-  if (size.width * size.height <= PIXELS_MAX) return size;
-  const rule = `asks for more than ${PIXELS_MAX / 1e6} megapixels`;
-  throw unpriceable(field, rule, { maximum_pixels: PIXELS_MAX });
+  if (size.width * size.height <= pixelsMax) return size;
+  const rule = `asks for more than ${pixelsMax / 1e6} megapixels`;
+  throw unpriceable(field, rule, { maximum_pixels: pixelsMax });
 }
 
 /** The row's max if it is stated in the unit `word`, but at most the service's own ceiling. */
-export function limitOf(model: Priceable, word: string, ceiling: number): number {
+export function limitOf(model: PricingRow, word: string, ceiling: number): number {
   const max = model.price.max;
   return max > 0 && model.max_unit === word ? Math.min(max, ceiling) : ceiling;
 }
@@ -178,7 +178,7 @@ function readImageSize(value: unknown, strict: boolean): Size | undefined {
   const rule =
     'must be {"width": W, "height": H} in whole pixels, "WxH", or one of ' +
     `${imageSizeNames.join(', ')}`;
-  throw unpriceable('image_size', rule, { one_of: imageSizeNames, maximum_side: SIDE_MAX });
+  throw unpriceable('image_size', rule, { one_of: imageSizeNames, maximum_side: sideMax });
 }
 
 function readSides(input: Input, strict: boolean): Size | undefined {
@@ -193,8 +193,8 @@ function readSides(input: Input, strict: boolean): Size | undefined {
 }
 
 function badSide(field: string): ApiError {
-  const rule = `must be a whole number of pixels from 1 to ${SIDE_MAX}`;
-  return unpriceable(field, rule, { type: 'integer', minimum: 1, maximum: SIDE_MAX });
+  const rule = `must be a whole number of pixels from 1 to ${sideMax}`;
+  return unpriceable(field, rule, { type: 'integer', minimum: 1, maximum: sideMax });
 }
 
 function isSize(value: unknown): value is Size {
@@ -202,7 +202,7 @@ function isSize(value: unknown): value is Size {
 }
 
 function isSide(value: unknown): value is number {
-  return isInteger(value) && value >= 1 && value <= SIDE_MAX;
+  return isInteger(value) && value >= 1 && value <= sideMax;
 }
 
 /** Safe integers only: above 2^53, several integers share one number. */

@@ -5,7 +5,7 @@ import type { Resolution, Unit } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import type { Quote } from './price.ts';
 import type { PromptPrices } from './prompt-prices.ts';
-import { LIST_PPM, ownRate } from './rates.ts';
+import { listPpm, ownRate } from './rates.ts';
 
 /** `Quote` with every amount as a decimal string of micro-USD. */
 export interface QuoteJson {
@@ -96,19 +96,19 @@ export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
  * the amount.
  */
 export function shownQuote({
-  price_ppm = LIST_PPM,
+  price_ppm = listPpm,
   step: _step,
   charged: _charged,
   ...quote
 }: QuoteJson): ShownQuote {
-  if (price_ppm === LIST_PPM) return quote;
+  if (price_ppm === listPpm) return quote;
   const own = (rate: string) => ownRate(BigInt(rate), price_ppm).toString();
   const rates = quote.unit_price_by_resolution_usd_micro;
   const prices = quote.input_prices_usd_micro;
   return {
     ...quote,
     unit_price_usd_micro: own(quote.unit_price_usd_micro),
-    price_multiplier: price_ppm / LIST_PPM,
+    price_multiplier: price_ppm / listPpm,
     breakdown: quote.breakdown.map((line) => ({
       ...line,
       unit_price_usd_micro: own(line.unit_price_usd_micro),

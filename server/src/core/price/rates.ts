@@ -14,14 +14,14 @@ export interface Part {
 export type Rates = Partial<Record<Resolution, bigint>>;
 
 /** The list price as a multiplier, in millionths. */
-export const LIST_PPM = 1_000_000;
+export const listPpm = 1_000_000;
 
 /**
  * A catalog rate as shown to an account that pays `price_ppm` millionths of it, rounded up to whole
  * micro-USD. Amounts are computed from the exact rate.
  */
 export function ownRate(rate: bigint, price_ppm: number): bigint {
-  return divideUp(rate * BigInt(price_ppm), BigInt(LIST_PPM));
+  return divideUp(rate * BigInt(price_ppm), BigInt(listPpm));
 }
 
 /** The resolutions that a row can be asked for, in the listed order. */
