@@ -1,5 +1,5 @@
 import { ApiError } from './errors.ts';
-import type { Why } from './reasons.ts';
+import type { ReasonDetails } from './reasons.ts';
 
 export function badField(field: string, allowed: string): ApiError {
   return badRequest(field, `${field} must be ${allowed}.`);
@@ -10,6 +10,6 @@ export function badRequest(param: string | null, message: string): ApiError {
 }
 
 /** `param`: the path of the field, such as `messages[0].content`. */
-export function badMessages(param: string, wrong: string, details?: Why): ApiError {
+export function badMessages(param: string, wrong: string, details?: ReasonDetails): ApiError {
   return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param, details });
 }

@@ -133,4 +133,4 @@ export const reasons = [
 export type Reason = (typeof reasons)[number];
 
 /** The reason of a refusal, or the broken rule as data, such as `maximum` or `one_of`. */
-export type Why = { reason?: Reason } & Record<string, unknown>;
+export type ReasonDetails = { reason?: Reason } & Record<string, unknown>;

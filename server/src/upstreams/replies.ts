@@ -4,7 +4,7 @@ import { exactJson } from '../lib/long-integers.ts';
 import { FetchError, isSuccess, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
-import type { Refusal } from '../core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../core/catalog/upstream-key.ts';
 
 /** The outcome of a start, from the upstream's reply or its absence. */
 
@@ -126,7 +126,7 @@ export function demandStop(
   throw new Error(`the call to stop the job was answered with ${reply.status}`);
 }
 
-const refusals: Readonly<Record<number, Refusal>> = {
+const refusals: Readonly<Record<number, UpstreamRefusal>> = {
   401: 'credential',
   402: 'account',
   403: 'credential',

@@ -8,7 +8,7 @@ import type { LostHow } from '../core/request/routing.ts';
 import type { Wait } from '../lib/fair-queue.ts';
 import type { Json } from '../lib/json.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
-import type { Refusal } from '../core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../core/catalog/upstream-key.ts';
 
 /**
  * The interface of every upstream adapter. An upstream is an outside service that we call and pay.
@@ -159,11 +159,11 @@ export type JobState =
 
 /** Thrown when the upstream refused a poll. The refusal says nothing about the job. */
 export class PollRefused extends Error {
-  readonly why: Refusal;
+  readonly why: UpstreamRefusal;
   /** How long the upstream asks us to wait. */
   readonly retry_after_ms: number | undefined;
 
-  constructor(message: string, why: Refusal, retry_after_ms?: number) {
+  constructor(message: string, why: UpstreamRefusal, retry_after_ms?: number) {
     super(message);
     this.name = 'PollRefused';
     this.why = why;
@@ -186,7 +186,7 @@ export interface Rejection {
 export interface NotAccepted {
   outcome: 'not_accepted';
   /** Default: busy. */
-  why?: Refusal;
+  why?: UpstreamRefusal;
   message: string;
   retry_after_ms?: number;
   /**

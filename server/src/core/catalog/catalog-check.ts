@@ -5,7 +5,7 @@ import { keysOf } from '../../lib/records.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import type { Kind, Model, Task, Unit } from './catalog.ts';
 import { defaultFaults, omissionFaults, propertyOf } from './catalog-omissions.ts';
-import type { Fault } from './catalog-words.ts';
+import type { RowFault } from './catalog-words.ts';
 import { ApiError } from '../errors.ts';
 import { inputValidator, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
@@ -38,17 +38,17 @@ const boundingWords: Partial<Record<Unit, readonly string[]>> = {
 };
 
 /** Highest `maxItems` allowed beside `uniqueItems`: comparing all pairs takes quadratic time. */
-const UNIQUE_ITEMS_MAX = 1000;
+const uniqueItemsMax = 1000;
 
 /** A limit on the field `prompt` has no effect if the row has no such field. */
-function promptFaults({ max_prompt_tokens, input_schema }: Model): Fault[] {
+function promptFaults({ max_prompt_tokens, input_schema }: Model): RowFault[] {
   if (max_prompt_tokens === null || propertyOf(input_schema, 'prompt')) return [];
   const message = 'max_prompt_tokens limits the field prompt, which is not in input_schema.';
   return [{ path: '/max_prompt_tokens', message }];
 }
 
 /** Everything that is wrong with a row; empty if it may be sold. */
-export function checkRow(model: Model): Fault[] {
+export function checkRow(model: Model): RowFault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
   faults.push(...costFaults(model), ...promptFaults(model));
   faults.push(...schemaFaults(model.input_schema, '/input_schema'), ...extraFaults(model));
@@ -58,8 +58,8 @@ export function checkRow(model: Model): Fault[] {
   return faults;
 }
 
-function kindFaults({ kind, task, price: { unit } }: Model): Fault[] {
-  const faults: Fault[] = [];
+function kindFaults({ kind, task, price: { unit } }: Model): RowFault[] {
+  const faults: RowFault[] = [];
   if (!kindsOf(task).includes(kind)) {
     const allowed = kindsOf(task).join(' or ');
     faults.push({ path: '/task', message: `the task ${task} needs kind ${allowed}, not ${kind}.` });
@@ -80,7 +80,7 @@ function kindsOf(task: Task): Kind[] {
   return imageTasks.has(task) ? ['image'] : ['video'];
 }
 
-function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] {
+function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): RowFault[] {
   const words = boundingWords[unit];
   if (reserve === 'max' && (max === 0 || max_unit !== words?.at(-1))) {
     const message = `reserve: max also needs the field max, in ${words?.at(-1) ?? 'a unit other than request'}.`;
@@ -101,8 +101,8 @@ function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] 
   return [{ path: '/max', message }];
 }
 
-function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
-  const faults: Fault[] = [];
+function resolutionFaults({ price: rules, input_schema }: Model): RowFault[] {
+  const faults: RowFault[] = [];
   const priced = keysOf(rules.by_resolution ?? {});
   for (const name of priced) {
     if (rules.resolutions.includes(name)) continue;
@@ -139,8 +139,8 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
  * A row states a cost for each offered resolution, or for none: otherwise a resolution without one
  * would be booked at the cost of another.
  */
-function costFaults({ price: { resolutions: offered }, upstreams }: Model): Fault[] {
-  return upstreams.flatMap(({ cost_by_resolution: own }, at): Fault[] => {
+function costFaults({ price: { resolutions: offered }, upstreams }: Model): RowFault[] {
+  return upstreams.flatMap(({ cost_by_resolution: own }, at): RowFault[] => {
     if (own === undefined) return [];
     const path = `${upstreams.length > 1 ? `/upstreams/${at}` : ''}/cost_usd_by_resolution`;
     const unknown = keysOf(own).find((name) => !offered.includes(name));
@@ -155,8 +155,8 @@ function costFaults({ price: { resolutions: offered }, upstreams }: Model): Faul
   });
 }
 
-function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
-  const faults: Fault[] = [];
+function extraFaults({ price: { extras }, input_schema }: Model): RowFault[] {
+  const faults: RowFault[] = [];
   const silent = extras.findIndex(({ cost_usd_micro }) => cost_usd_micro === undefined);
   if (silent >= 0 && extras.some(({ cost_usd_micro }) => cost_usd_micro !== undefined)) {
     const message = 'other extras of the row have a cost_usd; this one needs it too.';
@@ -187,7 +187,7 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
   return faults;
 }
 
-function exampleFaults(model: Model): Fault[] {
+function exampleFaults(model: Model): RowFault[] {
   try {
     inputValidator(model);
   } catch (error) {
@@ -213,9 +213,9 @@ function exampleFaults(model: Model): Fault[] {
 }
 
 /** Finds keywords that could make checking a caller's input slow. */
-function schemaFaults(schema: unknown, path: string): Fault[] {
+function schemaFaults(schema: unknown, path: string): RowFault[] {
   if (typeof schema !== 'object' || schema === null) return [];
-  const faults: Fault[] = [];
+  const faults: RowFault[] = [];
   const { pattern, uniqueItems, maxItems, patternProperties } = objectOf(schema);
   const patterns = typeof pattern === 'string' ? [pattern] : [];
   if (typeof patternProperties === 'object') patterns.push(...Object.keys(patternProperties ?? {}));
@@ -225,8 +225,8 @@ function schemaFaults(schema: unknown, path: string): Fault[] {
       'a caller could make the check very slow with it.';
     faults.push({ path: `${path}/pattern`, message });
   }
-  if (uniqueItems === true && !(typeof maxItems === 'number' && maxItems <= UNIQUE_ITEMS_MAX)) {
-    const message = `where uniqueItems is true, maxItems must be given and be at most ${UNIQUE_ITEMS_MAX}.`;
+  if (uniqueItems === true && !(typeof maxItems === 'number' && maxItems <= uniqueItemsMax)) {
+    const message = `where uniqueItems is true, maxItems must be given and be at most ${uniqueItemsMax}.`;
     faults.push({ path, message });
   }
   for (const [key, child] of Object.entries(schema)) {

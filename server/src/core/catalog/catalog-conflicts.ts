@@ -1,6 +1,6 @@
 import type { Model, ModelUpstream } from './catalog.ts';
 import type { UpstreamDefinition } from './upstream-definition.ts';
-import { problemsMax, type Problem } from './catalog-file.ts';
+import { problemsMax, type FileProblem } from './catalog-file.ts';
 import { replicateName } from './replicate-name.ts';
 
 /**
@@ -16,7 +16,7 @@ export function unknownUpstreams(
   file: string,
   rows: readonly Model[],
   known: readonly string[],
-): Problem[] {
+): FileProblem[] {
   const problems = rows.flatMap(({ id, upstreams }) => {
     const wrong = upstreams.find(({ upstream }) => !known.includes(upstream));
     if (!wrong) return [];
@@ -45,9 +45,9 @@ export function unsupportedRows(
   file: string,
   rows: readonly Model[],
   judges: ReadonlyMap<string, FindUnsupported>,
-): Problem[] {
+): FileProblem[] {
   const problems = rows.flatMap((row, i) =>
-    row.upstreams.flatMap((route, at): Problem[] => {
+    row.upstreams.flatMap((route, at): FileProblem[] => {
       const unsupported = judges.get(route.upstream)?.(row, route);
       if (!unsupported) return [];
       const path = `/models/${i}${pathOf(unsupported.path, at, row)}`;
@@ -83,7 +83,7 @@ const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
 export function settleUpstreams(
   files: { file: string; upstream: UpstreamDefinition | null }[],
   before: Owners = new Map(),
-): { upstreams: UpstreamDefinition[]; upstreamOwners: Owners; problems: Problem[] } {
+): { upstreams: UpstreamDefinition[]; upstreamOwners: Owners; problems: FileProblem[] } {
   const owners = new Map(ownUpstreams);
   for (const { file, upstream } of files) {
     if (upstream === null || ownUpstreams.has(upstream.name)) continue;
@@ -91,7 +91,7 @@ export function settleUpstreams(
     if (!owners.has(name) || before.get(name) === file) owners.set(name, file);
   }
   const upstreams: UpstreamDefinition[] = [];
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   for (const { file, upstream } of files) {
     if (upstream === null) continue;
     const owner = owners.get(upstream.name)!;
@@ -111,7 +111,7 @@ export function settleUpstreams(
 export function settleIds(
   files: { file: string; rows: readonly Model[] }[],
   before: Owners = new Map(),
-): { rows: Model[]; owners: Owners; problems: Problem[] } {
+): { rows: Model[]; owners: Owners; problems: FileProblem[] } {
   const owners = new Map<string, string>();
   for (const { file, rows } of files) {
     for (const { id } of rows) {
@@ -120,7 +120,7 @@ export function settleIds(
   }
   const counting = new Map<string, Model>();
   const names = new Map<string, string>();
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   for (const { file, rows } of files) {
     const taken = new Map<string, string[]>();
     for (const row of rows) {

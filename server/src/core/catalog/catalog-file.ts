@@ -15,7 +15,7 @@ import type {
   Unit,
 } from './catalog.ts';
 import { checkRow } from './catalog-check.ts';
-import { schemaFaults, type Fault } from './catalog-words.ts';
+import { schemaFaults, type RowFault } from './catalog-words.ts';
 import { chatExample, chatInputSchema } from './chat-input.ts';
 import { isDay } from './checked-on.ts';
 import { inputTypes } from '../media/input-types.ts';
@@ -35,7 +35,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
  * Pure.
  */
 
-export interface Problem {
+export interface FileProblem {
   file: string;
   /** JSON pointer into the file; '' is the whole file. */
   path: string;
@@ -49,7 +49,7 @@ export interface ParsedFile {
   /** The upstream that the file defines, if any. */
   upstream: UpstreamDefinition | null;
   rows: Model[];
-  problems: Problem[];
+  problems: FileProblem[];
 }
 
 interface UpstreamForm {
@@ -135,7 +135,7 @@ interface FileForm {
  * screen.
  */
 export const problemsMax = 50;
-const CREATED_DEFAULT = '2026-01-01';
+const createdDefault = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
 /**
  * Longer than any reply takes: the upstream would bill the operator even for a reply that we cut
@@ -166,7 +166,7 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   const form = content;
   const upstream = typeof form.upstream === 'object' ? definitionOf(form.upstream) : null;
   const rows: Model[] = [];
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   form.models.forEach((row, i) => {
     const faults = formFaults(row, form);
     const model = faults.length === 0 ? modelOf(row, form) : undefined;
@@ -184,8 +184,8 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
 }
 
 /** Checks that the schema cannot state and that must pass before a row can be built. */
-function formFaults(row: RowForm, file: FileForm): Fault[] {
-  const faults: Fault[] = [];
+function formFaults(row: RowForm, file: FileForm): RowFault[] {
+  const faults: RowFault[] = [];
   for (const field of ['created', 'checked_on'] as const) {
     const day = row[field];
     if (day === undefined || isDay(day)) continue;
@@ -207,7 +207,7 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
 }
 
 /** Finds a cost that has no effect: without the cost of its prompt, a chat books no cost. */
-function lonelyCosts(form: UpstreamForm, path: string): Fault[] {
+function lonelyCosts(form: UpstreamForm, path: string): RowFault[] {
   if ((form.cost_usd ?? form.cost_input_usd) !== undefined) return [];
   const others = ['cost_output_usd', 'cost_cached_input_usd', 'cost_cache_write_usd'] as const;
   const field = others.find((name) => form[name] !== undefined);
@@ -235,7 +235,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     name: row.name,
     description: row.description ?? '',
     owned_by: row.owned_by ?? file.owned_by ?? upstreams[0]!.upstream,
-    created: Date.parse(`${row.created ?? CREATED_DEFAULT}T00:00:00Z`) / 1000,
+    created: Date.parse(`${row.created ?? createdDefault}T00:00:00Z`) / 1000,
     uncensored: row.id.includes('uncensored'),
     price: priceOf(row, input_schema),
     max_unit: row.max_unit ?? maxUnits[row.kind],

@@ -7,7 +7,7 @@
 import { isObject, itemsOf, objectOf } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import type { Model } from './catalog.ts';
-import type { Fault } from './catalog-words.ts';
+import type { RowFault } from './catalog-words.ts';
 import { upstreamInput, validateInput } from './model-input.ts';
 import { price } from '../price/price.ts';
 import { costliest, offeredResolutions, ratesByResolution } from '../price/rates.ts';
@@ -22,9 +22,9 @@ type Check = (field: string, fits: (value: unknown) => boolean, allowed: string)
 const sizeFields = ['image_size', 'width', 'height'];
 
 /** Defaults in the schema that would ask for something other than what is priced. */
-export function defaultFaults(model: Model): Fault[] {
+export function defaultFaults(model: Model): RowFault[] {
   const { price: rules, input_schema } = model;
-  const faults: Fault[] = [];
+  const faults: RowFault[] = [];
   const check: Check = (field, fits, allowed) => {
     const value = propertyOf(input_schema, field)?.default;
     if (value === undefined || fits(value)) return;
@@ -80,7 +80,7 @@ function isNoWider(model: Model, aspect_ratio: unknown): boolean {
  * Faults in the values that the quote assumes for fields without a default. The row's example must
  * have a price.
  */
-export function omissionFaults(model: Model): Fault[] {
+export function omissionFaults(model: Model): RowFault[] {
   const { price: rules, input_schema, example, kind } = model;
   if (kind === 'text') return [];
   if (ratesByResolution(rules) && !propertyOf(input_schema, 'resolution')) {
@@ -95,7 +95,7 @@ export function omissionFaults(model: Model): Fault[] {
   // An input without a size may have no price; then nothing is assumed.
   const assumptions = assumedFor(model, bare);
   const sent = upstreamInput(model, { input_mapping: {}, input_defaults: {} }, bare, assumptions);
-  return (validateInput(model, sent) ?? []).flatMap(({ path, message }): Fault[] => {
+  return (validateInput(model, sent) ?? []).flatMap(({ path, message }): RowFault[] => {
     const field = path.slice(1);
     if (!Object.hasOwn(assumptions, field)) return [];
     const said =

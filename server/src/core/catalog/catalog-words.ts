@@ -4,7 +4,7 @@ import type { ErrorObject } from 'ajv/dist/2020.js';
 import { itemsOf, objectOf } from '../../lib/json.ts';
 import { isFilled } from '../check.ts';
 
-export interface Fault {
+export interface RowFault {
   /** JSON pointer. */
   path: string;
   /** A sentence that names the row or field and what is allowed. */
@@ -12,8 +12,8 @@ export interface Fault {
 }
 
 /** One fault for each error of the schema, which must be compiled with `verbose`. */
-export function schemaFaults(errors: readonly ErrorObject[], content: unknown): Fault[] {
-  const faults: Fault[] = [];
+export function schemaFaults(errors: readonly ErrorObject[], content: unknown): RowFault[] {
+  const faults: RowFault[] = [];
   for (const error of errors) {
     // "if" only reports that one of its branches failed, and the branch has its own error.
     if (error.keyword === 'if') continue;

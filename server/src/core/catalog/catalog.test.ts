@@ -4,8 +4,7 @@ import { isExplosive } from './catalog-check.ts';
 import { catalogEntry } from './catalog-entry.ts';
 import { parseCatalogFile } from './catalog-file.ts';
 import { settleIds } from './catalog-conflicts.ts';
-import { assembleCatalog, resolutions, tasks } from './catalog.ts';
-import type { Model } from './catalog.ts';
+import { assembleCatalog, resolutions, tasks, type Model } from './catalog.ts';
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 
 type Row = Record<string, unknown>;

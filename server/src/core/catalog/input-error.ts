@@ -1,4 +1,4 @@
-import type { Why } from '../reasons.ts';
+import type { ReasonDetails } from '../reasons.ts';
 
 /** A rule of a model's input schema that an input breaks. */
 export interface InputError {
@@ -6,5 +6,5 @@ export interface InputError {
   path: string;
   message: string;
   /** The broken rule as data: its code and the values for a message. */
-  rule: Why;
+  rule: ReasonDetails;
 }

@@ -1,9 +1,8 @@
 /** Compares a row's price with the cost that its upstream lists, or that the row states. Pure. */
 
 import type { Model, PriceRules, Unit } from './catalog.ts';
-import { marginsOf, ratesOf, type Rate } from './margin.ts';
-import { divideUp, formatUsd } from '../price/money.ts';
-import type { Fraction } from '../price/money.ts';
+import { marginsOf, ratesOf, type RateMargin } from './margin.ts';
+import { divideUp, formatUsd, type Fraction } from '../price/money.ts';
 import { hasKey } from '../../lib/records.ts';
 
 export interface ListedPrice {
@@ -55,7 +54,7 @@ export function statedLosses(model: Model): string[] {
   });
 }
 
-function unitWords({ unit }: PriceRules, { of, resolution }: Rate): string {
+function unitWords({ unit }: PriceRules, { of, resolution }: RateMargin): string {
   const at = resolution === null ? '' : ` at ${resolution}`;
   const extras = of === 'with_extras' ? ' with all extras' : '';
   return `${hasKey(one, unit) ? one[unit] : unit}${at}${extras}`;

@@ -21,7 +21,7 @@ export interface Margin {
   margin_ppm: number | null;
 }
 
-export type Rate = Margin & { resolution: Resolution | null };
+export type RateMargin = Margin & { resolution: Resolution | null };
 type Row = Pick<Model, 'price' | 'input_schema'>;
 
 /**
@@ -47,7 +47,7 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
 }
 
 /** Every rate that a unit may have, without extras and with them, and its margin. */
-export function ratesOf(row: Row, route: Costs): Rate[] {
+export function ratesOf(row: Row, route: Costs): RateMargin[] {
   if (row.price.unit === '1M tokens') return [];
   const offered = offeredResolutions(row.price);
   return (offered.length === 0 ? [undefined] : offered).flatMap((resolution) =>

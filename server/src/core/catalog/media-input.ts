@@ -1,6 +1,6 @@
 import { dataIn } from '../../lib/data-address.ts';
 import { ApiError } from '../errors.ts';
-import type { Why } from '../reasons.ts';
+import type { ReasonDetails } from '../reasons.ts';
 import { parseFileId } from '../request/id.ts';
 
 /** Media in a model input: a URL or a caller's file, in any field whose name marks it as media. */
@@ -122,7 +122,7 @@ export function fieldOf(path: string): string {
  * The error for one field, with the rule as data in `details.rules`. The path is a JSON pointer, ''
  * for the whole input.
  */
-export function invalid(path: string, rule: string, why: Why = {}): ApiError {
+export function invalid(path: string, rule: string, why: ReasonDetails = {}): ApiError {
   return new ApiError('invalid_input', {
     message: `${path === '' ? 'The input' : path} ${rule}.`,
     param: fieldOf(path),

@@ -9,7 +9,7 @@ import { isObject, objectOf } from '../../lib/json.ts';
 import { exactJson, roundLong } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
-import type { Why } from '../reasons.ts';
+import type { ReasonDetails } from '../reasons.ts';
 import type { InputError } from './input-error.ts';
 import { longFaults, schemaForCheck } from './long-inputs.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
@@ -24,24 +24,24 @@ type Input = Record<string, unknown>;
 type Validator = (input: unknown) => InputError[] | null;
 
 /** Enough to correct an input in one go; more would only make the reply longer. */
-const ERRORS_MAX = 20;
+const errorsMax = 20;
 /**
  * If an input has more values than this, only its first fault is reported, because collecting all
  * could take long.
  */
-const VALUES_MAX = 2000;
+const valuesMax = 2000;
 /** Far more than any model takes. */
-const INPUT_VALUES_MAX = 20_000;
+const inputValuesMax = 20_000;
 /** The caller's own text in an error is cut to this length. */
-const WORDS_MAX = 200;
-const UNKNOWN_MAX = 20;
+const wordsMax = 200;
+const unknownMax = 20;
 /** Longest text of a rule. It comes from the row and may list the allowed values. */
-const RULE_MAX = 400;
+const ruleMax = 400;
 /**
  * Longer texts do not match any pattern, so that even a pattern that takes quadratic time ends
  * within milliseconds.
  */
-const PATTERN_TEXT_MAX = 4096;
+const patternTextMax = 4096;
 
 /**
  * ajv demands a `code` text, but uses it only when it writes code to a file. It tells compiled
@@ -51,7 +51,7 @@ const boundedRegExp = Object.assign(
   (pattern: string, flags: string) => {
     const exp = new RegExp(pattern, flags);
     return {
-      test: (text: string) => text.length <= PATTERN_TEXT_MAX && exp.test(text),
+      test: (text: string) => text.length <= patternTextMax && exp.test(text),
       toString: () => exp.toString(),
     };
   },
@@ -138,7 +138,7 @@ export function unknownInputs(
   if (unknown.length === 0 || known.length === 0) return [];
   const free = [...known, ...priced].filter((field) => !Object.hasOwn(input, field));
   return unknown
-    .slice(0, UNKNOWN_MAX)
+    .slice(0, unknownMax)
     .map((field) => ({ field: cut(field), did_you_mean: meant(field, free) }));
 }
 
@@ -156,9 +156,9 @@ function meant(field: string, free: readonly string[]): string | null {
  * `invalid_input` if the input has very many values: each costs time at every later check.
  */
 export function withoutNulls(input: Input): Input {
-  if (!holdsFew(input, INPUT_VALUES_MAX)) {
-    const why = { reason: 'values_too_many', limit: INPUT_VALUES_MAX } as const;
-    throw invalid('', `holds more than ${INPUT_VALUES_MAX} values`, why);
+  if (!holdsFew(input, inputValuesMax)) {
+    const why = { reason: 'values_too_many', limit: inputValuesMax } as const;
+    throw invalid('', `holds more than ${inputValuesMax} values`, why);
   }
   return nullsLeftOut(input);
 }
@@ -270,7 +270,7 @@ function validatorOf(exact: Schema): Validator {
     const input = roundLong(given);
     const isExact = input === given && schema === exact;
     if (first(input)) return isExact ? null : longFaults(exact, given);
-    if (!holdsFew(input, VALUES_MAX)) return sentences(first.errors);
+    if (!holdsFew(input, valuesMax)) return sentences(first.errors);
     all ??= compile(allFaults, schema);
     all(input);
     return sentences(all.errors);
@@ -300,8 +300,8 @@ function holdsFew(input: unknown, most: number): boolean {
 
 function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
   const found = withoutOtherForms(errors ?? []).filter((error) => error.keyword !== 'if');
-  return found.slice(0, ERRORS_MAX).map((error) => {
-    const message = cut(messageOf(error), RULE_MAX);
+  return found.slice(0, errorsMax).map((error) => {
+    const message = cut(messageOf(error), ruleMax);
     return { path: cut(pathOf(error)), message, rule: ruleOf(error) };
   });
 }
@@ -330,14 +330,14 @@ function messageOf(error: ErrorObject): string {
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
-      return `must match ${String(params.pattern)}, in at most ${PATTERN_TEXT_MAX} characters`;
+      return `must match ${String(params.pattern)}, in at most ${patternTextMax} characters`;
     default:
       return error.message ?? 'does not fit the schema';
   }
 }
 
 /** The broken rule as data, with the same names as in the details of other errors. */
-function ruleOf({ keyword, params, schema }: ErrorObject): Why {
+function ruleOf({ keyword, params, schema }: ErrorObject): ReasonDetails {
   const values: Record<string, unknown> = params;
   const { limit, type, multipleOf, allowedValues, allowedValue } = values;
   const fields = requiredByChoice(schema);
@@ -349,11 +349,11 @@ function ruleOf({ keyword, params, schema }: ErrorObject): Why {
       return { reason: 'field_unknown' };
     case 'enum':
     case 'const':
-      return { one_of: cut(listOf(allowedValues ?? [allowedValue]), RULE_MAX) };
+      return { one_of: cut(listOf(allowedValues ?? [allowedValue]), ruleMax) };
     case 'anyOf':
     case 'oneOf':
       if (fields === null) return { reason: 'form_unknown' };
-      return { reason: 'field_needed', fields: cut(fields.join(', '), RULE_MAX) };
+      return { reason: 'field_needed', fields: cut(fields.join(', '), ruleMax) };
     case 'type':
       return { type };
     case 'multipleOf':
@@ -368,6 +368,6 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-function cut(text: string, most = WORDS_MAX): string {
+function cut(text: string, most = wordsMax): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
  * start whose outcome is unknown. account: the operator's account at the upstream is out of credit.
  * credential: the upstream does not accept our key. model: it does not have the model.
  */
-export type Refusal =
+export type UpstreamRefusal =
   | 'busy'
   | 'unreachable'
   | 'redirect'
@@ -34,6 +34,12 @@ export function pausedName(upstream: string, key: string | null | undefined): st
  * Whether a refusal concerns only the key that was used, so that another key of the upstream may
  * work.
  */
-export function isOfKey({ why = 'busy', limited }: { why?: Refusal; limited?: boolean }): boolean {
+export function isOfKey({
+  why = 'busy',
+  limited,
+}: {
+  why?: UpstreamRefusal;
+  limited?: boolean;
+}): boolean {
   return why === 'credential' || why === 'account' || (why === 'busy' && limited === true);
 }

@@ -1,6 +1,6 @@
 import fileSchema from '../../../../chains/schema.json' with { type: 'json' };
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { schemaFaults, type Fault } from '../catalog/catalog-words.ts';
+import { schemaFaults, type RowFault } from '../catalog/catalog-words.ts';
 import { parseUsd } from '../price/money.ts';
 import { parseAddress, type Family } from './address.ts';
 import { creditedTokens, type Chain, type Token } from './chain.ts';
@@ -24,7 +24,7 @@ interface ChainForm {
 const validate = new Ajv2020({ allErrors: true, verbose: true }).compile<ChainForm>(fileSchema);
 
 /** The chain that the parsed content of a file describes; null if there are faults. */
-export function parseChainFile(content: unknown): { chain: Chain | null; faults: Fault[] } {
+export function parseChainFile(content: unknown): { chain: Chain | null; faults: RowFault[] } {
   if (!validate(content))
     return { chain: null, faults: schemaFaults(validate.errors ?? [], content) };
   const {
@@ -36,7 +36,7 @@ export function parseChainFile(content: unknown): { chain: Chain | null; faults:
     minimum_usd,
     ...rest
   } = content;
-  const faults: Fault[] = [];
+  const faults: RowFault[] = [];
   const tokens = content.tokens.map((token, i): Token => {
     const address = parseAddress(token.address, content.family);
     if (address === null)

@@ -1,5 +1,5 @@
 import type { ModelUpstream } from '../catalog/catalog.ts';
-import { isOfKey, type Refusal } from '../catalog/upstream-key.ts';
+import { isOfKey, type UpstreamRefusal } from '../catalog/upstream-key.ts';
 
 /** Decides in which order the upstreams of a model are tried. Pure. */
 
@@ -54,7 +54,7 @@ export function goesOn(
 /** A chat call that failed before its reply began. */
 export type FailedChat =
   | { outcome: 'unknown'; answer?: LostHow }
-  | { outcome: 'not_accepted'; why?: Refusal; limited?: boolean; waited?: true };
+  | { outcome: 'not_accepted'; why?: UpstreamRefusal; limited?: boolean; waited?: true };
 
 /** The next try after a chat call failed: with the route's next key, at the next route, or none. */
 export function afterFailure(

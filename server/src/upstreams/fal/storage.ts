@@ -2,9 +2,8 @@ import { judgeUrl } from '../../lib/outbound/address.ts';
 import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/outbound/fetch.ts';
 import { outcomeOfReply, whyOfFault, objectIn } from '../replies.ts';
 import type { InputFile, NotAccepted, Rejection } from '../upstream.ts';
-import { callFal, reasonOf } from './wire.ts';
-import type { Fal } from './wire.ts';
-import type { Refusal } from '../../core/catalog/upstream-key.ts';
+import { callFal, reasonOf, type Fal } from './wire.ts';
+import type { UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 
 /** Uploads callers' files to fal's storage. Uploads cost nothing, and no job exists yet. */
 
@@ -56,7 +55,7 @@ export async function upload(fal: Fal, file: InputFile, signal: AbortSignal): Pr
   }
 }
 
-function notUploaded(why: Refusal, message: string): NotUploaded {
+function notUploaded(why: UpstreamRefusal, message: string): NotUploaded {
   return new NotUploaded({ outcome: 'not_accepted', why, message });
 }
 
