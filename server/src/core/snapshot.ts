@@ -25,7 +25,7 @@ export interface Migration {
 }
 
 /** A table that is part of snapshots, and its columns in order. */
-export interface Table {
+export interface SnapshotTable {
   name: string;
   columns: string[];
 }
@@ -34,7 +34,7 @@ export interface SnapshotHeader {
   /** ISO 8601: the time whose state all rows show. */
   taken_at: string;
   migrations: Migration[];
-  tables: Table[];
+  tables: SnapshotTable[];
   /**
    * The signing secret that was generated and stored in the data folder; null if it was configured.
    */
@@ -66,7 +66,7 @@ export function unreadable(first: string): string | null {
  */
 export function mismatch(
   header: SnapshotHeader,
-  here: { migrations: Migration[]; tables: Table[] },
+  here: { migrations: Migration[]; tables: SnapshotTable[] },
 ): string | null {
   const reason = otherSchema(header.migrations, here.migrations);
   if (reason) return reason;

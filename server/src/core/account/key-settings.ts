@@ -11,18 +11,18 @@ interface Setting<Wire extends TSchema, Stored> {
   schema: Wire;
   /** The value of the column for a value of a body. */
   stored(value: Static<Wire>): Stored;
-  /** True: a key that manages keys cannot have it, because it runs no models. */
-  isOfSpending?: boolean;
-  /** True: the studio's key cannot have it. */
-  isOfSecrets?: boolean;
+  /** A key that manages keys cannot have it, because it runs no models. */
+  notOnManagingKey?: true;
+  /** The studio's key cannot have it, because people spend with it unseen. */
+  notOnStudioKey?: true;
 }
 
 function setting<Wire extends TSchema, Stored>(
   schema: Wire,
   stored: (value: Static<Wire>) => Stored,
-  who: Pick<Setting<Wire, Stored>, 'isOfSpending' | 'isOfSecrets'> = {},
+  not: Pick<Setting<Wire, Stored>, 'notOnManagingKey' | 'notOnStudioKey'> = {},
 ): Setting<Wire, Stored> {
-  return { schema, stored, ...who };
+  return { schema, stored, ...not };
 }
 
 const count = (description: string) =>
@@ -38,7 +38,7 @@ export const keySettings = {
       example: '39000',
     }),
     (text) => BigInt(text),
-    { isOfSpending: true },
+    { notOnManagingKey: true },
   ),
   expires_at: setting(
     Type.String({
@@ -47,7 +47,7 @@ export const keySettings = {
       example: '2026-03-01T12:00:00.000Z',
     }),
     (text) => new Date(text),
-    { isOfSecrets: true },
+    { notOnStudioKey: true },
   ),
   models: setting(
     Type.Array(Type.String(), {
@@ -56,11 +56,11 @@ export const keySettings = {
       maxItems: 200,
     }),
     (ids) => [...new Set(ids)],
-    { isOfSpending: true, isOfSecrets: true },
+    { notOnManagingKey: true, notOnStudioKey: true },
   ),
   rpm: setting(count("Calls a minute. Null: the service's usual limit."), same),
   open_jobs: setting(count("Open jobs at once. Null: the service's usual limit."), same, {
-    isOfSpending: true,
+    notOnManagingKey: true,
   }),
 };
 
@@ -100,14 +100,14 @@ export const ceilingOf = {
   rpm: 'rpm_ceiling',
   open_jobs: 'open_jobs_ceiling',
 } as const;
-type Bounded = keyof typeof ceilingOf;
+type BoundedSetting = keyof typeof ceilingOf;
 export const bounded = keysOf(ceilingOf);
 
 /**
  * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
  * remove a ceiling. Null: none.
  */
-export type Ceilings = { [Name in Bounded as (typeof ceilingOf)[Name]]: KeySettings[Name] };
+export type Ceilings = { [Name in BoundedSetting as (typeof ceilingOf)[Name]]: KeySettings[Name] };
 
 export const noCeilings: Ceilings = {
   monthly_ceiling_usd_micro: null,
@@ -126,7 +126,7 @@ export function ceilingsFrom(limits: KeyChange): Partial<Ceilings> {
 }
 
 /** The limits that equal the given ceilings. */
-export function limitsFrom(set: Ceilings): Pick<KeySettings, Bounded> {
+export function limitsFrom(set: Ceilings): Pick<KeySettings, BoundedSetting> {
   return {
     monthly_limit_usd_micro: set.monthly_ceiling_usd_micro,
     rpm: set.rpm_ceiling,
@@ -134,14 +134,14 @@ export function limitsFrom(set: Ceilings): Pick<KeySettings, Bounded> {
   };
 }
 
-/** The first of these settings that keys without this use cannot have. */
+/** The first of these settings that keys of this kind cannot have. */
 export function unfitting(
-  use: 'isOfSpending' | 'isOfSecrets',
+  kind: 'notOnManagingKey' | 'notOnStudioKey',
   given: readonly SettingName[],
 ): SettingName | undefined {
   return given.find((name) => {
     const about: Setting<TSchema, unknown> = keySettings[name];
-    return about[use] === true;
+    return about[kind] === true;
   });
 }
 

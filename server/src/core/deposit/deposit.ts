@@ -8,7 +8,7 @@ export type HeldWhy = 'unconfirmed' | 'unmatched' | 'review';
 /** Why a deposit is not credited. */
 export type IgnoredWhy = 'dust' | 'token' | 'operator';
 
-export type Verdict =
+export type DepositDecision =
   | { state: 'credited' }
   | { state: 'held'; why: HeldWhy }
   | { state: 'ignored'; why: IgnoredWhy };
@@ -34,7 +34,7 @@ export interface DepositRules {
 /** A larger deposit cannot be real and is never credited: many of them would not fit a balance. */
 export const creditMaxUsdMicro = 1_000_000_000n * microPerUsd;
 
-export function judgeDeposit(found: FoundDeposit, rules: DepositRules): Verdict {
+export function judgeDeposit(found: FoundDeposit, rules: DepositRules): DepositDecision {
   const { amount_usd_micro: amount } = found;
   // Checked first: without confirmation, amount and token are also the word of one endpoint alone.
   // guard: both-endpoints-agree

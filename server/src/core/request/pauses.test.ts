@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  afterFailure,
+  failuresAfter,
   modelPause,
   upstreamPause,
   withReply,
@@ -55,12 +55,12 @@ const failure: StartFailure = {
   failure_pause_seconds: 30,
 };
 
-type After = ReturnType<typeof afterFailure>;
+type FailureEffect = ReturnType<typeof failuresAfter>;
 const afterFailures: [
   outcome: string,
   before: FailureState,
   failed: Partial<StartFailure>,
-  after: After,
+  after: FailureEffect,
 ][] = [
   [
     'a first failure pauses nothing',
@@ -136,4 +136,4 @@ const afterFailures: [
   ],
 ];
 for (const [outcome, before, failed, after] of afterFailures)
-  test(outcome, () => assert.deepEqual(afterFailure(before, { ...failure, ...failed }), after));
+  test(outcome, () => assert.deepEqual(failuresAfter(before, { ...failure, ...failed }), after));

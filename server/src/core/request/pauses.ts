@@ -48,7 +48,7 @@ export interface StartFailure {
  * single account's inputs may be the cause), or if the failure `counts_alone`. With
  * `pauses_at_once`, a single failure begins the pause of `pause_seconds`.
  */
-export function afterFailure(
+export function failuresAfter(
   before: FailureState,
   failure: StartFailure,
 ): Pick<FailureState, 'failures' | 'other_failed_ago' | 'paused_seconds'> {

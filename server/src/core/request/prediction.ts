@@ -6,7 +6,7 @@ import {
   notificationBody,
   outputsGone,
   outputUrl,
-  type CardRow,
+  type CardFacts,
   type Links,
 } from './views.ts';
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
@@ -14,7 +14,7 @@ import { fileId } from './id.ts';
 
 /** Requests and errors in the form of Replicate, for Replicate's own client. Pure. */
 
-export interface PredictionRow extends CardRow {
+export interface PredictionRow extends CardFacts {
   expires_at: Date | null;
   cleared_at: Date | null;
 }

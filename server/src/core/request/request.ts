@@ -64,14 +64,14 @@ export function stepFor(row: DueRequest): Step {
     // guard: deadline-ends
     if (row.past_deadline) return 'give_up';
     if (row.started === null) return 'start';
-    const hasNoJob = row.started.left === true || isRefused(row.started);
+    const hasNoJob = row.started.left === true || isNotAccepted(row.started);
     // guard: called-off-not-started
     if (row.cancel_asked && hasNoJob) return 'call_off';
     // guard: left-start-not-completed
     if (row.started.left) return 'start';
     // guard: handle-is-polled
     if (row.started.has_handle) return 'poll';
-    if (isRefused(row.started)) return 'start';
+    if (isNotAccepted(row.started)) return 'start';
     return 'recover';
   }
   if (row.webhook_state === 'pending') return 'notify';
@@ -80,7 +80,7 @@ export function stepFor(row: DueRequest): Step {
 }
 
 /** Whether the upstream surely did not accept the start. */
-function isRefused({ has_handle, outcome }: NonNullable<DueRequest['started']>): boolean {
+function isNotAccepted({ has_handle, outcome }: NonNullable<DueRequest['started']>): boolean {
   return !has_handle && outcome === 'not_accepted';
 }
 
@@ -213,11 +213,11 @@ export type End = {
       cause?: string;
     }
   /** `stopped`: of a request that ran. */
-  | { to: 'CANCELLED'; stopped?: Bill }
+  | { to: 'CANCELLED'; stopped?: StoppedBill }
 );
 
 /** A job that was stopped on request: what it is charged, and its units and cost, if known. */
-export interface Bill {
+export interface StoppedBill {
   charge: bigint;
   quantity: number | null;
   cost_usd_micro: bigint | null;

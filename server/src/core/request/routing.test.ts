@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ModelUpstream } from '../catalog/catalog.ts';
 import {
-  afterFailure,
+  nextTry,
   routeAfter,
   routesAfter,
   routesInOrder,
@@ -112,7 +112,7 @@ describe('after a chat call that failed', () => {
   ];
   for (const [name, failed, more, isLast, next] of cases)
     test(`${name} comes ${next}`, () => {
-      assert.equal(afterFailure(failed, { ...routes(null)[0]!, ...more }, isLast), next);
+      assert.equal(nextTry(failed, { ...routes(null)[0]!, ...more }, isLast), next);
     });
 });
 

@@ -57,7 +57,7 @@ export type FailedChat =
   | { outcome: 'not_accepted'; why?: UpstreamRefusal; limited?: boolean; waited?: true };
 
 /** The next try after a chat call failed: with the route's next key, at the next route, or none. */
-export function afterFailure(
+export function nextTry(
   failed: FailedChat,
   route: ModelUpstream,
   isLast: boolean,

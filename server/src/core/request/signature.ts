@@ -18,14 +18,14 @@ export interface OutputLink {
 }
 
 /** The part of a link that states when it expires, and its signature. */
-interface Presented {
+interface PresentedSignature {
   /** Query values as received; anything but a single text is invalid. */
   exp: unknown;
   sig: unknown;
   now_seconds: number;
 }
 
-export interface PresentedLink extends Presented {
+export interface PresentedLink extends PresentedSignature {
   request_id: unknown;
   index: number;
 }
@@ -69,7 +69,10 @@ export function signFile(secret: Buffer, { id, exp }: { id: string; exp: number 
 }
 
 /** Checks such a link as `verify` does. */
-export function verifyFile(secrets: readonly Buffer[], link: { id: string } & Presented): Verdict {
+export function verifyFile(
+  secrets: readonly Buffer[],
+  link: { id: string } & PresentedSignature,
+): Verdict {
   return judge(secrets, link, (exp) => fileLines(link.id, exp));
 }
 
@@ -87,7 +90,10 @@ export function signUpload(secret: Buffer, link: UploadLink & { exp: number }): 
 }
 
 /** Checks such an address as `verify` does. */
-export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Presented): Verdict {
+export function verifyUpload(
+  secrets: readonly Buffer[],
+  link: UploadLink & PresentedSignature,
+): Verdict {
   if (!isUuid(link.key_id)) return 'invalid';
   return judge(secrets, link, (exp) => uploadLines(link, exp));
 }
@@ -133,7 +139,7 @@ export function verifyDevice(
 
 function judge(
   secrets: readonly Buffer[],
-  { exp, sig, now_seconds }: Presented,
+  { exp, sig, now_seconds }: PresentedSignature,
   linesOf: (exp: string) => string[],
 ): Verdict {
   if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';

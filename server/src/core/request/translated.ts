@@ -20,13 +20,13 @@ export interface TranslatedInput {
 }
 
 /** The fields of a call that are translated or passed on as inputs of the model. */
-interface Given {
+interface GivenFields {
   fields: Json;
   metadata: Metadata | null;
 }
 
 /** The given fields without `own`, which the API reads itself. Null counts as left out. */
-export function givenIn(body: Json, own: ReadonlySet<string>, model: Model): Given {
+export function givenIn(body: Json, own: ReadonlySet<string>, model: Model): GivenFields {
   const isOurs = (field: string) => field === 'metadata' && !takes(model, field);
   const fields = Object.fromEntries(
     Object.entries(body).filter(

@@ -7,7 +7,7 @@ import { ApiError } from '../errors.ts';
 import type { QuoteJson } from '../price/quote-json.ts';
 import { sizeOf } from '../price/size.ts';
 import { isFinal, type Output } from './request.ts';
-import { chargedText, expiry, failureOf, type CardRow, type Links } from './views.ts';
+import { chargedText, expiry, failureOf, type CardFacts, type Links } from './views.ts';
 import type { Json } from '../../lib/json.ts';
 import { givenIn, imageLists, openInput, readImage, type TranslatedInput } from './translated.ts';
 
@@ -87,7 +87,7 @@ function demandImage(input: Json, { id, input_schema: { required } }: Model): vo
 }
 
 /** The parts of a request that its video shows. */
-export interface VideoRow extends CardRow {
+export interface VideoRow extends CardFacts {
   expires_at: Date | null;
 }
 

@@ -27,7 +27,7 @@ export interface Links {
   isPublic: boolean;
 }
 
-export interface Row {
+export interface RequestFacts {
   id: string;
   key_id: string;
   model_id: string;
@@ -47,7 +47,7 @@ export interface Row {
 }
 
 interface StatusRow extends Pick<
-  Row,
+  RequestFacts,
   | 'id'
   | 'model_id'
   | 'status'
@@ -69,7 +69,7 @@ export interface ReplicateDoor {
   version: string | null;
 }
 
-export interface CardRow extends Row {
+export interface CardFacts extends RequestFacts {
   input: Record<string, unknown>;
   quote: QuoteJson;
   output: (Record<string, unknown> & { usage?: Usage }) | null;
@@ -172,7 +172,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
 
 export type StatusView = ReturnType<typeof statusView>;
 
-export function card(row: CardRow, outputs: Output[], links: Links) {
+export function card(row: CardFacts, outputs: Output[], links: Links) {
   const { unit, unit_price_usd_micro, quantity } = shownQuote(row.quote);
   const completed = row.status === 'COMPLETED';
   return {
@@ -215,20 +215,20 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
  * The usage of a chat: the stored one while the output is kept, otherwise rebuilt from the token
  * counts.
  */
-function usageIn({ kind, output, tokens, charged_usd_micro }: CardRow): { usage?: Usage } {
+function usageIn({ kind, output, tokens, charged_usd_micro }: CardFacts): { usage?: Usage } {
   if (kind !== 'text') return {};
   if (output?.usage !== undefined) return { usage: output.usage };
   return tokens === null ? {} : { usage: usageOfTokens(tokens, charged_usd_micro ?? 0n) };
 }
 
 /** The numbers of the call that made the request; ours is null if it is older than such numbers. */
-export function callNumbers(row: Pick<Row, 'id' | 'numbered' | 'caller_id'>) {
+export function callNumbers(row: Pick<RequestFacts, 'id' | 'numbered' | 'caller_id'>) {
   const { id, numbered, caller_id } = row;
   return { call_id: numbered ? callNumber(id) : null, caller_id };
 }
 
 /** The body of a webhook: the request's view without its input. */
-export function notificationBody(row: CardRow, outputs: Output[], links: Links): string {
+export function notificationBody(row: CardFacts, outputs: Output[], links: Links): string {
   const { input: _, ...shown } = card(row, outputs, links);
   return JSON.stringify(shown, (_name, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
@@ -236,7 +236,7 @@ export function notificationBody(row: CardRow, outputs: Output[], links: Links):
 }
 
 /** One line of a list of requests. */
-export function listEntry(row: Row, links: Links) {
+export function listEntry(row: RequestFacts, links: Links) {
   return {
     request_id: row.id,
     model_id: row.model_id,
@@ -260,7 +260,7 @@ export function listEntry(row: Row, links: Links) {
  * The model's output of a COMPLETED request. Every media address in it is one of our signed links.
  */
 export function responseView(
-  row: CardRow,
+  row: CardFacts,
   outputs: Output[],
   links: Links,
 ): Record<string, unknown> {
@@ -295,7 +295,7 @@ export function failureOf(row: {
 /** The charge of a cancelled request, as a sentence. */
 export function chargedText({
   charged_usd_micro: charged,
-}: Pick<Row, 'charged_usd_micro'>): string {
+}: Pick<RequestFacts, 'charged_usd_micro'>): string {
   return charged ? `${formatUsd(charged)} USD was charged.` : 'Nothing was charged.';
 }
 
@@ -319,7 +319,7 @@ export function outputsGone(
 }
 
 export function outputUrl(
-  row: Pick<Row, 'id' | 'completed_at'>,
+  row: Pick<RequestFacts, 'id' | 'completed_at'>,
   index: number,
   links: Links,
 ): string {
