@@ -5,7 +5,7 @@ import { NoCapacity, type FairQueue } from '../lib/fair-queue.ts';
 import { waitUntilAborted } from '../lib/until-aborted.ts';
 import { InputRefused } from './inputs.ts';
 import { HandOverFailed } from './replies.ts';
-import type { Hold, InputShares, InShare } from './upstream.ts';
+import type { HoldBytes, InputShares, InShare } from './upstream.ts';
 
 /** Shares between accounts what callers' files need before they are sent on. */
 
@@ -39,7 +39,7 @@ export async function holdingInputs<T>(
     if (--users === 0) held.release();
   };
   let isBegun = false;
-  const hold: Hold = (bytes) => {
+  const hold: HoldBytes = (bytes) => {
     if (!held.take(bytes)) throw noRoom(inputs, account_id, held.amount());
   };
   const inShare: InShare = async (work, wait) => {

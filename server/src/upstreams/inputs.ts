@@ -4,7 +4,7 @@ import { isObject } from '../lib/json.ts';
 import { plainData } from '../lib/data-address.ts';
 import { yieldEach, pieces } from '../lib/streams.ts';
 import { HandOverFailed, outcomeOfReply, unreadIn, whyOfFault } from './replies.ts';
-import type { Hold, InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
+import type { HoldBytes, InputFile, NotAccepted, Rejection, StartJob } from './upstream.ts';
 
 /** Hands a caller's media over to an upstream. */
 
@@ -99,7 +99,7 @@ export async function readAll(
   file: InputFile,
   field: string,
   maxBytes: number,
-  hold: Hold,
+  hold: HoldBytes,
 ): Promise<Uint8Array[]> {
   const kept: Uint8Array[] = [];
   // Copied into pieces, because a short chunk may keep the whole buffer that it came in.

@@ -14,7 +14,7 @@ import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
 
 const bytesMax = 100 * 1024 * 1024;
 
-type Fitting = Pick<StartJob, 'takes' | 'hold' | 'inShare' | 'signal'>;
+type FitContext = Pick<StartJob, 'takes' | 'hold' | 'inShare' | 'signal'>;
 
 /**
  * The job with its files in types that its row takes. Files at addresses are fitted when they are
@@ -73,7 +73,7 @@ async function typed(file: InputFile): Promise<InputFile> {
 async function fitted(
   file: InputFile,
   field: string,
-  { takes, hold, inShare, signal }: Fitting,
+  { takes, hold, inShare, signal }: FitContext,
   waits = false,
 ): Promise<InputFile> {
   const type = usualType(file.content_type);
@@ -98,7 +98,7 @@ async function fitted(
 export async function openMedia(
   value: string,
   field: string,
-  job: Fitting & Pick<StartJob, 'files'>,
+  job: FitContext & Pick<StartJob, 'files'>,
   { download }: Pick<UpstreamTools, 'download'>,
 ): Promise<InputFile> {
   if (Object.hasOwn(job.files, value)) return fitted(job.files[value]!, field, job);

@@ -31,7 +31,7 @@ export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
  *
  * @throws HandOverFailed if there is no room for them now, InputRefused if there never is
  */
-export type Hold = (bytes: number) => void;
+export type HoldBytes = (bytes: number) => void;
 
 /**
  * Decodes or converts a caller's file in the account's share.
@@ -45,7 +45,7 @@ export type InShare = <T>(
 
 /** The call's shares of what accounts share in this process. */
 export interface InputShares {
-  hold: Hold;
+  hold: HoldBytes;
   inShare: InShare;
 }
 
@@ -56,7 +56,7 @@ export interface InputFile {
   /**
    * For a file at a caller's address. Its size is only what its server states, 0 if it states none.
    */
-  hold?: Hold;
+  hold?: HoldBytes;
   file_name?: string;
   /** Streams the bytes; may be called more than once. */
   open(): Promise<AsyncIterable<Uint8Array>>;
@@ -124,7 +124,7 @@ export interface OutputMedia {
 }
 
 /** A finished generation. */
-export interface Result {
+export interface JobResult {
   media: OutputMedia[];
   /** Everything in the reply that is not media: `text`, `seed` … */
   fields: Record<string, unknown>;
@@ -151,7 +151,7 @@ export interface StoppedJob {
 
 export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
-  | { state: 'done'; result: Result }
+  | { state: 'done'; result: JobResult }
   | { state: 'failed'; code: JobFailure; message: string }
   | StoppedJob
   /** The upstream does not know the job. After three of these replies in a row, the job is lost. */
@@ -213,14 +213,14 @@ export interface LostAnswer {
   message: string;
   answer?: LostHow;
   /** The usage of a chat that failed before its first piece: the upstream did answer. */
-  told?: Json;
+  reportedUsage?: Json;
 }
 
 export type StartOutcome =
   /** Accepted: poll by this handle. */
   | { outcome: 'accepted'; handle: Handle; poll_after_ms?: number }
   /** Accepted and finished in the same reply. */
-  | { outcome: 'done'; result: Result }
+  | { outcome: 'done'; result: JobResult }
   | Rejection
   /** Certainly not accepted (DNS, refused connection, TLS, 429, 503): safe to try elsewhere. */
   | NotAccepted
@@ -251,7 +251,7 @@ export interface ChatReply {
   outcome: 'reply';
   events: AsyncIterable<ReplyEvent>;
   /** The usage before the first piece. */
-  told: Json | null;
+  reportedUsage: Json | null;
   /** The caller's names of what the upstream could not be told. */
   ignored?: readonly string[];
 }

@@ -3,7 +3,7 @@ import { writeMessagesCall, type MessagesDialect } from '../../core/apis/message
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { createChat, type ChatForm, type ChatOptions } from '../openai/chat.ts';
 import { checkKey, listModels } from '../openai/listing.ts';
-import { readOptions, type Options as ServerOptions } from '../openai/options.ts';
+import { readOptions, type OpenaiOptions as ServerOptions } from '../openai/options.ts';
 import { bearer, createWire } from '../openai/wire.ts';
 import type { Upstream, UpstreamTools } from '../upstream.ts';
 

@@ -1,8 +1,7 @@
 import type { Handle } from '../upstream.ts';
 import type { Fal } from './wire.ts';
 
-/** A job at fal, and its addresses. */
-export interface Job {
+export interface FalJob {
   request_id: string;
   /** The endpoint that the job was submitted to. */
   model: string;
@@ -24,7 +23,7 @@ export function isRequestId(value: unknown): value is string {
  * built by fal's rule. This also keeps old jobs reachable after the definition's address has
  * changed.
  */
-export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Job | null {
+export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): FalJob | null {
   const { request_id } = given;
   if (!isRequestId(request_id) || typeof model !== 'string' || model === '') return null;
   const own = `${fal.base}/${appOf(model)}/requests/${request_id}`;

@@ -3,9 +3,8 @@ import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
 import { pollFault, outcomeOfReply, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
-import type { Handle, JobState, Result } from '../upstream.ts';
-import { jobOf } from './job.ts';
-import type { Job } from './job.ts';
+import type { Handle, JobState, JobResult } from '../upstream.ts';
+import { jobOf, type FalJob } from './job.ts';
 import type { CostOf } from './prices.ts';
 import { callFal, clientClosed, reasonIn, reasonOf, type Fal } from './wire.ts';
 
@@ -61,7 +60,7 @@ function failed(message: string, isInput = false): JobState & { state: 'failed' 
  */
 async function resultOf(
   fal: Fal,
-  job: Job,
+  job: FalJob,
   { error }: Record<string, unknown>,
   costOf: CostOf,
   signal: AbortSignal,
@@ -85,8 +84,8 @@ async function resultOf(
   return { state: 'done', result: { ...result, ...(await billed()) } };
 }
 
-function takenFrom(body: Record<string, unknown>): Result | null {
-  const result: Result = collectMedia(body, 'output');
+function takenFrom(body: Record<string, unknown>): JobResult | null {
+  const result: JobResult = collectMedia(body, 'output');
   if (result.media.length > 0 || typeof result.fields.text === 'string') return result;
   // Models that analyse media answer in words.
   const { output, ...rest } = result.fields;

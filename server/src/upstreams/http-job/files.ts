@@ -7,10 +7,10 @@ import { InputRefused, mapMedia, sentBytes } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import type { JsonBody } from '../json-body.ts';
 import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
-import type { Options } from './options.ts';
+import type { HttpJobOptions } from './options.ts';
 import { textAt } from './path.ts';
 import { verdictOf } from './verdict.ts';
-import type { Wire } from './wire.ts';
+import type { JobWire } from './wire.ts';
 
 /**
  * Hands over callers' files: by upload to the service's storage if it has one, otherwise inline,
@@ -37,8 +37,8 @@ export class NotHandedOver extends Error {
  */
 export function handOverFiles(
   job: StartJob,
-  options: Options,
-  wire: Wire,
+  options: HttpJobOptions,
+  wire: JobWire,
   tools: Pick<UpstreamTools, 'download' | 'now'>,
   body: JsonBody,
 ): Promise<Record<string, unknown>> {
@@ -73,10 +73,10 @@ function tooLarge(field: string, maxBytes: number): InputRefused {
 
 async function uploaded(
   file: InputFile,
-  options: Pick<Options, 'ok_when' | 'error'> & {
-    upload: NonNullable<Options['files']['upload']>;
+  options: Pick<HttpJobOptions, 'ok_when' | 'error'> & {
+    upload: NonNullable<HttpJobOptions['files']['upload']>;
   },
-  wire: Wire,
+  wire: JobWire,
   signal: AbortSignal,
   nowMs: number,
 ): Promise<string> {

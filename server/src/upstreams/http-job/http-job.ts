@@ -14,12 +14,12 @@ import {
   type UpstreamTools,
 } from '../upstream.ts';
 import { NotHandedOver, handOverFiles } from './files.ts';
-import { readOptions, type CallForm, type Options } from './options.ts';
+import { readOptions, type CallForm, type HttpJobOptions } from './options.ts';
 import { textAt, valueAt, valuesAt, type Path } from './path.ts';
 import { jobState } from './result.ts';
 import { verifySignature } from './signature.ts';
 import { verdictOf } from './verdict.ts';
-import { createWire, sentOf, type SentCall, type Wire } from './wire.ts';
+import { createWire, sentOf, type JobCall, type JobWire } from './wire.ts';
 
 /**
  * The adapter for any service that creates a job, returns its id, is polled, and finally returns
@@ -38,8 +38,8 @@ const addressMax = 2000;
 interface Parts {
   settings: UpstreamSettings;
   tools: UpstreamTools;
-  options: Options;
-  wire: Wire;
+  options: HttpJobOptions;
+  wire: JobWire;
 }
 
 /** Throws an Error with words for the operator if the options contradict each other. */
@@ -62,7 +62,10 @@ export function createHttpJob(settings: UpstreamSettings, tools: UpstreamTools):
   };
 }
 
-function classOf({ idempotency_header, id }: Options, callsBack: boolean): Upstream['class'] {
+function classOf(
+  { idempotency_header, id }: HttpJobOptions,
+  callsBack: boolean,
+): Upstream['class'] {
   if (idempotency_header !== null) return 'A';
   if (id === null) return 'B';
   return callsBack ? 'C+' : 'C';
@@ -123,7 +126,12 @@ function orNull<T>(make: () => T): T | null {
 }
 
 /** Null if the reply contains no job that can be polled. */
-function handleIn(json: unknown, options: Options, base: string, job: StartJob): Handle | null {
+function handleIn(
+  json: unknown,
+  options: HttpJobOptions,
+  base: string,
+  job: StartJob,
+): Handle | null {
   if (options.id === null) return { id: job.idempotency_key };
   const id = idIn(json, options.id);
   if (id === null) return null;
@@ -141,7 +149,7 @@ function idIn(json: unknown, paths: readonly Path[]): string | null {
  * The poll address that the service gave; null if its origin differs from that of `base`, because
  * another server would get our key.
  */
-function addressIn(json: unknown, { poll_address }: Options, base: string): string | null {
+function addressIn(json: unknown, { poll_address }: HttpJobOptions, base: string): string | null {
   const text = poll_address === null ? undefined : valueAt(json, poll_address);
   if (typeof text !== 'string' || text.length > addressMax || !URL.canParse(text, base))
     return null;
@@ -171,7 +179,7 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
 /** Statuses that are temporary for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
-function lookOf({ options, wire, settings }: Parts, handle: Handle): SentCall {
+function lookOf({ options, wire, settings }: Parts, handle: Handle): JobCall {
   const { poll: call } = options;
   const { id, address } = handle;
   const isOurs =
@@ -233,7 +241,7 @@ async function tried(
 
 async function listed(
   { wire, options, tools }: Parts,
-  { names, ...call }: NonNullable<Options['models']>,
+  { names, ...call }: NonNullable<HttpJobOptions['models']>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const reply = await wire.send(sentOf(wire, call, {}), { ...checkLimits, signal });

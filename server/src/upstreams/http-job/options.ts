@@ -54,7 +54,7 @@ interface OptionsForm {
 
 type Scalar = string | number | boolean | null;
 
-export interface Options {
+export interface HttpJobOptions {
   auth: OptionsForm['auth'];
   submit: CallForm;
   /** Null: the idempotency key that we send is the job's id. */
@@ -102,7 +102,7 @@ const uploadMaxBytes = 100 * 1024 * 1024;
 const ownId = '$idempotency_key';
 
 /** Throws an Error with words for the operator if the options contradict each other. */
-export function readOptions(options: Record<string, unknown>): Options {
+export function readOptions(options: Record<string, unknown>): HttpJobOptions {
   // The options have been checked against the schema of catalog files.
   const form = options as unknown as OptionsForm;
   const { submit, poll, callback } = form;
@@ -188,7 +188,7 @@ function wordsOf(form: OptionsForm['words']): Readonly<Record<string, JobWord>> 
   return Object.fromEntries(words);
 }
 
-function okWhen(form: OptionsForm['ok_when']): Options['ok_when'] {
+function okWhen(form: OptionsForm['ok_when']): HttpJobOptions['ok_when'] {
   if (form === undefined) return null;
   const is = form.is.map(codeText);
   const meanings = new Map(Object.entries(form.else ?? {}));
@@ -208,7 +208,7 @@ function filesOf(form: OptionsForm['files'] = { link: true }): Files {
   };
 }
 
-function costOf(form: OptionsForm['cost_usd']): Options['cost_usd'] {
+function costOf(form: OptionsForm['cost_usd']): HttpJobOptions['cost_usd'] {
   if (typeof form === 'object' && 'path' in form)
     return { path: pathsOf(form.path), each_usd: Number(form.each) };
   return { path: pathsOf(form), each_usd: 1 };

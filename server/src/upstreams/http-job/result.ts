@@ -2,8 +2,8 @@ import { statedCost } from '../../core/price/cost.ts';
 import { collectMedia } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
-import type { JobState, OutputMedia, Result } from '../upstream.ts';
-import { codeText, type Options } from './options.ts';
+import type { JobState, OutputMedia, JobResult } from '../upstream.ts';
+import { codeText, type HttpJobOptions } from './options.ts';
 import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
 
 /** Reads a job's state from a successful reply to a poll. */
@@ -11,7 +11,7 @@ import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
 /** Throws an Error if the reply does not describe a job. `shown` makes a message safe to show. */
 export function jobState(
   json: unknown,
-  options: Options,
+  options: HttpJobOptions,
   shown: (message: string) => string,
 ): JobState {
   const word = textAt(json, options.status);
@@ -38,7 +38,7 @@ export function jobState(
 /** From 0 to 1. A number above 1, and one before a %, is per cent. */
 function progressIn(
   json: unknown,
-  { progress, progress_of }: Pick<Options, 'progress' | 'progress_of'>,
+  { progress, progress_of }: Pick<HttpJobOptions, 'progress' | 'progress_of'>,
 ): number | undefined {
   const text = textAt(json, progress)?.trim() ?? '';
   const said = text === '' ? NaN : Number(text.replace(/\s*%$/, ''));
@@ -49,7 +49,7 @@ function progressIn(
 
 function failure(
   json: unknown,
-  { error, rejected_when }: Options,
+  { error, rejected_when }: HttpJobOptions,
   shown: (message: string) => string,
 ): JobState & { state: 'failed' } {
   const told = valueAt(json, error);
@@ -62,7 +62,7 @@ function failure(
   return { state: 'failed', code: isRejected ? 'upstream_rejected' : 'upstream_failed', message };
 }
 
-function resultOf(json: unknown, options: Options): Result {
+function resultOf(json: unknown, options: HttpJobOptions): JobResult {
   const media: OutputMedia[] = [];
   for (const { path, field } of options.outputs) {
     // A path may lead to one address or to a list of addresses.
@@ -77,7 +77,10 @@ function resultOf(json: unknown, options: Options): Result {
 }
 
 /** The units and the cost that the service states. */
-function billedIn(json: unknown, options: Options): Pick<Result, 'quantity' | 'cost_usd_micro'> {
+function billedIn(
+  json: unknown,
+  options: HttpJobOptions,
+): Pick<JobResult, 'quantity' | 'cost_usd_micro'> {
   const quantity = numberAt(json, options.quantity);
   const told = numberAt(json, options.cost_usd.path);
   const cost = told === undefined ? null : statedCost(told * options.cost_usd.each_usd);

@@ -1,11 +1,11 @@
 import { jsonOf, messageIn, outcomeOfReply, retryAfterMs } from '../replies.ts';
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import type { StartOutcome } from '../upstream.ts';
-import { codeText, type CodeMeaning, type Options } from './options.ts';
+import { codeText, type CodeMeaning, type HttpJobOptions } from './options.ts';
 import { textAt, valueAt } from './path.ts';
 
 /** Whether a call succeeded. The contents of its reply are used only if it did. */
-export type Verdict =
+export type ReplyVerdict =
   | { ok: true; json: unknown }
   | { ok: false; outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> };
 
@@ -22,9 +22,9 @@ const whys = {
  */
 export function verdictOf(
   reply: Reply,
-  { ok_when, error }: Pick<Options, 'ok_when' | 'error'>,
+  { ok_when, error }: Pick<HttpJobOptions, 'ok_when' | 'error'>,
   nowMs: number,
-): Verdict {
+): ReplyVerdict {
   const json = jsonOf(reply.body);
   const code = ok_when === null ? null : codeText(valueAt(json, ok_when.path));
   const message =

@@ -2,22 +2,22 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import type { RequestCall, Reply } from '../../lib/outbound/fetch.ts';
 import type { SentBody } from '../json-body.ts';
 import type { UpstreamTools } from '../upstream.ts';
-import type { CallForm, Options } from './options.ts';
+import type { CallForm, HttpJobOptions } from './options.ts';
 import { fill, fillPath, fillTexts, type Values } from './template.ts';
 
 /** Makes calls to the service, and removes secrets from its texts. */
-export interface Wire {
+export interface JobWire {
   /** The address of a call that the options describe. */
   address(call: CallForm, values: Values): string;
   send(
-    call: SentCall,
+    call: JobCall,
     limits: Pick<RequestCall, 'maxBytes' | 'timeoutMs' | 'signal'>,
   ): Promise<Reply>;
   /** The service's message, safe to show: without our secrets and addresses, and short. */
   shown(message: string): string;
 }
 
-export interface SentCall {
+export interface JobCall {
   url: string;
   method: string;
   headers?: Record<string, string>;
@@ -33,9 +33,9 @@ const textMax = 8192;
 
 export function createWire(
   { url: base, key, secret }: UpstreamSettings,
-  { auth }: Pick<Options, 'auth'>,
+  { auth }: Pick<HttpJobOptions, 'auth'>,
   { fetch }: Pick<UpstreamTools, 'fetch'>,
-): Wire {
+): JobWire {
   const withKey = (address: string): string => {
     if (key === null || typeof auth !== 'object' || !('query' in auth)) return address;
     const url = new URL(address);
@@ -82,7 +82,7 @@ export function createWire(
 }
 
 /** A call that the options describe, ready to be sent. */
-export function sentOf(wire: Wire, call: CallForm, values: Values): SentCall {
+export function sentOf(wire: JobWire, call: CallForm, values: Values): JobCall {
   const { method = 'GET', headers, body } = call;
   return {
     url: wire.address(call, values),
@@ -92,7 +92,7 @@ export function sentOf(wire: Wire, call: CallForm, values: Values): SentCall {
   };
 }
 
-function credential(auth: Options['auth'], key: string | null): Record<string, string> {
+function credential(auth: HttpJobOptions['auth'], key: string | null): Record<string, string> {
   if (key === null) return {};
   if (auth === 'bearer') return { authorization: `Bearer ${key}` };
   if (auth === 'key') return { authorization: `Key ${key}` };

@@ -21,8 +21,8 @@ import { JsonBody, type SentBody } from '../json-body.ts';
 import { unreadIn } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { withMedia } from './chat-media.ts';
-import type { Options } from './options.ts';
-import { headOf, type Refused, type Wire } from './wire.ts';
+import type { OpenaiOptions } from './options.ts';
+import { headOf, type CallFailure, type OpenaiWire } from './wire.ts';
 
 /** Ample: ten thousand tokens with log probabilities take a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
@@ -48,7 +48,10 @@ export interface ChatForm {
   open: OpenReader;
 }
 
-export type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 'inline_images'>;
+export type ChatOptions = Pick<
+  OpenaiOptions,
+  'first_byte_seconds' | 'idle_seconds' | 'inline_images'
+>;
 
 /**
  * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
@@ -56,7 +59,7 @@ export type ChatOptions = Pick<Options, 'first_byte_seconds' | 'idle_seconds' | 
  * sent without it, too.
  */
 export function createChat(
-  wire: Wire,
+  wire: OpenaiWire,
   form: ChatForm,
   options: ChatOptions,
   tools: UpstreamTools,
@@ -85,7 +88,7 @@ export function createChat(
       const hasMedia = mediaBlocks(call.conversation).length > 0;
       made = write(hasMedia ? await withMedia(call, place, tools) : call.conversation);
     } catch (error) {
-      return untranslated(error) ?? { ...outcomeUnprepared(error), unasked: true };
+      return rejectionOf(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
     try {
       for (;;) {
@@ -123,16 +126,16 @@ interface Times {
 }
 
 /** The outcome of a call that the server's API cannot express; null for any other error. */
-function untranslated(error: unknown): ChatOutcome | null {
+function rejectionOf(error: unknown): ChatOutcome | null {
   if (!(error instanceof ApiError)) return null;
   const { message, param } = error;
   return { outcome: 'rejected', message, ...(param !== null && { param }), unasked: true };
 }
 
-async function called(
+async function send(
   { model, signal, stream }: ChatCall,
   sent: SentBody,
-  wire: Wire,
+  wire: OpenaiWire,
   form: ChatForm,
   context: ReplyContext,
   tools: UpstreamTools,
@@ -155,25 +158,25 @@ async function called(
     const head = await headOf(decodeBody(reply, errorMaxBytes));
     return wire.refusal({ status, headers, body: head }, model);
   }
-  const body = stream ? paced(reply, times) : reply.body;
+  const body = stream ? readPaced(reply, times) : reply.body;
   const events = readReply(decodeBody({ headers, body }, maxBytes), form.open, context);
   const inBand = (error: Json) => wire.inBand(error, headers, model);
-  return begun(events, wire, inBand, stream ? times.peekMs : null);
+  return peekFirst(events, wire, inBand, stream ? times.peekMs : null);
 }
 
 /**
  * Reads ahead to the first piece of a stream, or to the end of a whole reply (`peekMs` null). An
  * error in place of a piece is an outcome.
  */
-async function begun(
+async function peekFirst(
   events: AsyncGenerator<ReplyEvent>,
-  wire: Wire,
-  inBand: InBand,
+  wire: OpenaiWire,
+  inBand: InBandOutcome,
   peekMs: number | null,
 ): Promise<ChatOutcome> {
   const head: ReplyEvent[] = [];
-  const brokenBy = (error: unknown) => cleaned(error, wire, inBand);
-  const reply = (pending: Pending | null) => replyOf(head, pending, events, brokenBy);
+  const brokenBy = (error: unknown) => cleanError(error, wire, inBand);
+  const reply = (pending: PendingEvent | null) => replyOf(head, pending, events, brokenBy);
   const until = performance.now() + (peekMs ?? 0);
   for (;;) {
     const next = events.next();
@@ -185,23 +188,23 @@ async function begun(
     if (seen.status === 'rejected')
       return head.some(isOfReply)
         ? reply(Promise.reject(seen.reason))
-        : { ...faultOf(seen.reason, wire, inBand), ...toldIn(head) };
+        : { ...faultOf(seen.reason, wire, inBand), ...usageIn(head) };
     if (seen.value.done) return reply(next);
     head.push(seen.value.value);
     if (peekMs !== null && isOfReply(seen.value.value)) return reply(null);
   }
 }
 
-type Pending = Promise<IteratorResult<ReplyEvent>>;
+type PendingEvent = Promise<IteratorResult<ReplyEvent>>;
 /** The outcome of an error that came with status 200. */
-type InBand = (error: Json) => Refused;
+type InBandOutcome = (error: Json) => CallFailure;
 
 /** A reply that ends without having said anything may still turn out to be broken. */
 function isOfReply({ type }: ReplyEvent): boolean {
   return type !== 'usage' && type !== 'end';
 }
 
-function faultOf(error: unknown, wire: Wire, inBand: InBand): ChatOutcome {
+function faultOf(error: unknown, wire: OpenaiWire, inBand: InBandOutcome): ChatOutcome {
   if (error instanceof FetchError) return wire.fault(error);
   if (error instanceof ReplyBroken && error.error !== null) return inBand(error.error);
   return { outcome: 'unknown', message: wire.clean(messageOf(error)), answer: 'unreadable' };
@@ -213,14 +216,14 @@ function faultOf(error: unknown, wire: Wire, inBand: InBand): ChatOutcome {
  */
 function replyOf(
   head: ReplyEvent[],
-  pending: Pending | null,
+  pending: PendingEvent | null,
   rest: AsyncGenerator<ReplyEvent>,
   brokenBy: (error: unknown) => unknown,
 ): ChatOutcome {
   pending?.catch(() => {});
   let read = 0;
   let ahead = pending;
-  const next = async (): Promise<IteratorResult<ReplyEvent>> => {
+  const readNext = async (): Promise<IteratorResult<ReplyEvent>> => {
     if (read < head.length) return { value: head[read++]! };
     try {
       const result = await (ahead ?? rest.next());
@@ -230,18 +233,18 @@ function replyOf(
       throw brokenBy(error);
     }
   };
-  const events = { next, return: () => rest.return(undefined) };
-  const { told = null } = toldIn(head);
-  return { outcome: 'reply', told, events: { [Symbol.asyncIterator]: () => events } };
+  const events = { next: readNext, return: () => rest.return(undefined) };
+  const { reportedUsage = null } = usageIn(head);
+  return { outcome: 'reply', reportedUsage, events: { [Symbol.asyncIterator]: () => events } };
 }
 
-function toldIn(head: readonly ReplyEvent[]): { told?: Json } {
+function usageIn(head: readonly ReplyEvent[]): { reportedUsage?: Json } {
   const last = head.findLast((event) => event.type === 'usage');
-  return last ? { told: last.usage } : {};
+  return last ? { reportedUsage: last.usage } : {};
 }
 
 /** Error texts reach the log and may contain our key. */
-function cleaned(broken: unknown, wire: Wire, inBand: InBand): unknown {
+function cleanError(broken: unknown, wire: OpenaiWire, inBand: InBandOutcome): unknown {
   if (!(broken instanceof ReplyBroken) || broken.error === null) return broken;
   const { error, message } = broken;
   const shown = JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
@@ -254,7 +257,10 @@ function cleaned(broken: unknown, wire: Wire, inBand: InBand): unknown {
 }
 
 /** Yields the bytes. If none arrive for too long, closes the connection and throws. */
-async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGenerator<Uint8Array> {
+async function* readPaced(
+  reply: StreamReply,
+  { firstMs, idleMs }: Times,
+): AsyncGenerator<Uint8Array> {
   const bytes = reply.body[Symbol.asyncIterator]();
   let waitMs = firstMs;
   let isLate = false;

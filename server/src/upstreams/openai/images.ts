@@ -5,10 +5,10 @@ import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import { collectMedia } from '../outputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';
-import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
+import type { JobResult, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
-import type { Options } from './options.ts';
-import { blamesInput, costIn, errorIn, type Wire } from './wire.ts';
+import type { OpenaiOptions } from './options.ts';
+import { blamesInput, costIn, errorIn, type OpenaiWire } from './wire.ts';
 
 /** Room for ten images of several megabytes each as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
@@ -28,7 +28,7 @@ const keptBack = new Set(['model', 'stream', 'partial_images', ...Object.keys(me
  * Images, returned in the answer to the start. A start with only a prompt is sent as JSON, a start
  * with the caller's images as a form that contains their bytes.
  */
-export function createImages(wire: Wire, options: Options, tools: UpstreamTools) {
+export function createImages(wire: OpenaiWire, options: OpenaiOptions, tools: UpstreamTools) {
   return async (job: StartJob): Promise<StartOutcome> => {
     const { files, fields } = await sortOut(job, tools);
     if (files.length === 0 && job.task !== 'text-to-image')
@@ -108,7 +108,7 @@ function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): Start
     : { outcome: 'done', result };
 }
 
-function resultOf(reply: Json, data: unknown[]): Result {
+function resultOf(reply: Json, data: unknown[]): JobResult {
   const { media, fields: said } = collectMedia(data, 'images');
   const cost_usd_micro = costIn(reply);
   const [first] = data;

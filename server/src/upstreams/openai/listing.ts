@@ -4,8 +4,8 @@ import { FetchError, isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { ModelTerms } from '../upstream.ts';
-import type { Options } from './options.ts';
-import type { Wire } from './wire.ts';
+import type { OpenaiOptions } from './options.ts';
+import type { OpenaiWire } from './wire.ts';
 
 /** Calls that cost nothing: a server's list of its models, and whether our key works. */
 
@@ -13,12 +13,12 @@ import type { Wire } from './wire.ts';
 const maxBytes = 32 * 1024 * 1024;
 const timeoutMs = 30_000;
 
-function asked(wire: Wire, path: string, signal: AbortSignal): Promise<Reply> {
+function asked(wire: OpenaiWire, path: string, signal: AbortSignal): Promise<Reply> {
   return wire.request(path, { maxBytes, timeoutMs, signal });
 }
 
 /** Throws if the list cannot be fetched or read. */
-async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<Json[]> {
+async function readList(wire: OpenaiWire, path: string, signal: AbortSignal): Promise<Json[]> {
   const reply = await asked(wire, path, signal);
   const value = jsonOf(reply.body);
   if (!isSuccess(reply.status))
@@ -31,10 +31,10 @@ async function readList(wire: Wire, path: string, signal: AbortSignal): Promise<
 
 /** The server's own names of the models in its list at `path`. */
 export async function listModels(
-  wire: Wire,
+  wire: OpenaiWire,
   path: string,
   signal: AbortSignal,
-  { videos }: Partial<Pick<Options, 'videos'>> = {},
+  { videos }: Partial<Pick<OpenaiOptions, 'videos'>> = {},
 ): Promise<string[]> {
   const models = await readList(wire, path, signal);
   // OpenRouter lists video models separately. A key that may not use them may use other models.
@@ -48,7 +48,11 @@ export async function listModels(
 const variants = /:(?:nitro|floor|online|exacto|extended|thinking)$/;
 
 /** Asks for one model by name, because OpenRouter's list contains only models that write text. */
-export async function hasModel(wire: Wire, model: string, signal: AbortSignal): Promise<boolean> {
+export async function hasModel(
+  wire: OpenaiWire,
+  model: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const name = model.replace(variants, '').split('/').map(encodeURIComponent).join('/');
   const reply = await asked(wire, `/models/${name}/endpoints`, signal);
   if (reply.status === 404) return false;
@@ -59,7 +63,7 @@ export async function hasModel(wire: Wire, model: string, signal: AbortSignal): 
 
 /** Prices, listed by OpenRouter, and days of shutdown, listed by OpenAI and OpenRouter. */
 export async function listTerms(
-  wire: Wire,
+  wire: OpenaiWire,
   models: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ModelTerms>> {
@@ -80,7 +84,7 @@ export async function listTerms(
 
 /** Tries our key with a call that costs nothing. Null: it works; otherwise what is wrong. */
 export async function checkKey(
-  wire: Wire,
+  wire: OpenaiWire,
   path: string,
   signal: AbortSignal,
 ): Promise<string | null> {

@@ -10,9 +10,9 @@ import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstrea
 import { createChat, type ChatForm } from './chat.ts';
 import { createImages } from './images.ts';
 import { checkKey, hasModel, listModels, listTerms } from './listing.ts';
-import { optionsOf, type Options } from './options.ts';
+import { optionsOf, type OpenaiOptions } from './options.ts';
 import { createCallback, createVideos } from './videos.ts';
-import { createWire, type Wire } from './wire.ts';
+import { createWire, type OpenaiWire } from './wire.ts';
 
 const imageTasks = new Set(['text-to-image', 'edit']);
 const videoTasks = new Set([
@@ -54,7 +54,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
 }
 
 /** The API of a server's chat, with what its models take. */
-export function chatForm(options: Options): ChatForm {
+export function chatForm(options: OpenaiOptions): ChatForm {
   const { token_limit, include_usage, developer_role: developer, tool_name_max } = options;
   const passes = new Set(options.pass);
   const message_fields = new Set(options.message_fields);
@@ -75,7 +75,7 @@ type Start = (job: StartJob) => Promise<StartOutcome>;
 
 async function started(
   job: StartJob,
-  wire: Wire,
+  wire: OpenaiWire,
   { images, videos }: { images: Start; videos: Start },
 ): Promise<StartOutcome> {
   const start = imageTasks.has(job.task) ? images : videoTasks.has(job.task) ? videos : null;

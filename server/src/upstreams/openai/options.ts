@@ -2,7 +2,7 @@ import { messageFields, optionalNames } from '../../core/chat/optional-fields.ts
 import { hasKey, isOneOf } from '../../lib/records.ts';
 
 /** The differences between OpenAI-compatible servers, from the definition's `options`. */
-export interface Options {
+export interface OpenaiOptions {
   /** The API of its chat. */
   api: 'completions' | 'responses';
   /** A path such as `/v1`, appended to the address unless the address already ends with it. */
@@ -33,7 +33,7 @@ export interface Options {
   videos: 'multipart' | 'json' | 'openrouter';
 }
 
-const usual: Options = {
+const usual: OpenaiOptions = {
   api: 'completions',
   base_path: '',
   token_limit: 'max_tokens',
@@ -51,7 +51,7 @@ const usual: Options = {
   videos: 'multipart',
 };
 
-const words: Partial<Record<keyof Options, readonly string[]>> = {
+const words: Partial<Record<keyof OpenaiOptions, readonly string[]>> = {
   api: ['completions', 'responses'],
   token_limit: ['max_tokens', 'max_completion_tokens'],
   videos: ['multipart', 'json', 'openrouter'],
@@ -62,7 +62,7 @@ const words: Partial<Record<keyof Options, readonly string[]>> = {
 const numberMax = 3600;
 
 /** Throws if an option is unknown or invalid. The catalog's schema usually reports it earlier. */
-export function optionsOf(given: Record<string, unknown>): Options {
+export function optionsOf(given: Record<string, unknown>): OpenaiOptions {
   return readOptions(given, usual, words);
 }
 

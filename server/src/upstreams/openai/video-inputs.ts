@@ -6,7 +6,7 @@ import { openMedia } from '../open-media.ts';
 import { JsonBody } from '../json-body.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
-import type { Options } from './options.ts';
+import type { OpenaiOptions } from './options.ts';
 
 /** Makes the body of a video request in the server's form. */
 
@@ -22,7 +22,7 @@ const keptBack = new Set(['model', 'callback_url', 'stream', 'n']);
 /** The body of a start. `callback_url`: for callbacks; null: none. Throws `InputRefused`. */
 export function videoBody(
   job: StartJob,
-  kind: Options['videos'],
+  kind: OpenaiOptions['videos'],
   callback_url: string | null,
   tools: UpstreamTools,
 ): Promise<UploadCall> {
@@ -45,7 +45,7 @@ async function form(job: StartJob, tools: UpstreamTools): Promise<UploadCall> {
 
 async function json(
   job: StartJob,
-  kind: Options['videos'],
+  kind: OpenaiOptions['videos'],
   callback_url: string | null,
   tools: UpstreamTools,
 ): Promise<UploadCall> {

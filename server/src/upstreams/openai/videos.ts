@@ -3,11 +3,19 @@ import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, pollFault, messageIn, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
-import { CallbackRefused, type Callback, type Handle, type JobState } from '../upstream.ts';
-import type { OutputMedia, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
-import type { Options } from './options.ts';
+import {
+  CallbackRefused,
+  type Callback,
+  type Handle,
+  type JobState,
+  type OutputMedia,
+  type StartJob,
+  type StartOutcome,
+  type UpstreamTools,
+} from '../upstream.ts';
+import type { OpenaiOptions } from './options.ts';
 import { videoBody } from './video-inputs.ts';
-import { blamesInput, costIn, errorIn, type Wire } from './wire.ts';
+import { blamesInput, costIn, errorIn, type OpenaiWire } from './wire.ts';
 
 const replyMaxBytes = 1024 * 1024;
 const callMs = 60_000;
@@ -16,8 +24,8 @@ const startMs = 120_000;
 
 /** Videos in OpenAI's form and its variants. `callsBack`: a start has our callback address. */
 export function createVideos(
-  wire: Wire,
-  { videos: kind }: Options,
+  wire: OpenaiWire,
+  { videos: kind }: OpenaiOptions,
   tools: UpstreamTools,
   callsBack: boolean,
 ) {
@@ -71,12 +79,12 @@ export function createVideos(
 }
 
 /** OpenRouter accepts only https callbacks. A server at an http address, as in tests, gets any. */
-function reaches(callback: string | null, wire: Wire): boolean {
+function reaches(callback: string | null, wire: OpenaiWire): boolean {
   return callback !== null && (callback.startsWith('https:') || wire.url.startsWith('http:'));
 }
 
 /** A polling address is used only if it has the upstream's own origin. */
-function handleIn(value: Json, isRouter: boolean, wire: Wire): Handle | null {
+function handleIn(value: Json, isRouter: boolean, wire: OpenaiWire): Handle | null {
   const id = value.id ?? value.task_id;
   if (typeof id !== 'string' || !/^(?!\.{1,2}$)\S{1,300}$/.test(id)) return null;
   const { polling_url } = value;
@@ -86,7 +94,7 @@ function handleIn(value: Json, isRouter: boolean, wire: Wire): Handle | null {
   return wire.isOwn(href) ? { id, polling_url: href } : { id };
 }
 
-function stateIn(value: Json, id: string, isRouter: boolean, wire: Wire): JobState {
+function stateIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): JobState {
   const state = stateOf(value.status);
   if (state === 'running') {
     const progress = progressIn(value.progress);
@@ -98,7 +106,7 @@ function stateIn(value: Json, id: string, isRouter: boolean, wire: Wire): JobSta
   return { state, result: { media: mediaIn(value, id, isRouter, wire), fields: {}, ...cost } };
 }
 
-function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): OutputMedia[] {
+function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): OutputMedia[] {
   const content = `${wire.url}/videos/${encodeURIComponent(id)}/content`;
   const listed = isRouter ? value.unsigned_urls : undefined;
   const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
@@ -110,7 +118,7 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): Output
   });
 }
 
-function failureIn(value: Json, wire: Wire): JobState & { state: 'failed' } {
+function failureIn(value: Json, wire: OpenaiWire): JobState & { state: 'failed' } {
   const error = errorIn(value);
   const message = wire.clean(messageIn(error) ?? `the job ended as ${String(value.status)}`);
   const code = blamesInput(error, message) ? 'upstream_rejected' : 'upstream_failed';

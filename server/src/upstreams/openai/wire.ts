@@ -7,13 +7,13 @@ import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
-type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
+type ReplyParts = Pick<Reply, 'status' | 'headers' | 'body'>;
 
 /** The outcome of a start or chat call that was refused or whose answer was lost. */
-export type Refused = Rejection | NotAccepted | LostAnswer;
+export type CallFailure = Rejection | NotAccepted | LostAnswer;
 
 /** Makes calls to the server, and explains its errors. */
-export type Wire = ReturnType<typeof createWire>;
+export type OpenaiWire = ReturnType<typeof createWire>;
 
 const errorBytes = 64 * 1024;
 
@@ -39,7 +39,7 @@ export function createWire(
   }
 
   /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
-  function refusal(reply: Said, model: string): Refused {
+  function refusal(reply: ReplyParts, model: string): CallFailure {
     const body = [jsonOf(reply.body)].flat()[0];
     const error = isObject(body) ? anyErrorIn(body) : null;
     const said = error === null ? reply : meant(reply, error);
@@ -55,9 +55,9 @@ export function createWire(
     clean,
     refusal,
     /** The outcome of a call without a reply. Rethrows errors that are not of the network. */
-    fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
+    fault: (error: unknown): CallFailure => cleaned(outcomeOfFault(error)),
     /** The outcome of an error that came with status 200. */
-    inBand(error: unknown, replyHeaders: Record<string, string>, model: string): Refused {
+    inBand(error: unknown, replyHeaders: Record<string, string>, model: string): CallFailure {
       const body = Buffer.from(JSON.stringify({ error }));
       return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
     },
@@ -86,7 +86,7 @@ export function errorIn(given: unknown): Json | null {
   return value.object === 'error' ? value : null;
 }
 
-function specialRefusal(status: number, error: Json, model: string): Refused | null {
+function specialRefusal(status: number, error: Json, model: string): CallFailure | null {
   const message = messageIn(error) ?? `answered ${status}`;
   const { code, metadata } = error;
   // OpenRouter answers 403 both for a bad key and for an input that a moderator has flagged.
@@ -124,7 +124,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
 const unclear = new Set([400, 404, 412, 500, 502, 504]);
 
 /** The reply that a server would give if it had only this error, and the status that fits. */
-function meant(reply: Said, error: Json): Said {
+function meant(reply: ReplyParts, error: Json): ReplyParts {
   const status = meantStatus(reply.status, error);
   return { ...reply, status, body: Buffer.from(JSON.stringify(error)) };
 }

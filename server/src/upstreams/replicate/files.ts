@@ -52,13 +52,13 @@ export async function placedInput(
   return objectOf(await lightened(input, 'input', once, 0));
 }
 
-type Once = (key: string, file: InputFile) => Promise<string>;
+type CachedUpload = (key: string, file: InputFile) => Promise<string>;
 
 async function handOverStored(
   file: InputFile,
   field: string,
   key: string,
-  once: Once,
+  once: CachedUpload,
   body: JsonBody,
 ) {
   if (file.size <= inlineMaxBytes) return body.address(file, field, inlineMaxBytes);
@@ -73,7 +73,7 @@ async function handOverStored(
 async function lightened(
   value: unknown,
   field: string,
-  once: Once,
+  once: CachedUpload,
   depth: number,
 ): Promise<unknown> {
   if (typeof value === 'string') {

@@ -3,7 +3,7 @@ import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
-import type { JobState, Result } from '../upstream.ts';
+import type { JobState, JobResult } from '../upstream.ts';
 
 /** Reads the state of a job from Replicate's prediction. */
 
@@ -97,7 +97,7 @@ function failedState(error: unknown): JobState {
 }
 
 /** Null if there is no output. */
-function resultOf(output: unknown): Result | null {
+function resultOf(output: unknown): JobResult | null {
   if (output === undefined || output === null || output === '') return null;
   const files = withFiles(output, 0);
   const { media, fields } = collectMedia(files, null);

@@ -1,4 +1,4 @@
-import type { JobState, OutputMedia, Result, StartOutcome } from '../../upstream.ts';
+import type { JobState, OutputMedia, JobResult, StartOutcome } from '../../upstream.ts';
 import type { Faults } from '../faults.ts';
 import type { Rendering } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';
@@ -49,7 +49,7 @@ function pollAfter(leftMs: number): number {
   return Math.round(Math.max(100, Math.min(5_000, leftMs)));
 }
 
-export async function resultOf(job: Job, made: Rendering, store: Store): Promise<Result> {
+export async function resultOf(job: SandboxJob, made: RenderJob, store: Store): Promise<JobResult> {
   const { fields, quantity } = made;
   const media: OutputMedia[] = [];
   for (const { field, file, content_type } of made.media) {
@@ -60,7 +60,7 @@ export async function resultOf(job: Job, made: Rendering, store: Store): Promise
 }
 
 /** An output that claims to be an image, video or audio, but is a sentence. */
-export function badOutput(order: Order): Result {
+export function badOutput(order: Order): JobResult {
   const field = order.task === 'video-to-audio' ? 'audio' : isVideo(order) ? 'video' : 'images';
   const content_type = { audio: 'audio/wav', video: 'video/mp4', images: 'image/png' }[field];
   const bytes = Buffer.from('This is no media file. The sandbox was asked for a bad output.\n');
