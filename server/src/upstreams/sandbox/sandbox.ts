@@ -3,8 +3,7 @@ import type { Handle, JobState, Upstream, UpstreamTools } from '../upstream.ts';
 import { acceptJob, type Parts } from './jobs/accept.ts';
 import { createRenderer } from './jobs/renderer.ts';
 import { badOutput, isVideo, resultOf, running, stoppedAt } from './jobs/reply.ts';
-import { openStore } from './jobs/store.ts';
-import type { Job, Store } from './jobs/store.ts';
+import { openStore, type SandboxJob, type Store } from './jobs/store.ts';
 import { Workshop } from './jobs/workshop.ts';
 import { createChat } from './replies/chat.ts';
 
@@ -86,7 +85,7 @@ async function pollJob(parts: Parts, handle: Handle, signal: AbortSignal): Promi
 }
 
 /** Whether another running process renders the job. */
-function isElsewhere({ pid, ready_at }: Job): boolean {
+function isElsewhere({ pid, ready_at }: SandboxJob): boolean {
   if (pid === process.pid || Date.now() - Date.parse(ready_at) > overdueMs) return false;
   try {
     process.kill(pid, 0);

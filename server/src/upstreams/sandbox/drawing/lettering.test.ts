@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { lineWidth, wrap } from './lettering.ts';
 
-const SIZE = 22;
-const WIDTH = 958;
+const fontSize = 22;
+const textWidth = 958;
 
 /** How many characters were read while `work` ran: the same number on every machine. */
 function charactersRead(work: () => void): number {
@@ -38,7 +38,7 @@ describe('wrap', () => {
   for (const [name, char] of Object.entries(kinds)) {
     test(`does ten times the work for ten times as long a word: ${name}`, () => {
       const [short, long] = [400, 4000].map((length) =>
-        charactersRead(() => wrap(char.repeat(length), SIZE, WIDTH, 2)),
+        charactersRead(() => wrap(char.repeat(length), fontSize, textWidth, 2)),
       );
       assert.ok(short! >= 400, `${short}`);
       assert.ok(long! <= 11 * short!, `${short} characters read, then ${long}`);
@@ -46,10 +46,10 @@ describe('wrap', () => {
   }
 
   test('leaves of a word that is too long as much as fits before the ellipsis', () => {
-    const [line] = wrap('x'.repeat(10_000), SIZE, WIDTH, 2);
-    assert.equal(line, slowlyShortened('X'.repeat(200), SIZE, WIDTH));
-    assert.ok(lineWidth(line!, SIZE) <= WIDTH);
-    assert.ok(lineWidth(`X${line}`, SIZE) > WIDTH);
+    const [line] = wrap('x'.repeat(10_000), fontSize, textWidth, 2);
+    assert.equal(line, slowlyShortened('X'.repeat(200), fontSize, textWidth));
+    assert.ok(lineWidth(line!, fontSize) <= textWidth);
+    assert.ok(lineWidth(`X${line}`, fontSize) > textWidth);
   });
 
   test('shortens whatever is too wide to the very same letters as one by one', () => {

@@ -3,11 +3,10 @@ import type { StartJob, StartOutcome, UpstreamTools } from '../../upstream.ts';
 import { faultsIn, type Faults } from '../faults.ts';
 import { gatherInputs } from '../orders/inputs.ts';
 import { orderOf } from '../orders/order.ts';
-import { Refusal } from '../refusal.ts';
+import { SandboxRefusal } from '../refusal.ts';
 import type { Renderer } from './renderer.ts';
 import { accepted, readyAfterMs } from './reply.ts';
-import { keyOf } from './store.ts';
-import type { Job, Store } from './store.ts';
+import { keyOf, type SandboxJob, type Store } from './store.ts';
 import type { Workshop } from './workshop.ts';
 
 /** Objects shared by the parts of one sandbox. */
@@ -26,7 +25,7 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
   const { store, renderer } = parts;
   const key = keyOf(start.idempotency_key);
   const faults = faultsIn(start.input.prompt);
-  let known: Job | null;
+  let known: SandboxJob | null;
   try {
     known = await store.read(key);
   } catch {
@@ -38,13 +37,13 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
   if (faults.reject)
     return { outcome: 'rejected', message: 'The sandbox refuses this prompt, as asked.' };
   let folder: string | undefined;
-  let job: Job;
+  let job: SandboxJob;
   try {
     folder = await store.newFolder();
     job = await makeJob(parts, start, key, faults, folder);
   } catch (error) {
     if (folder !== undefined) await store.remove(folder);
-    if (error instanceof Refusal) return { outcome: 'rejected', message: error.message };
+    if (error instanceof SandboxRefusal) return { outcome: 'rejected', message: error.message };
     const unreadable = outcomeUnreadable(error);
     if (unreadable !== null) return unreadable;
     const message = 'The sandbox could not take the job.';
@@ -67,7 +66,7 @@ async function makeJob(
   key: string,
   faults: Faults,
   folder: string,
-): Promise<Job> {
+): Promise<SandboxJob> {
   const media = await gatherInputs(start, folder, workshops.image, download);
   const order = orderOf(start.task, start.input, media);
   start.signal.throwIfAborted();

@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { codeOf } from '../../../lib/unknown.ts';
 import type { Order } from '../orders/order.ts';
-import { Refusal } from '../refusal.ts';
-import type { Job, JobResult, Store } from './store.ts';
-import { WorkshopClosed, WorkshopDied } from './workshop.ts';
-import type { Workshop } from './workshop.ts';
+import { SandboxRefusal } from '../refusal.ts';
+import type { SandboxJob, SandboxResult, Store } from './store.ts';
+import { WorkshopClosed, WorkshopDied, type Workshop } from './workshop.ts';
 
 const pollWaitMs = 800;
 /** A job fails once it has killed the rendering process this many times. */
@@ -19,7 +18,7 @@ export type Renderer = ReturnType<typeof createRenderer>;
 export function createRenderer(store: Store, workshopFor: (order: Order) => Workshop) {
   const underWay = new Map<string, Promise<void>>();
 
-  function begin(job: Job): Promise<void> {
+  function begin(job: SandboxJob): Promise<void> {
     const known = underWay.get(job.key);
     if (known || job.fault !== null) return known ?? Promise.resolve();
     const rendering = render(job).finally(() => underWay.delete(job.key));
@@ -29,7 +28,7 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
     return rendering;
   }
 
-  async function render(job: Job): Promise<void> {
+  async function render(job: SandboxJob): Promise<void> {
     if (await store.result(job.key)) return;
     const out = await store.newFolder();
     try {
@@ -41,13 +40,13 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
   }
 
   /** Throws if the machine failed; if the job itself failed, that is its result. */
-  async function resultOf({ key, order }: Job, out: string): Promise<JobResult> {
+  async function resultOf({ key, order }: SandboxJob, out: string): Promise<SandboxResult> {
     for (let deaths = 1; ; deaths++) {
       try {
         const made = await workshopFor(order).render(order, store.folderOf(key), out);
         return { state: 'done', made };
       } catch (error) {
-        if (error instanceof Refusal)
+        if (error instanceof SandboxRefusal)
           return { state: 'failed', code: 'upstream_rejected', message: error.message };
         if (error instanceof WorkshopDied && deaths < deathsMax) continue;
         if (error instanceof WorkshopClosed || codeOf(error)) throw error;
@@ -59,12 +58,12 @@ export function createRenderer(store: Store, workshopFor: (order: Order) => Work
 
   return {
     /** Renders in the background. */
-    begin: (job: Job): void => void begin(job),
+    begin: (job: SandboxJob): void => void begin(job),
     /**
      * Renders the job, and returns its result if that is ready within `pollWaitMs`. Throws if the
      * machine failed.
      */
-    async result(job: Job, signal: AbortSignal): Promise<JobResult | null> {
+    async result(job: SandboxJob, signal: AbortSignal): Promise<SandboxResult | null> {
       const late = wait(pollWaitMs, undefined, { signal, ref: false }).catch(() => undefined);
       await Promise.race([begin(job), late]);
       return store.result(job.key);

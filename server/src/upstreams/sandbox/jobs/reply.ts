@@ -1,9 +1,9 @@
 import type { JobState, OutputMedia, JobResult, StartOutcome } from '../../upstream.ts';
 import type { Faults } from '../faults.ts';
-import type { Rendering } from '../media/render.ts';
+import type { RenderJob } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';
 import { between, hashText, randomFrom } from '../random.ts';
-import type { Job, Store } from './store.ts';
+import type { SandboxJob, Store } from './store.ts';
 
 /** The sandbox's replies about a job: when it is ready, its progress, its result. */
 
@@ -11,20 +11,20 @@ export function isVideo({ task }: Order): boolean {
   return /video|animation|avatar|lip-sync|motion/.test(task);
 }
 
-export function accepted(job: Job): StartOutcome {
+export function accepted(job: SandboxJob): StartOutcome {
   const left = Date.parse(job.ready_at) - Date.now();
   return { outcome: 'accepted', handle: { job: job.key }, poll_after_ms: pollAfter(left) };
 }
 
 /** How much of the job is done at a moment, in unix milliseconds: from 0 to 0.99. */
-function shareAt({ accepted_at, ready_at }: Job, moment: number): number {
+function shareAt({ accepted_at, ready_at }: SandboxJob, moment: number): number {
   const from = Date.parse(accepted_at);
   const span = Math.max(1, Date.parse(ready_at) - from);
   return Math.max(0, Math.min(0.99, (moment - from) / span));
 }
 
 /** Bills the seconds of a video that were made by then; images are not billed in parts. */
-export function stoppedAt(job: Job, moment: number): JobState {
+export function stoppedAt(job: SandboxJob, moment: number): JobState {
   const { order } = job;
   const seconds = Math.round(order.seconds * shareAt(job, moment) * 1000) / 1000;
   const billed = isVideo(order) ? { quantity: seconds } : {};
@@ -32,7 +32,7 @@ export function stoppedAt(job: Job, moment: number): JobState {
   return { state: 'stopped', code: 'upstream_failed', message, ...billed };
 }
 
-export function running(job: Job, leftMs: number): JobState {
+export function running(job: SandboxJob, leftMs: number): JobState {
   const share = shareAt(job, Date.now());
   const steps = [
     [0, `accepted: ${job.order.task}`],

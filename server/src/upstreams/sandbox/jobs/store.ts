@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { makePrivate } from '../../../lib/files/make-folders.ts';
 import { codeOf } from '../../../lib/unknown.ts';
-import type { Rendering } from '../media/render.ts';
+import type { RenderJob } from '../media/render.ts';
 import type { Order } from '../orders/order.ts';
 import { fromJson } from '../../../lib/json.ts';
 
@@ -20,7 +20,7 @@ import { fromJson } from '../../../lib/json.ts';
  * this system user can read them, because prompts and callers' media are private.
  */
 
-export interface Job {
+export interface SandboxJob {
   key: string;
   order: Order;
   fault: 'fail' | 'hang' | 'bad-output' | null;
@@ -30,8 +30,8 @@ export interface Job {
   ready_at: string;
 }
 
-export type JobResult =
-  | { state: 'done'; made: Rendering }
+export type SandboxResult =
+  | { state: 'done'; made: RenderJob }
   | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string };
 
 export type Store = ReturnType<typeof openStore>;
@@ -60,15 +60,15 @@ export function openStore(dir: string) {
     },
     remove: (path: string): Promise<void> => rm(path, { recursive: true, force: true }),
     /** Turns a new folder into the job; false if any process has already accepted the key. */
-    async accept(job: Job, folder: string): Promise<boolean> {
+    async accept(job: SandboxJob, folder: string): Promise<boolean> {
       await writeFile(join(folder, 'job.json'), JSON.stringify(job), readable);
       return becomes(folder, folderOf(job.key));
     },
     /** Null for an unknown job or an invalid key. */
-    async read(key: unknown): Promise<Job | null> {
+    async read(key: unknown): Promise<SandboxJob | null> {
       const isKey = (name: string) => plainKey.test(name) || /^~[0-9a-f]{64}$/.test(name);
       return typeof key === 'string' && isKey(key)
-        ? readJson<Job>(join(folderOf(key), 'job.json'))
+        ? readJson<SandboxJob>(join(folderOf(key), 'job.json'))
         : null;
     },
     cancel: (key: string): Promise<void> =>
@@ -79,12 +79,12 @@ export function openStore(dir: string) {
         ({ mtimeMs }) => mtimeMs,
         () => null,
       ),
-    result: (key: string): Promise<JobResult | null> =>
-      readJson<JobResult>(join(folderOf(key), 'result', 'result.json')),
+    result: (key: string): Promise<SandboxResult | null> =>
+      readJson<SandboxResult>(join(folderOf(key), 'result', 'result.json')),
     resultFile: (key: string, file: string): Promise<Buffer> =>
       readFile(join(folderOf(key), 'result', file)),
     /** Turns a new folder into the job's result; an existing result is kept instead. */
-    async keep(key: string, folder: string, result: JobResult): Promise<void> {
+    async keep(key: string, folder: string, result: SandboxResult): Promise<void> {
       await writeFile(join(folder, 'result.json'), JSON.stringify(result), readable);
       await becomes(folder, join(folderOf(key), 'result'));
     },

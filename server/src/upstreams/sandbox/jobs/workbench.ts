@@ -3,14 +3,14 @@ import { codeOf, messageOf } from '../../../lib/unknown.ts';
 import { probe } from '../media/probe.ts';
 import { render } from '../media/render.ts';
 import { makeSample } from '../media/sample.ts';
-import { Refusal } from '../refusal.ts';
-import type { Answer, Work } from './workshop.ts';
+import { SandboxRefusal } from '../refusal.ts';
+import type { WorkshopAnswer, WorkshopTask } from './workshop.ts';
 
 /** The program of the rendering process: receives work as messages and answers each by its id. */
 
 sharp.cache(false);
 
-process.on('message', ({ id, work }: { id: number; work: Work }) => {
+process.on('message', ({ id, work }: { id: number; work: WorkshopTask }) => {
   perform(work).then(
     (value) => answer({ id, value }),
     (error: unknown) => answer({ id, error: described(error) }),
@@ -21,11 +21,11 @@ process.on('SIGINT', () => undefined);
 // The service has ended; another process will find the work in the job's folder.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
-function answer(message: Answer): void {
+function answer(message: WorkshopAnswer): void {
   if (process.connected) process.send!(message);
 }
 
-function perform(work: Work): Promise<unknown> {
+function perform(work: WorkshopTask): Promise<unknown> {
   switch (work.kind) {
     case 'probe':
       return probe(work.path, work.field, work.file);
@@ -38,7 +38,7 @@ function perform(work: Work): Promise<unknown> {
 
 function described(error: unknown): { refusal: boolean; message: string; code: string | null } {
   return {
-    refusal: error instanceof Refusal,
+    refusal: error instanceof SandboxRefusal,
     message: messageOf(error),
     code: codeOf(error) || null,
   };

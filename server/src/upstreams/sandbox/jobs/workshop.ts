@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Rendering } from '../media/render.ts';
+import type { RenderJob } from '../media/render.ts';
 import type { SampleKind } from '../media/sample.ts';
-import type { Media, Order } from '../orders/order.ts';
-import { Refusal } from '../refusal.ts';
+import type { OrderFile, Order } from '../orders/order.ts';
+import { SandboxRefusal } from '../refusal.ts';
 
 /**
  * A separate process for all heavy work. It starts when there is work. It ends when it has been
@@ -13,12 +13,12 @@ import { Refusal } from '../refusal.ts';
  * decoder harms nothing else. It runs at low priority, because answering calls comes first.
  */
 
-export type Work =
+export type WorkshopTask =
   | { kind: 'probe'; path: string; field: string; file: string }
   | { kind: 'sample'; sample: SampleKind; number: number; path: string }
   | { kind: 'render'; order: Order; folder: string; out: string };
 
-export type Answer =
+export type WorkshopAnswer =
   | { id: number; value: unknown }
   | { id: number; error: { refusal: boolean; message: string; code: string | null } };
 
@@ -27,7 +27,7 @@ export class WorkshopClosed extends Error {}
 /** The process died or did not answer in time; this work may or may not be the cause. */
 export class WorkshopDied extends Error {}
 
-interface Pending {
+interface PendingCall {
   resolve(value: never): void;
   reject(error: Error): void;
   timer: NodeJS.Timeout;
@@ -41,15 +41,15 @@ const niceness = 5;
 const program = fileURLToPath(new URL('./workbench.ts', import.meta.url));
 
 export class Workshop {
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingCall>();
   #child: ChildProcess | null = null;
   #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
   #closed = false;
   #renderings: Promise<unknown> = Promise.resolve();
 
-  /** Probes a file at once, also while a rendering runs. Rejects with `Refusal`. */
-  probe(path: string, field: string, file: string): Promise<Media> {
+  /** Probes a file at once, also while a rendering runs. Rejects with `SandboxRefusal`. */
+  probe(path: string, field: string, file: string): Promise<OrderFile> {
     return this.#send({ kind: 'probe', path, field, file }, probeTimeoutMs);
   }
 
@@ -59,11 +59,11 @@ export class Workshop {
   }
 
   /**
-   * Renders when all earlier renderings are done. Rejects with `Refusal`, `WorkshopClosed` or
-   * `WorkshopDied`, or with a system error that has a `code`.
+   * Renders when all earlier renderings are done. Rejects with `SandboxRefusal`, `WorkshopClosed`
+   * or `WorkshopDied`, or with a system error that has a `code`.
    */
-  render(order: Order, folder: string, out: string): Promise<Rendering> {
-    const work: Work = { kind: 'render', order, folder, out };
+  render(order: Order, folder: string, out: string): Promise<RenderJob> {
+    const work: WorkshopTask = { kind: 'render', order, folder, out };
     const made = this.#renderings.then(() => this.#send(work, renderTimeoutMs));
     this.#renderings = made.catch(() => undefined);
     return made;
@@ -77,7 +77,7 @@ export class Workshop {
     await gone;
   }
 
-  #send(work: Work, timeoutMs: number): Promise<never> {
+  #send(work: WorkshopTask, timeoutMs: number): Promise<never> {
     if (this.#closed) return Promise.reject(new WorkshopClosed('closed'));
     clearTimeout(this.#idle);
     const to = (this.#child ??= this.#start());
@@ -102,7 +102,7 @@ export class Workshop {
       if (this.#child === fresh) this.#stop(new WorkshopDied('the rendering process ended'));
     };
     // The workbench sends only answers.
-    fresh.on('message', (answer) => this.#answered(answer as Answer));
+    fresh.on('message', (answer) => this.#answered(answer as WorkshopAnswer));
     fresh.on('error', ended);
     fresh.on('exit', ended);
     try {
@@ -113,7 +113,7 @@ export class Workshop {
     return fresh;
   }
 
-  #answered(answer: Answer): void {
+  #answered(answer: WorkshopAnswer): void {
     const waiting = this.#pending.get(answer.id);
     if (!waiting) return;
     this.#pending.delete(answer.id);
@@ -142,6 +142,6 @@ export class Workshop {
 }
 
 function errorOf(error: { refusal: boolean; message: string; code: string | null }): Error {
-  if (error.refusal) return new Refusal(error.message);
+  if (error.refusal) return new SandboxRefusal(error.message);
   return Object.assign(new Error(error.message), error.code === null ? {} : { code: error.code });
 }

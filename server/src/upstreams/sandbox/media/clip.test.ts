@@ -9,8 +9,8 @@ import { flacTrack } from './flac.ts';
 import { encodeH264 } from './h264.ts';
 import { writeMp4 } from './mp4.ts';
 
-const FPS = 10;
-const GROUP = 24;
+const framesPerSecond = 10;
+const groupFrames = 24;
 let folder: string;
 let path: string;
 
@@ -18,8 +18,8 @@ let path: string;
  * Decoding order of a video with frames that lean on later ones: 0 3 1 2 6 4 5 …, group by group.
  */
 function shownAt(index: number): number {
-  const within = index % GROUP;
-  if (within === 0 || within > GROUP - 3) return index;
+  const within = index % groupFrames;
+  if (within === 0 || within > groupFrames - 3) return index;
   const place = (within - 1) % 3;
   return place === 0 ? index + 2 : index - 1;
 }
@@ -31,7 +31,7 @@ before(async () => {
   const size = { width: 64, height: 64, frames: 72, seconds: 7.2 };
   const video = await encodeH264({ ...size, draw });
   const packets = video.packets.map((packet, i) =>
-    packet.clone({ timestamp: shownAt(i) / FPS, duration: 1 / FPS }),
+    packet.clone({ timestamp: shownAt(i) / framesPerSecond, duration: 1 / framesPerSecond }),
   );
   await writeFile(path, await writeMp4({ ...video, packets }, flacTrack(makeAudio('x', 0, 7.2))));
 });
@@ -57,7 +57,9 @@ describe('cutting a video whose frames are out of order', () => {
       const cut = await withTracks(path, (video) => cutVideo(video!, 0, seconds));
       assert.ok(Math.abs(cut.seconds - seconds) < 1e-6);
       assertGapless(cut);
-      const kept = cut.video.packets.map(({ timestamp }) => Math.round(timestamp * FPS));
+      const kept = cut.video.packets.map(({ timestamp }) =>
+        Math.round(timestamp * framesPerSecond),
+      );
       // A beginning in decoding order is what can always be decoded.
       assert.deepEqual(
         kept,
@@ -68,7 +70,7 @@ describe('cutting a video whose frames are out of order', () => {
 
   test('from the middle begins at the key frame before', async () => {
     const cut = await withTracks(path, (video) => cutVideo(video!, 3.1, 1));
-    assert.ok(Math.abs(cut.from - GROUP / FPS) < 0.001);
+    assert.ok(Math.abs(cut.from - groupFrames / framesPerSecond) < 0.001);
     assert.equal(cut.video.packets[0]!.type, 'key');
     assert.equal(cut.video.packets[0]!.timestamp, 0);
     assertGapless(cut);

@@ -1,8 +1,13 @@
-import { AudioSampleSink, EncodedPacketSink, Mp4OutputFormat } from 'mediabunny';
-import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
-import { Refusal } from '../refusal.ts';
-import { flacTrack } from './flac.ts';
-import type { Samples } from './flac.ts';
+import {
+  AudioSampleSink,
+  EncodedPacketSink,
+  Mp4OutputFormat,
+  type EncodedPacket,
+  type InputAudioTrack,
+  type InputVideoTrack,
+} from 'mediabunny';
+import { SandboxRefusal } from '../refusal.ts';
+import { flacTrack, type Samples } from './flac.ts';
 import type { AudioTrack, VideoTrack } from './mp4.ts';
 import { openMedia } from './probe.ts';
 
@@ -51,12 +56,12 @@ export async function cutVideo(
 ): Promise<Cut> {
   const codec = await track.getCodec();
   if (!codec || !new Mp4OutputFormat().getSupportedVideoCodecs().includes(codec))
-    throw new Refusal('The codec of the video cannot be put into an MP4.');
+    throw new SandboxRefusal('The codec of the video cannot be put into an MP4.');
   const sink = new EncodedPacketSink(track);
   // Some files mark every frame as a key frame, so the frames themselves are checked.
   const sure = { verifyKeyPackets: true };
   const key = (await sink.getKeyPacket(start, sure)) ?? (await sink.getFirstKeyPacket(sure));
-  if (!key) throw new Refusal('The video has no key frame.');
+  if (!key) throw new SandboxRefusal('The video has no key frame.');
   const end = key.timestamp + seconds;
   const read: EncodedPacket[] = [];
   let past = 0;
@@ -118,7 +123,7 @@ export async function loopVideo(track: InputVideoTrack, seconds: number): Promis
     const left = seconds - at;
     const part = left >= once.seconds ? once : await cutVideo(track, 0, left);
     packets.push(...moveBy(at, part.video.packets));
-    if (packets.length > packetsMax) throw new Refusal('The video has too many frames.');
+    if (packets.length > packetsMax) throw new SandboxRefusal('The video has too many frames.');
   }
   return { video: { ...once.video, packets }, from: once.from, seconds };
 }

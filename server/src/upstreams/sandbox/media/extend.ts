@@ -1,8 +1,7 @@
 import type { InputVideoTrack } from 'mediabunny';
 import { fieldOf } from '../../../lib/unknown.ts';
-import type { Order } from '../orders/order.ts';
-import { videoPixelsMax } from '../orders/order.ts';
-import { Refusal } from '../refusal.ts';
+import { videoPixelsMax, type Order } from '../orders/order.ts';
+import { SandboxRefusal } from '../refusal.ts';
 import { cutAudio, cutVideo, endOf, loopVideo, moveBy, withTracks } from './clip.ts';
 import { encodeH264 } from './h264.ts';
 import { writeMp4, type VideoTrack } from './mp4.ts';
@@ -26,7 +25,7 @@ export function extendVideo(order: Order, path: string): Promise<Extension> {
   return withTracks(path, async (track, audio) => {
     const length = await track!.computeDuration();
     if (length > sourceSecondsMax)
-      throw new Refusal(`Only videos of up to ${sourceSecondsMax} seconds can be extended.`);
+      throw new SandboxRefusal(`Only videos of up to ${sourceSecondsMax} seconds can be extended.`);
     const video = (await isOurs(track!))
       ? await joinOn(order, track!, length)
       : (await loopVideo(track!, length + order.seconds)).video;

@@ -14,8 +14,9 @@ import {
   type InputTrack,
 } from 'mediabunny';
 import sharp from 'sharp';
-import type { Media, MediaKind } from '../orders/order.ts';
-import { Refusal } from '../refusal.ts';
+import type { MediaKind } from '../../../core/media/content-type.ts';
+import type { OrderFile } from '../orders/order.ts';
+import { SandboxRefusal } from '../refusal.ts';
 
 /** Finds the true format, size and length of a caller's file. Runs in the rendering process. */
 
@@ -34,20 +35,22 @@ export function openMedia(path: string): Input {
   return new Input({ source: new FilePathSource(path), formats });
 }
 
-/** Throws `Refusal` if the file is damaged, or is not an image, video or audio. */
-export async function probe(path: string, field: string, file: string): Promise<Media> {
+/** Throws `SandboxRefusal` if the file is damaged, or is not an image, video or audio. */
+export async function probe(path: string, field: string, file: string): Promise<OrderFile> {
   const found = (await probeImage(path, field)) ?? (await probeTracks(path, field));
-  if (!found) throw new Refusal(`${field} is not a readable image, video or audio file.`);
+  if (!found) throw new SandboxRefusal(`${field} is not a readable image, video or audio file.`);
   const named = kindNamed(field);
   if (named && found.kind !== named && !(named === 'audio' && found.kind === 'video')) {
-    throw new Refusal(`${field} must be ${words[named]}, but the file is ${words[found.kind]}.`);
+    throw new SandboxRefusal(
+      `${field} must be ${words[named]}, but the file is ${words[found.kind]}.`,
+    );
   }
   return { ...found, field, file };
 }
 
 const words: Record<MediaKind, string> = { image: 'an image', video: 'a video', audio: 'audio' };
 
-type MediaFacts = Omit<Media, 'field' | 'file'>;
+type MediaFacts = Omit<OrderFile, 'field' | 'file'>;
 
 /** The kind of media that a field's name suggests; null if it suggests none. */
 function kindNamed(field: string): MediaKind | null {
@@ -58,7 +61,7 @@ function kindNamed(field: string): MediaKind | null {
 
 async function probeImage(path: string, field: string): Promise<MediaFacts | null> {
   const open = () => sharp(path, { limitInputPixels: imagePixelsMax, failOn: 'truncated' });
-  const tooLarge = new Refusal(`${field} has more than ${imagePixelsMax} pixels.`);
+  const tooLarge = new SandboxRefusal(`${field} has more than ${imagePixelsMax} pixels.`);
   let meta;
   try {
     meta = await open().metadata();
@@ -73,7 +76,7 @@ async function probeImage(path: string, field: string): Promise<MediaFacts | nul
     // Decodes the image, because its header may be intact while the rest is missing.
     await open().resize(32, 32, { fit: 'fill' }).raw().toBuffer();
   } catch {
-    throw new Refusal(`${field} is a damaged image.`);
+    throw new SandboxRefusal(`${field} is a damaged image.`);
   }
   return { kind: 'image', width, height, seconds: 0 };
 }
@@ -90,15 +93,16 @@ async function probeTracks(path: string, field: string): Promise<MediaFacts | nu
     recognised = true;
     const seconds = await track.computeDuration();
     const isComplete = (await hasBothEnds(track)) && (audio === null || (await hasBothEnds(audio)));
-    if (!isComplete || !(seconds > 0)) throw new Refusal(`${field} is empty or damaged.`);
-    if (seconds > secondsMax) throw new Refusal(`${field} is longer than ${secondsMax} seconds.`);
+    if (!isComplete || !(seconds > 0)) throw new SandboxRefusal(`${field} is empty or damaged.`);
+    if (seconds > secondsMax)
+      throw new SandboxRefusal(`${field} is longer than ${secondsMax} seconds.`);
     if (!video) return { kind: 'audio', width: 0, height: 0, seconds };
     const size = { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() };
     return { kind: 'video', ...size, seconds };
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof SandboxRefusal) throw error;
     if (!recognised) return null;
-    throw new Refusal(`${field} is a damaged file.`);
+    throw new SandboxRefusal(`${field} is a damaged file.`);
   } finally {
     input.dispose();
   }

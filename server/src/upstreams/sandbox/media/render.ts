@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { drawLandscape } from '../drawing/landscape.ts';
-import type { Media, Order } from '../orders/order.ts';
+import type { OrderFile, Order } from '../orders/order.ts';
 import { analyse } from './analyse.ts';
 import { makeAudio, wavOf } from './audio.ts';
 import { atSpeed, cutAudio, cutVideo, loopVideo, samplesOf, withTracks } from './clip.ts';
@@ -21,7 +21,7 @@ import { imageVideo, landscapeVideo, type Motion, type VideoPlan } from './video
 
 /** Makes the output of an order; the same order and files give the same bytes. */
 
-export interface Rendering {
+export interface RenderJob {
   media: {
     /** The reply's field: a plural makes a list, a singular an object. */
     field: string;
@@ -47,11 +47,11 @@ interface Piece {
 }
 
 /** Renders into the folder `out`; the caller's files are in `folder`. */
-export async function render(order: Order, folder: string, out: string): Promise<Rendering> {
+export async function render(order: Order, folder: string, out: string): Promise<RenderJob> {
   if (order.task === 'video-analyze')
     return { media: [], fields: await analyse(fileOf(order, folder, 'video'), order.prompt) };
   const pieces = await makePieces(order, folder);
-  const media: Rendering['media'] = [];
+  const media: RenderJob['media'] = [];
   for (const [i, { field, extension, content_type, bytes }] of pieces.entries()) {
     const file = `${field}-${i}.${extension}`;
     await writeFile(join(out, file), bytes, { mode: 0o600 });
@@ -204,6 +204,6 @@ function planOf({ task, size, seconds, prompt }: Order): VideoPlan {
   return { ...size, seconds, note: task.replaceAll('-', ' ').replace('/', ' '), text: prompt };
 }
 
-function fileOf(order: Order, folder: string, kind: Media['kind']): string {
+function fileOf(order: Order, folder: string, kind: OrderFile['kind']): string {
   return join(folder, order.media.find((one) => one.kind === kind)!.file);
 }

@@ -6,8 +6,8 @@ import { mapMedia } from '../../inputs.ts';
 import { openMedia } from '../../open-media.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../../upstream.ts';
 import type { Workshop } from '../jobs/workshop.ts';
-import { Refusal } from '../refusal.ts';
-import type { Media } from './order.ts';
+import { SandboxRefusal } from '../refusal.ts';
+import type { OrderFile } from './order.ts';
 import { isOneOf } from '../../../lib/records.ts';
 
 /** Finds the caller's media in an input, and copies them into the job's folder. */
@@ -17,7 +17,7 @@ const fileBytesMax = 256 * 1024 * 1024;
 const jobBytesMax = 512 * 1024 * 1024;
 
 /**
- * Copies every media file that an input names into `folder` and probes it. Throws `Refusal`,
+ * Copies every media file that an input names into `folder` and probes it. Throws `SandboxRefusal`,
  * `InputRefused` or `HandOverFailed` if that fails.
  */
 export async function gatherInputs(
@@ -25,12 +25,12 @@ export async function gatherInputs(
   folder: string,
   workshop: Workshop,
   download: UpstreamTools['download'],
-): Promise<Media[]> {
+): Promise<OrderFile[]> {
   const found: { field: string; value: string }[] = [];
   await mapMedia(job, async (value, field) => found.push({ value, field }));
   if (found.length > filesMax)
-    throw new Refusal(`At most ${filesMax} files can be given; there are ${found.length}.`);
-  const media: Media[] = [];
+    throw new SandboxRefusal(`At most ${filesMax} files can be given; there are ${found.length}.`);
+  const media: OrderFile[] = [];
   let room = jobBytesMax;
   for (const [i, { field, value }] of found.entries()) {
     const path = join(folder, String(i));
@@ -58,18 +58,18 @@ async function copy(
   const counted = async function* (): AsyncIterable<Uint8Array> {
     for await (const chunk of await source.open()) {
       size += chunk.length;
-      if (size > most) throw new Refusal(`${field} is larger than ${most} bytes.`);
+      if (size > most) throw new SandboxRefusal(`${field} is larger than ${most} bytes.`);
       yield chunk;
     }
   };
   await pipeline(counted, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
-  if (size === 0) throw new Refusal(`${field} is empty.`);
+  if (size === 0) throw new SandboxRefusal(`${field} is empty.`);
   return size;
 }
 
 /** Sorts the main file first and end frames last. Leaves out masks, which are not drawn. */
-function inOrder(media: Media[]): Media[] {
-  const rank = ({ field }: Media): number => {
+function inOrder(media: OrderFile[]): OrderFile[] {
+  const rank = ({ field }: OrderFile): number => {
     if (/^(image|video|audio)_url$/.test(field)) return 0;
     return /^(end|last|tail)_/.test(field) ? 2 : 1;
   };

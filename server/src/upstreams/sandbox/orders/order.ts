@@ -1,19 +1,16 @@
-import { tasks } from '../../../core/catalog/catalog.ts';
-import type { Task } from '../../../core/catalog/catalog.ts';
+import { tasks, type Task } from '../../../core/catalog/catalog.ts';
+import type { MediaKind } from '../../../core/media/content-type.ts';
 import { isOneOf } from '../../../lib/records.ts';
-import { Refusal } from '../refusal.ts';
-import { aspectOf, asksSize, isGiven, sideMax, sizeOf } from './size.ts';
-import type { Size, SizeRules } from './size.ts';
+import { SandboxRefusal } from '../refusal.ts';
+import { aspectOf, asksSize, isGiven, sideMax, sizeOf, type Size, type SizeRules } from './size.ts';
 
 /**
  * An order determines a job's output, together with the caller's files. It is stored with the job,
  * so that the output can be made again.
  */
 
-export type MediaKind = 'image' | 'video' | 'audio';
-
 /** One of the caller's files, copied into the job's folder and probed. */
-export interface Media {
+export interface OrderFile {
   field: string;
   /** The file's name in the job's folder. */
   file: string;
@@ -40,7 +37,7 @@ export interface Order {
   /** Reframing only: add a blurred background instead of cropping. */
   pad: boolean;
   cut: { startSeconds: number; speed: number; mute: boolean; turn: 0 | 90 };
-  media: Media[];
+  media: OrderFile[];
 }
 
 type Input = Record<string, unknown>;
@@ -82,18 +79,22 @@ const needs: Partial<Record<Task, (MediaKind | 'image|video')[]>> = {
   'layer-decomposition': ['image'],
 };
 
-/** Makes a job's order. Throws `Refusal` if the input lacks something or asks for too much. */
-export function orderOf(task: string, input: Input, media: Media[]): Order {
+/**
+ * Makes a job's order. Throws `SandboxRefusal` if the input lacks something or asks for too much.
+ */
+export function orderOf(task: string, input: Input, media: OrderFile[]): Order {
   if (!isTask(task) || task === 'chat')
-    throw new Refusal(`The sandbox has no task called ${task}.`);
+    throw new SandboxRefusal(`The sandbox has no task called ${task}.`);
   for (const need of needs[task] ?? []) {
     const kinds = need.split('|');
     if (!media.some(({ kind }) => kinds.includes(kind)))
-      throw new Refusal(`${task} needs ${kinds.join(' or ')} input, such as ${kinds[0]}_url.`);
+      throw new SandboxRefusal(
+        `${task} needs ${kinds.join(' or ')} input, such as ${kinds[0]}_url.`,
+      );
   }
   const prompt = promptOf(input);
   if (task.startsWith('text-to-') && prompt.trim() === '')
-    throw new Refusal('prompt must not be empty.');
+    throw new SandboxRefusal('prompt must not be empty.');
   return {
     task,
     prompt,
@@ -115,9 +116,9 @@ function isTask(task: string): task is Task {
 
 function promptOf({ prompt }: Input): string {
   if (prompt === undefined || prompt === null) return '';
-  if (typeof prompt !== 'string') throw new Refusal('prompt must be a string.');
+  if (typeof prompt !== 'string') throw new SandboxRefusal('prompt must be a string.');
   if (prompt.length > promptMax)
-    throw new Refusal(`prompt may have at most ${promptMax} characters.`);
+    throw new SandboxRefusal(`prompt may have at most ${promptMax} characters.`);
   return prompt;
 }
 
@@ -131,11 +132,11 @@ function formatOf(input: Input): Order['format'] {
   const format = input.output_format ?? 'png';
   if (format === 'jpg') return 'jpeg';
   if (format !== 'png' && format !== 'jpeg' && format !== 'webp')
-    throw new Refusal('output_format must be png, jpeg or webp.');
+    throw new SandboxRefusal('output_format must be png, jpeg or webp.');
   return format;
 }
 
-function sizeFor(task: Task, input: Input, media: Media[]): Size {
+function sizeFor(task: Task, input: Input, media: OrderFile[]): Size {
   const source =
     media.find(({ kind }) => kind === 'image') ?? media.find(({ kind }) => kind === 'video');
   if (task === 'text-to-image' || task === 'text-to-vector') return sizeOf(input, imageRules);
@@ -165,7 +166,7 @@ function upscaled(input: Input, source: Size): Size {
     : number(input.scale ?? input.upscale_factor, 'scale', 2, 1, 8);
   const { width, height } = scaled(source, scale);
   if (Math.max(width, height) > upscaleSideMax || width * height > upscalePixelsMax)
-    throw new Refusal(
+    throw new SandboxRefusal(
       `The upscaled image would have ${width} x ${height} pixels; at most ` +
         `${upscaleSideMax} a side and ${upscalePixelsMax} in all can be made.`,
     );
@@ -190,7 +191,7 @@ function scaled({ width, height }: Size, scale: number): Size {
 }
 
 /** The output's length, at most the length of the caller's audio or video that it follows. */
-function secondsOf(task: Task, input: Input, media: Media[]): number {
+function secondsOf(task: Task, input: Input, media: OrderFile[]): number {
   const given = input.duration_seconds ?? input.duration;
   const asked = number(given, 'duration_seconds', 5, 0.1, secondsMax);
   const lengthOf = (kind: MediaKind): number =>
@@ -201,7 +202,7 @@ function secondsOf(task: Task, input: Input, media: Media[]): number {
   return asked;
 }
 
-function cutOf(task: Task, input: Input, prompt: string, media: Media[]): Order['cut'] {
+function cutOf(task: Task, input: Input, prompt: string, media: OrderFile[]): Order['cut'] {
   const says = (words: RegExp): boolean => words.test(prompt);
   const isFast = says(/\b(fast|speed up|time-?lapse)|ускор/i);
   const speed = says(/\bslow|замедл/i) ? 0.5 : isFast ? 2 : 1;
@@ -214,13 +215,13 @@ function cutOf(task: Task, input: Input, prompt: string, media: Media[]): Order[
 }
 
 /** Refuses a start beyond the video's end, because the caller would pay for only the last frame. */
-function startOf(task: Task, input: Input, media: Media[]): number {
+function startOf(task: Task, input: Input, media: OrderFile[]): number {
   const start = number(input.start_seconds, 'start_seconds', 0, 0, 600);
   if (task !== 'video-edit' && task !== 'video-to-video/edit') return start;
   const { seconds } = media.find(({ kind }) => kind === 'video')!;
   if (start < seconds) return start;
   const length = Math.round(seconds * 1000) / 1000;
-  throw new Refusal(`start_seconds must be below the video's length of ${length} s.`);
+  throw new SandboxRefusal(`start_seconds must be below the video's length of ${length} s.`);
 }
 
 function wholeNumber(
@@ -231,7 +232,7 @@ function wholeNumber(
   high: number,
 ): number {
   const found = number(value, field, other, low, high);
-  if (!Number.isInteger(found)) throw new Refusal(`${field} must be a whole number.`);
+  if (!Number.isInteger(found)) throw new SandboxRefusal(`${field} must be a whole number.`);
   return found;
 }
 
@@ -239,7 +240,7 @@ function number(value: unknown, field: string, other: number, low: number, high:
   if (!isGiven(value)) return other;
   const found = typeof value === 'string' ? Number(value) : value;
   if (typeof found !== 'number' || !(found >= low && found <= high)) {
-    throw new Refusal(`${field} must be a number from ${low} to ${high}.`);
+    throw new SandboxRefusal(`${field} must be a number from ${low} to ${high}.`);
   }
   return found;
 }

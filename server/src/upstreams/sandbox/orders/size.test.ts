@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { resolutions } from '../../../core/catalog/catalog.ts';
-import { Refusal } from '../refusal.ts';
-import { aspectOf, sizeOf } from './size.ts';
-import type { SizeRules } from './size.ts';
+import { SandboxRefusal } from '../refusal.ts';
+import { aspectOf, sizeOf, type SizeRules } from './size.ts';
 
 const still: SizeRules = { resolution: '1k', aspect: 1, pixels: 4096 * 4096, even: false };
 const film: SizeRules = { resolution: '720p', aspect: 16 / 9, pixels: 4096 * 2304, even: true };
@@ -55,12 +54,12 @@ describe('the size of what is made', () => {
     { aspect_ratio: '0:0' },
   ]) {
     test(`${JSON.stringify(input)} is refused`, () => {
-      assert.throws(() => sizeOf(input, still), Refusal);
+      assert.throws(() => sizeOf(input, still), SandboxRefusal);
     });
   }
 
   test('more pixels than allowed are refused, though each side is short enough', () => {
-    assert.throws(() => sizeOf({ width: 4096, height: 4096 }, film), Refusal);
+    assert.throws(() => sizeOf({ width: 4096, height: 4096 }, film), SandboxRefusal);
   });
 
   test('an absent aspect ratio leaves the natural one', () => {

@@ -1,7 +1,7 @@
 import { resolutions, type Resolution } from '../../../core/catalog/catalog.ts';
 import { pixelsOf, sizeOf as namedSize, type Size } from '../../../core/price/size.ts';
 import { objectOf } from '../../../lib/json.ts';
-import { Refusal } from '../refusal.ts';
+import { SandboxRefusal } from '../refusal.ts';
 
 /**
  * The size in pixels that an input asks for, taken from the first of these: `width` and `height`;
@@ -24,7 +24,7 @@ export const sideMax = 4096;
 const sideMin = 64;
 const aspectMax = 8;
 
-/** Throws `Refusal` if the input's size is invalid or outside the limits. */
+/** Throws `SandboxRefusal` if the input's size is invalid or outside the limits. */
 export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const asked = askedSize(input, rules);
   const unit = rules.even ? 2 : 1;
@@ -32,11 +32,11 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const height = Math.round(asked.height / unit) * unit;
   const name = `${width} x ${height}`;
   if (Math.min(width, height) < sideMin || Math.max(width, height) > sideMax)
-    throw new Refusal(
+    throw new SandboxRefusal(
       `Each side must have ${sideMin} to ${sideMax} pixels; you asked for ${name}.`,
     );
   if (width * height > rules.pixels)
-    throw new Refusal(`At most ${rules.pixels} pixels can be made; you asked for ${name}.`);
+    throw new SandboxRefusal(`At most ${rules.pixels} pixels can be made; you asked for ${name}.`);
   return { width, height };
 }
 
@@ -51,7 +51,9 @@ export function aspectOf(input: Record<string, unknown>, other: number): number 
   const match = /^(\d{1,5}(?:\.\d+)?)\s*[:x/]\s*(\d{1,5}(?:\.\d+)?)$/.exec(String(value));
   const aspect = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
   if (!(aspect >= 1 / aspectMax && aspect <= aspectMax)) {
-    throw new Refusal(`aspect_ratio must look like 16:9, from 1:${aspectMax} to ${aspectMax}:1.`);
+    throw new SandboxRefusal(
+      `aspect_ratio must look like 16:9, from 1:${aspectMax} to ${aspectMax}:1.`,
+    );
   }
   return aspect;
 }
@@ -68,14 +70,14 @@ function askedSize(input: Record<string, unknown>, rules: SizeRules): Size {
   if (typeof named === 'string') {
     const size = namedSize(named);
     if (size) return size;
-    throw new Refusal('image_size must be {width, height}, "WxH" or a name such as square.');
+    throw new SandboxRefusal('image_size must be {width, height}, "WxH" or a name such as square.');
   }
   if (isGiven(named)) {
     const { width, height } = objectOf(named);
     return { width: side(width, 'image_size.width'), height: side(height, 'image_size.height') };
   }
   const resolution = resolutions.find((name) => name === (input.resolution ?? rules.resolution));
-  if (!resolution) throw new Refusal(`resolution must be one of ${resolutions.join(', ')}.`);
+  if (!resolution) throw new SandboxRefusal(`resolution must be one of ${resolutions.join(', ')}.`);
   const aspect = aspectOf(input, rules.aspect);
   const screen = pixelsOf(resolution);
   if (screen.width === screen.height) return fitted(screen.width, aspect);
@@ -85,7 +87,7 @@ function askedSize(input: Record<string, unknown>, rules: SizeRules): Size {
 function side(value: unknown, field: string): number {
   const pixels = typeof value === 'string' ? Number(value) : value;
   if (typeof pixels !== 'number' || !Number.isFinite(pixels) || pixels <= 0) {
-    throw new Refusal(`${field} must be a number of pixels.`);
+    throw new SandboxRefusal(`${field} must be a number of pixels.`);
   }
   return pixels;
 }

@@ -49,7 +49,7 @@ export function createChat(speed: number): (call: ChatCall) => Promise<ChatOutco
     const reply = replyOf(call, body, faults, tokens, speed);
     const answered = (chunks: AsyncIterable<Chunk> | Chunk[]): ChatOutcome => ({
       outcome: 'reply',
-      told: null,
+      reportedUsage: null,
       events: eventsOf(call, chunks),
       ignored,
     });
