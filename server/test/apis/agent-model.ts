@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Answer, Call } from '../upstreams/fakes/kit.ts';
 import { streamOf } from '../upstreams/fakes/openai-chat.ts';
-import type { ChatWire, Said } from '../upstreams/fakes/said.ts';
+import type { ChatWire, SaidReply } from '../upstreams/fakes/said.ts';
 
 type Json = Record<string, any>;
 
@@ -42,7 +42,7 @@ export function modelOf(wire: ChatWire, cast: Cast, scene: Scene): (call: Call) 
     input: cast.run(command),
   });
 
-  function turnOf(body: Json): [Turn, Said] {
+  function turnOf(body: Json): [Turn, SaidReply] {
     const { texts, tools, results } = wire.asked(body);
     const isOfAgent = tools.includes(cast.tool);
     if (isOfAgent && JSON.stringify(body).includes(summed)) {
@@ -53,7 +53,7 @@ export function modelOf(wire: ChatWire, cast: Cast, scene: Scene): (call: Call) 
       return ['summary', { text: `<summary>${summed}</summary>` }];
     if (!isOfAgent) return ['title', { text: 'Notes' }];
     const thought = cast.thinks ? { thought: { text: 'Look.', proof: 'proof' } } : {};
-    const both = (one: string, other: string): [Turn, Said] => [
+    const both = (one: string, other: string): [Turn, SaidReply] => [
       'calls',
       { ...thought, text: 'I look.', calls: [call(`cat ${one}`), call(`cat ${other}`)] },
     ];
@@ -63,7 +63,7 @@ export function modelOf(wire: ChatWire, cast: Cast, scene: Scene): (call: Call) 
     if (!scene.first) return both('note.txt', 'other.txt');
     return ['calls', { calls: scene.first.map((each) => ({ id: `call_${calls++}`, ...each })) }];
   }
-  const end = (): [Turn, Said] => ['end', { text: 'At six, says the note.' }];
+  const end = (): [Turn, SaidReply] => ['end', { text: 'At six, says the note.' }];
 
   return ({ json }) => {
     const body = json<Json>();

@@ -10,7 +10,7 @@ import OpenAI from 'openai';
 import Replicate, { validateWebhook } from 'replicate';
 import { mulberry } from '../chaos/upstream.ts';
 import type { Behaviour } from '../kit/fake.ts';
-import { startFaulty, type Faulty, type Fault } from '../kit/faulty.ts';
+import { startFaulty, type FaultyProxy, type Fault } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
@@ -39,7 +39,7 @@ interface Door {
 
 let service: Service;
 let account: TestAccount;
-let proxy: Faulty;
+let proxy: FaultyProxy;
 let receiver: LocalServer;
 const hooks: { headers: Record<string, string>; body: string }[] = [];
 

@@ -1,6 +1,6 @@
 import { completionFromChunks } from '../kit/completions.ts';
 import type { Reply } from '../kit/service.ts';
-import type { Said } from '../upstreams/fakes/said.ts';
+import type { SaidReply } from '../upstreams/fakes/said.ts';
 
 type Json = Record<string, any>;
 
@@ -15,7 +15,7 @@ export interface Ask {
 }
 
 /** A reply as the caller reads it. */
-export interface Heard extends Said {
+export interface HeardReply extends SaidReply {
   text: string;
   /** Micro-USD, as the reply states it. */
   cost: string | undefined;
@@ -28,10 +28,10 @@ export interface Door {
   path: string;
   body(ask: Ask): Json;
   /** The next turn: the call with the reply and the results of its tool calls. */
-  next(body: Json, heard: Heard, result: string): Json;
-  whole(reply: Json): Heard;
+  next(body: Json, heard: HeardReply, result: string): Json;
+  whole(reply: Json): HeardReply;
   /** `data`: the events of a stream. */
-  streamed(data: Json[]): Heard;
+  streamed(data: Json[]): HeardReply;
 }
 
 /** The data of the events of a stream. */
@@ -42,7 +42,7 @@ const limit = 4_000;
 const parameters = { type: 'object', properties: { at: { type: 'number' } } };
 const callOf = (id: string, name: string, text: string) => ({ id, name, input: JSON.parse(text) });
 
-function completionHeard(completion: Json): Heard {
+function completionHeard(completion: Json): HeardReply {
   const [{ message, finish_reason }] = completion.choices;
   const [detail] = message.reasoning_details ?? [];
   const calls = (message.tool_calls ?? []).map((each: Json) =>
@@ -95,7 +95,7 @@ const completions: Door = {
   streamed: (data) => completionHeard(completionFromChunks(data)),
 };
 
-function messageHeard({ content, stop_reason, usage }: Json): Heard {
+function messageHeard({ content, stop_reason, usage }: Json): HeardReply {
   const of = (type: string): Json[] => content.filter((block: Json) => block.type === type);
   const [thought] = of('thinking');
   const calls = of('tool_use').map(({ id, name, input }) => ({ id, name, input }));
@@ -172,7 +172,7 @@ const messages: Door = {
   streamed: (data) => messageHeard(messageIn(data)),
 };
 
-function responseHeard({ output, incomplete_details, usage }: Json): Heard {
+function responseHeard({ output, incomplete_details, usage }: Json): HeardReply {
   const of = (type: string): Json[] => output.filter((item: Json) => item.type === type);
   const parts = of('message').flatMap(({ content }) => content);
   const [thought] = of('reasoning');

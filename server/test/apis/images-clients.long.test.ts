@@ -7,11 +7,11 @@ import { generateImage } from 'ai';
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { before, withService } from '../kit/with-service.ts';
-import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../upstreams/sandbox-kit.ts';
 
 /** OpenAI's client and the AI SDK, unmodified, make and edit images of the sandbox. */
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 let openai: OpenAI;
 const statuses: number[] = [];
 const { service, account } = withService(async (use) => {

@@ -123,8 +123,8 @@ describe('becomes the input of the model:', () => {
 
 describe('is refused by the name of the field:', () => {
   const canvas = 'sandbox/canvas/text-to-image';
-  type Refused = [door: ImagesDoor, id: string, call: Json, param: string, says: RegExp];
-  const cases: Refused[] = [
+  type RefusedCase = [door: ImagesDoor, id: string, call: Json, param: string, says: RegExp];
+  const cases: RefusedCase[] = [
     ['generations', '', {}, 'model', /kind=image/],
     ['generations', 'sandbox/chat', {}, 'model', /chat\/completions/],
     ['generations', 'sandbox/film/text-to-video', {}, 'model', /queue\/sandbox\/film/],
@@ -170,7 +170,7 @@ describe('is refused by the name of the field:', () => {
       'recraft-ai/recraft-v3',
       'fal-ai/flux/dev',
       'gpt-image-2.5-flare',
-    ].map((id): Refused => [
+    ].map((id): RefusedCase => [
       'generations',
       id,
       { size: '1024x1024', resolution: '1k' },

@@ -14,8 +14,8 @@ import { until } from '../kit/until.ts';
 import { chatWires } from '../upstreams/chat-wires.ts';
 import { streamOf } from '../upstreams/fakes/openai-chat.ts';
 import type { Answer } from '../upstreams/fakes/kit.ts';
-import { usualUsage, type FakeChat, type Said } from '../upstreams/fakes/said.ts';
-import { dataIn, doors, type Ask, type Heard } from './doors.ts';
+import { usualUsage, type FakeChat, type SaidReply } from '../upstreams/fakes/said.ts';
+import { dataIn, doors, type Ask, type HeardReply } from './doors.ts';
 
 /**
  * Each API of ours before an upstream of each API, whole and streamed: the caller hears what the
@@ -64,15 +64,15 @@ after(async () => {
   rmSync(dir, { recursive: true });
 });
 
-interface Booked {
+interface BookedRow {
   status: string;
   charged_usd_micro: bigint | null;
 }
 
-interface Played {
+interface PlayedCall {
   reply: Reply;
-  heard: Heard | null;
-  booked: Booked;
+  heard: HeardReply | null;
+  booked: BookedRow;
 }
 
 /** Makes a call and waits until it is settled. */
@@ -82,7 +82,7 @@ async function play(
   body: Json,
   stream: boolean,
   answer: Answer,
-): Promise<Played> {
+): Promise<PlayedCall> {
   const { path, whole, streamed } = doors[door];
   // An earlier fault does not pause the model for the next call.
   await service.db.run(rawSql('delete from upstreams'));
@@ -95,15 +95,15 @@ async function play(
   return { reply, heard, booked };
 }
 
-async function newest(): Promise<Booked> {
+async function newest(): Promise<BookedRow> {
   return until('the call is settled', async () => {
-    const [row] = await service.db.run<Booked>(sql`select status, charged_usd_micro from requests
+    const [row] = await service.db.run<BookedRow>(sql`select status, charged_usd_micro from requests
       order by id desc limit 1`);
     return row === undefined || row.charged_usd_micro === null ? null : row;
   });
 }
 
-const answerOf = (wire: WireName, said: Said, stream: boolean): Answer =>
+const answerOf = (wire: WireName, said: SaidReply, stream: boolean): Answer =>
   stream ? streamOf(chatWires[wire].events(said).join('')) : { json: chatWires[wire].whole(said) };
 
 /** The last call that the model got. */
@@ -134,7 +134,7 @@ const schema = {
   additionalProperties: false,
 };
 
-const scenes: Record<string, { ask: Ask; said: Said }> = {
+const scenes: Record<string, { ask: Ask; said: SaidReply }> = {
   'a text': { ask: { text: 'Hello.' }, said: { text: 'Hello, wörld ✓, and all the others.' } },
   'an image': { ask: { text: 'Look.', image }, said: { text: 'A dot.' } },
   'a schema': { ask: { text: 'Where?', schema }, said: { text: '{"city":"Oslo"}' } },
@@ -172,7 +172,7 @@ for (const [what, { ask, said }] of Object.entries(scenes))
     });
   });
 
-const thinking: Said = {
+const thinking: SaidReply = {
   thought: { text: 'The caller wants to look twice.', proof: 'proof-of-the-thought' },
   text: 'Let me see.',
   calls: [
@@ -216,7 +216,7 @@ everywhere('reasoning and tool calls there and back', async (wire, door, stream)
 for (const wire of ['messages', 'completions'] as const)
   for (const stream of [false, true])
     test(`messages before ${wire}, ${stream ? 'streamed' : 'whole'}: the text that ended the reply`, async () => {
-      const ended = async (said: Said) => {
+      const ended = async (said: SaidReply) => {
         const body = { ...doors.messages.body({ text: 'Count.' }), stop_sequences: ['END'] };
         const answer = answerOf(wire, said, stream);
         const { reply } = await play(wire, 'messages', body, stream, answer);
@@ -234,7 +234,7 @@ for (const wire of ['messages', 'completions'] as const)
 
 everywhere('a reply without usage', async (wire, door, stream) => {
   const body = doors[door].body({ text: 'Hello.' });
-  const said: Said = { text: 'Hello.', usage: null };
+  const said: SaidReply = { text: 'Hello.', usage: null };
   const { heard, booked } = await play(wire, door, body, stream, answerOf(wire, said, stream));
   assert.equal(heard!.text, 'Hello.');
   const same = await play(

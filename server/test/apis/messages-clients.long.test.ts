@@ -9,11 +9,11 @@ import { generateObject, generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod';
 import { withService } from '../kit/with-service.ts';
 import { traces } from '../kit/traces.ts';
-import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../upstreams/sandbox-kit.ts';
 
 /** Anthropic's clients, with nothing changed but their base address and key, on the sandbox. */
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 const { service, account } = withService(async (use) => {
   sandbox = use(await openSandbox());
   const root = resolve(import.meta.dirname, '../../..');

@@ -109,15 +109,15 @@ function answerOf({ message, finish = 'stop', usage = usual }: Scene, stream: bo
   return { json: { ...replyOf({ choices }), usage: usage ?? undefined } };
 }
 
-interface Booked {
+interface BookedRow {
   id: string;
   status: string;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
 }
 
-async function newest(): Promise<Booked> {
-  const [row] = await stage.service.db.run<Booked>(
+async function newest(): Promise<BookedRow> {
+  const [row] = await stage.service.db.run<BookedRow>(
     sql`select id, status, quoted_usd_micro, charged_usd_micro from requests
        order by id desc limit 1`,
   );
@@ -125,7 +125,7 @@ async function newest(): Promise<Booked> {
 }
 
 /** The status, quote and charge of a call, without its id. */
-async function booked(): Promise<Omit<Booked, 'id'>> {
+async function booked(): Promise<Omit<BookedRow, 'id'>> {
   const { id: _id, ...rest } = await until('the call is settled', async () => {
     const row = await newest();
     return row.charged_usd_micro === null ? null : row;

@@ -12,11 +12,11 @@ import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
-import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../upstreams/sandbox-kit.ts';
 
 /** Stock clients, unmodified, get tool calls and structured outputs from the sandbox. */
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 let service: Service;
 let account: TestAccount;
 before(async () => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { accept, tinyPng, type Behaviour } from '../kit/fake.ts';
-import { startFaulty, type Faulty } from '../kit/faulty.ts';
+import { startFaulty, type FaultyProxy } from '../kit/faulty.ts';
 import { fakeCatalog, type TestAccount } from '../kit/service.ts';
 import { before, withService } from '../kit/with-service.ts';
 import { wake } from '../kit/states.ts';
@@ -61,7 +61,7 @@ const running: Behaviour = {
 };
 
 let account: TestAccount;
-let proxy: Faulty;
+let proxy: FaultyProxy;
 let openai: OpenAI;
 /** Method, path and status of each call that the client really made. */
 let calls: string[];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { toldTo, type ApiName, type Told } from './sent.ts';
+import { toldTo, type ApiName, type SentCall } from './sent.ts';
 
 /**
  * Calls as programs write them, at the door of each API: what an upstream of each API is told, what
@@ -16,10 +16,10 @@ interface Row {
   door: ApiName;
   body: Record<string, unknown>;
   /** Told to upstreams of every API, beside what each is told alone. */
-  gives?: Told;
-  completions?: Told;
-  messages?: Told;
-  responses?: Told;
+  gives?: SentCall;
+  completions?: SentCall;
+  messages?: SentCall;
+  responses?: SentCall;
 }
 
 const folder = join(import.meta.dirname, 'rows');

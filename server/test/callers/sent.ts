@@ -42,7 +42,7 @@ const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
 const calling = { model: 'm', max_tokens: 9_000, stream: false };
 
 /** A call as an upstream gets it: what was said, and the other fields. */
-export interface Told {
+export interface SentCall {
   says?: string;
   more?: Json;
   /** The names in `x-ignored-fields`. */
@@ -61,7 +61,7 @@ const usual = new Set([
   'input',
 ]);
 
-export function toldTo(api: ApiName, door: ApiName, body: Json): Told {
+export function toldTo(api: ApiName, door: ApiName, body: Json): SentCall {
   try {
     const call = readers[door]({ model: 'a/b', ...body });
     chatMedia(call.conversation);

@@ -26,10 +26,10 @@ for (const file of readdirSync(join(import.meta.dirname, 'rigs')).toSorted()) {
   rigs.push(rig);
 }
 
-type Expected = Record<string, unknown>;
+type ExpectedOutcome = Record<string, unknown>;
 const unknown = { outcome: 'unknown' };
 const refused = (why: string) => ({ outcome: 'not_accepted', why });
-const starts: Partial<Record<Fault, [expected: Expected, jobs: number]>> = {
+const starts: Partial<Record<Fault, [expected: ExpectedOutcome, jobs: number]>> = {
   'submit-lost': [unknown, 1],
   'submit-502-after': [unknown, 1],
   'submit-garbage': [unknown, 1],
@@ -69,7 +69,7 @@ const polls: Partial<Record<Fault, string[]>> = {
 };
 
 /** Where an adapter says more, or something else. */
-const own: Record<string, Partial<Record<Fault, Expected | string[]>>> = {
+const own: Record<string, Partial<Record<Fault, ExpectedOutcome | string[]>>> = {
   fal: {
     'submit-502-after': { message: 'answered 502' },
     'submit-garbage': { message: 'its answer has no job id' },

@@ -3,8 +3,16 @@ import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { openEvents } from '../kit/events.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { isShown, judge, rows, textIn, thoughtIn } from './chat-rule.ts';
-import type { Scene, Sent, Verdict } from './chat-rule.ts';
+import {
+  isShown,
+  judge,
+  rows,
+  textIn,
+  thoughtIn,
+  type Scene,
+  type SentStream,
+  type Verdict,
+} from './chat-rule.ts';
 import { setFront, type Answer, type Call } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
 
@@ -25,7 +33,7 @@ export interface Framing {
 
 export const plain: Framing = { lineEnd: '\n', comments: false, cut: Infinity };
 
-interface Kept {
+interface KeptRow {
   id: string;
   status: string;
   error_code: string | null;
@@ -36,7 +44,7 @@ interface Kept {
 
 interface Outcome {
   verdict: Verdict;
-  row: Kept;
+  row: KeptRow;
   /** The text that the caller got. */
   text: string;
   status: number | null;
@@ -64,7 +72,7 @@ export interface PlayOptions {
 }
 
 /** One call under way, as the fake sees it. */
-interface Playing {
+interface PlayedCall {
   answer: Answer;
   asked: PromiseWithResolvers<void>;
   abandoned: PromiseWithResolvers<void>;
@@ -113,7 +121,7 @@ export async function openBench(): Promise<Bench> {
     env: { BENCH_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: new URL(fake.url).host },
   });
   const account = await service.account({ usd: 1_000 });
-  const playing = new Map<string, Playing>();
+  const playing = new Map<string, PlayedCall>();
   let made = 0;
   setFront(fake.url, async (call, answer) => {
     const played = call.method === 'POST' ? playing.get(call.json<Json>().user) : undefined;
@@ -192,7 +200,7 @@ export async function openBench(): Promise<Bench> {
   };
 }
 
-function prepare(scene: Scene, framing: Framing, isRushed: boolean): Playing {
+function prepare(scene: Scene, framing: Framing, isRushed: boolean): PlayedCall {
   const gate = Promise.withResolvers<void>();
   if (isRushed) gate.resolve();
   const { answer: said, leaves } = scene;
@@ -220,7 +228,7 @@ async function* late(body: Json, gate: Promise<void>): AsyncGenerator<string> {
 
 /** The stream up to the place where the caller leaves; once the caller has left, the rest. */
 async function* piecesOf(
-  { events, end }: Sent,
+  { events, end }: SentStream,
   leaves: number | null,
   { lineEnd, comments, cut }: Framing,
   gate: Promise<void>,
@@ -274,7 +282,7 @@ async function call(
   { key: apiKey }: TestAccount,
   { row, streamed, leaves }: Scene,
   body: Json,
-  played: Playing,
+  played: PlayedCall,
   key?: string,
 ): Promise<{ text: string; status: number | null }> {
   const path = '/v1/chat/completions';
@@ -322,8 +330,8 @@ async function within(promise: Promise<void>, what: string): Promise<void> {
   await until(what, () => isOver);
 }
 
-async function newest({ db }: Service, { account_id }: TestAccount): Promise<Kept | undefined> {
-  const [row] = await db.run<Kept>(
+async function newest({ db }: Service, { account_id }: TestAccount): Promise<KeptRow | undefined> {
+  const [row] = await db.run<KeptRow>(
     sql`select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
         s.cost_usd_micro from requests r left join request_results s on s.request_id = r.id
        where r.account_id = ${account_id} order by r.id desc limit 1`,
@@ -332,8 +340,8 @@ async function newest({ db }: Service, { account_id }: TestAccount): Promise<Kep
 }
 
 /** The verdict that fits the row, among those of all places where the caller may have left. */
-function oneOf(scene: Scene, row: Kept): Verdict {
-  const { events } = scene.answer as Sent;
+function oneOf(scene: Scene, row: KeptRow): Verdict {
+  const { events } = scene.answer as SentStream;
   const places: (number | null)[] = [null];
   for (let at = scene.leaves!; at <= events.length; at++) places.push(at);
   const verdicts = places.map((leaves) => ({ ...judge({ ...scene, leaves }), http: null }));

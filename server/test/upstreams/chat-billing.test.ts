@@ -8,7 +8,7 @@ import {
   type Framing,
   type PlayOptions,
 } from './chat-billing-kit.ts';
-import type { Message, Row, Scene, Sent } from './chat-rule.ts';
+import type { Message, Row, Scene, SentStream } from './chat-rule.ts';
 import { chunkOf, replyOf, sayings } from './fakes/openai-chat.ts';
 
 /**
@@ -34,7 +34,7 @@ after(async () => {
   await bench.close();
 });
 
-const done = (...events: Sent['events']): Sent => ({ events, end: 'done' });
+const done = (...events: SentStream['events']): SentStream => ({ events, end: 'done' });
 function sceneOf(answer: Scene['answer'], more: Partial<Scene> = {}): Scene {
   return {
     row: 'stop',
@@ -372,7 +372,7 @@ describe('a caller who leaves', () => {
   test('read on, and the upstream breaks off later: the reply does not count as complete', async () => {
     const messages = [{ word: 'harbour', pictures: 1 }];
     const some = [role, ...bare.slice(0, 4)];
-    const answers: Sent[] = [
+    const answers: SentStream[] = [
       { events: some, end: 'dies' },
       { events: some, end: 'quiet' },
       done(...some, { error: { message: 'HIDDEN' } }, stop, last),
@@ -402,7 +402,7 @@ describe('a caller who leaves', () => {
 
   describe('whose upstream reports 0 until it has counted', () => {
     const zero = { usage: tokens(0, 0, { cost: 0 }) };
-    const early: Record<string, Sent['events']> = {
+    const early: Record<string, SentStream['events']> = {
       'on its first chunk': [{ ...role, ...zero }, ...words, stop],
       'on a chunk of its own before': [usageChunk(zero.usage), role, ...words, stop],
       'on every chunk': [role, ...words, stop].map((chunk) => ({ ...chunk, ...zero })),
@@ -430,7 +430,7 @@ describe('a caller who leaves', () => {
     }
 
     test('and never any counts: counted by text, unless it reported 0 at the end', async () => {
-      const [first, own, every, prompt] = Object.values(early) as Sent['events'][];
+      const [first, own, every, prompt] = Object.values(early) as SentStream['events'][];
       for (const events of [first!, own!]) await assertCharged(sceneOf(done(...events)), counted);
       await assertCharged(sceneOf(done(...prompt!)), 13n);
       await assertCharged(sceneOf(done(...every!)), 0n);

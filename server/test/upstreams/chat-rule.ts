@@ -23,14 +23,14 @@ export interface Message {
 }
 
 /** An upstream's stream. A string is sent unchanged, not as a chunk. */
-export interface Sent {
+export interface SentStream {
   events: (Json | string)[];
   /** The end: [DONE], nothing, or a broken connection. */
   end: 'done' | 'quiet' | 'dies';
 }
 
 /** A JSON body. */
-export interface Whole {
+export interface WholeBody {
   status: number;
   body: Json;
 }
@@ -43,7 +43,7 @@ export interface Scene {
   /** Whether the caller asks for a stream. */
   streamed: boolean;
   /** The upstream's answer: a stream, or a body. */
-  answer: Sent | Whole;
+  answer: SentStream | WholeBody;
   /** The caller leaves after so many chunks; null: the caller stays. */
   leaves: number | null;
   /** The call has an Idempotency-Key. */
@@ -154,10 +154,14 @@ function nothing({ row }: Scene, { usage }: Course, refusal: Verdict): Verdict {
   return { ...refusal, code: 'upstream_failed', cost };
 }
 
-type Refused = (http: number | null, code: string) => Verdict;
+type RefusalRule = (http: number | null, code: string) => Verdict;
 
 /** An error instead of a reply. `busy` and an empty account are not the caller's fault. */
-function refusal(said: Json, http: (status: number) => number | null, refused: Refused): Verdict {
+function refusal(
+  said: Json,
+  http: (status: number) => number | null,
+  refused: RefusalRule,
+): Verdict {
   const code = Number(errorIn(said)!.code);
   if ([402, 429, 503].includes(code) || errorIn(said)!.type === 'insufficient_quota')
     return refused(http(503), 'upstream_failed');
@@ -166,9 +170,9 @@ function refusal(said: Json, http: (status: number) => number | null, refused: R
 
 function judgeWhole(
   scene: Scene,
-  { status, body }: Whole,
+  { status, body }: WholeBody,
   http: (status: number) => number | null,
-  refused: Refused,
+  refused: RefusalRule,
 ): Verdict {
   if (status !== 200) {
     const isBusy = [402, 429, 503].includes(status);
@@ -199,7 +203,7 @@ function judgeWhole(
   return { ...billed, shown: null, broken, http: http(200) };
 }
 
-interface Walked {
+interface WalkedStream {
   course: Course;
   shown: Json[];
   /** The event with the error that broke the stream off. */
@@ -207,7 +211,7 @@ interface Walked {
 }
 
 /** Reads a stream as far as it counts: to its end, its fault, or until the caller leaves. */
-function walk({ row, leaves }: Scene, { events, end }: Sent): Walked {
+function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream {
   const course: Course = {
     pieces: [],
     usage: undefined,

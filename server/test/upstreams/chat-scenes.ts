@@ -1,5 +1,12 @@
 import { plain, type Framing } from './chat-billing-kit.ts';
-import { isShown, type Message, type Row, type Scene, type Sent, type Whole } from './chat-rule.ts';
+import {
+  isShown,
+  type Message,
+  type Row,
+  type Scene,
+  type SentStream,
+  type WholeBody,
+} from './chat-rule.ts';
 import { chunkOf, replyOf } from './fakes/openai-chat.ts';
 
 /** Random chat calls: the call, the upstream's answer, and when the caller leaves. */
@@ -88,11 +95,11 @@ export function randomScene(random: Random): RandomScene {
 
   const zero = { usage: { prompt_tokens: 0, completion_tokens: 0, cost: 0 } };
 
-  function events(): Sent['events'] {
+  function events(): SentStream['events'] {
     const places = pick(['own', 'finish', 'every', 'some', 'none']);
     const isEvery = () => places === 'every' || (places === 'some' && chance(0.3));
     const told = (at: boolean): Json => (at ? { usage: usage() } : {});
-    const list: Sent['events'] = [];
+    const list: SentStream['events'] = [];
     if (chance(0.8))
       list.push(chunkOf({ role: 'assistant', content: '' }, chance(0.2) ? zero : {}));
     for (let left = below(10); left > 0; left--) list.push(chunkOf(delta(), told(isEvery())));
@@ -104,7 +111,7 @@ export function randomScene(random: Random): RandomScene {
     return list;
   }
 
-  function sent(): Sent {
+  function sent(): SentStream {
     const list = events();
     const at = below(list.length + 1);
     const fault = random();
@@ -113,7 +120,7 @@ export function randomScene(random: Random): RandomScene {
     return { events: list, end: pick(['done', 'done', 'quiet']) };
   }
 
-  function whole(): Whole {
+  function whole(): WholeBody {
     if (chance(0.15)) return { status: pick([429, 500, 502, 503]), body: errors[0]! };
     if (chance(0.1)) return { status: 200, body: pick([...errors.slice(0, 5), {}]) };
     const [choice] = replyOf().choices as Json[];
@@ -153,7 +160,7 @@ function placesIn(answer: Scene['answer']): number {
 }
 
 /** The number of chunks that a caller who stays certainly sees. */
-function chunksShown({ events }: Sent): number {
+function chunksShown({ events }: SentStream): number {
   const isFault = (event: Json | string) =>
     typeof event === 'string' ||
     'error' in event ||

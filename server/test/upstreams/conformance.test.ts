@@ -59,13 +59,13 @@ type End =
   | 'upstream_failed'
   | 'output_unusable';
 
-interface Expected {
+interface ExpectedEnd {
   ends: End | readonly End[];
   /** Jobs that the upstream accepted. */
   jobs: 0 | 1;
 }
 
-const expected: Record<Fault, Expected> = {
+const expected: Record<Fault, ExpectedEnd> = {
   'submit-lost': { ends: 'by class', jobs: 1 },
   'submit-502-after': { ends: 'by class', jobs: 1 },
   'submit-garbage': { ends: 'by class', jobs: 1 },

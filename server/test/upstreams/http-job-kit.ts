@@ -85,7 +85,7 @@ export const plain = {
   outputs: ['outputs'],
 };
 
-export interface Plain {
+export interface PlainService {
   service: Upstream;
   url: string;
   calls: { method: string; path: string; headers: Call['headers']; json: any }[];
@@ -97,8 +97,8 @@ export async function openPlain(
   changes: Record<string, unknown>,
   answer: (call: Call, url: string) => Answer,
   more: Partial<UpstreamSettings> = {},
-): Promise<Plain> {
-  const calls: Plain['calls'] = [];
+): Promise<PlainService> {
+  const calls: PlainService['calls'] = [];
   const server = await serve((call) => {
     const { method, path, query, headers, body } = call;
     const text = query.size === 0 ? path : `${path}?${query}`;

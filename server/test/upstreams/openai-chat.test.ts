@@ -112,7 +112,7 @@ describe('a call', () => {
     });
     const pass = [...Object.keys({ ...own, ...other }), 'cache_control'];
     const ignoredAt = (api: string, passed: string[] = pass) => {
-      const { write, manners } = chatForm(optionsOf({ api, pass: passed }));
+      const { write, dialect: manners } = chatForm(optionsOf({ api, pass: passed }));
       const calling = { ...call, model: 'gpt-fake' };
       return write(call.conversation, calling, manners).ignored.toSorted();
     };

@@ -1,7 +1,7 @@
 import type { FakeOpenai } from './fakes/openai.ts';
 
 /** A catalog of one upstream of the operator, `own`, whose key is in OWN_KEY. */
-interface Own {
+interface OwnCatalog {
   /** The field of `own/edit` for the caller's pictures: one of them, or a list. */
   field: 'image_url' | 'image_urls';
   /** The options of the upstream, as YAML. */
@@ -10,7 +10,10 @@ interface Own {
   more?: string;
 }
 
-export const ownCatalog = ({ url }: FakeOpenai, { field, options = '{}', more = '' }: Own) => `
+export const ownCatalog = (
+  { url }: FakeOpenai,
+  { field, options = '{}', more = '' }: OwnCatalog,
+) => `
 upstream:
   name: own
   adapter: openai

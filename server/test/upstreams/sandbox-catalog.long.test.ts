@@ -3,19 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { readCompletionsCall } from '../../src/core/apis/completions/read-call.ts';
 import sharp from 'sharp';
-import { resolutions, tasks } from '../../src/core/catalog/catalog.ts';
-import type { Model } from '../../src/core/catalog/catalog.ts';
+import { resolutions, tasks, type Model } from '../../src/core/catalog/catalog.ts';
 import { upstreamInput, validateInput } from '../../src/core/catalog/model-input.ts';
 import { price } from '../../src/core/price/price.ts';
 import { catalogLines } from '../../src/http/docs/guide-catalog.ts';
 import { parseCatalogText } from '../../src/catalog/text.ts';
-import { SIGNAL, make, openSandbox } from './sandbox-kit.ts';
-import type { Opened } from './sandbox-kit.ts';
+import { openSignal, make, openSandbox, type OpenedSandbox } from './sandbox-kit.ts';
 
 const text = await readFile(new URL('../../../catalog/sandbox.yaml', import.meta.url), 'utf8');
 const { rows, problems } = parseCatalogText(text, 'sandbox.yaml');
 
-let opened: Opened;
+let opened: OpenedSandbox;
 
 before(async () => void (opened = await openSandbox()));
 after(() => opened.close());
@@ -155,7 +153,7 @@ describe("the sandbox's catalog", () => {
         stream: false,
         hold: () => {},
         inShare: (work) => work(),
-        signal: SIGNAL,
+        signal: openSignal,
       });
       assert.ok(outcome.outcome === 'reply');
       const events = await Array.fromAsync(outcome.events);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { parseCatalogText } from '../../src/catalog/text.ts';
 import { before, withService } from '../kit/with-service.ts';
-import { openSandbox, type Opened } from './sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from './sandbox-kit.ts';
 
 /**
  * Every example of the sandbox's catalog, without any network. Videos are one second long.
@@ -12,7 +12,7 @@ import { openSandbox, type Opened } from './sandbox-kit.ts';
 const catalog = await readFile(new URL('../../../catalog/sandbox.yaml', import.meta.url), 'utf8');
 const { rows } = parseCatalogText(catalog, 'sandbox.yaml');
 
-let opened: Opened;
+let opened: OpenedSandbox;
 const submitted = new Map<string, string>();
 
 const { service, account } = withService(async (use) => {

@@ -5,10 +5,18 @@ import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
 import { fromJson } from '../../src/lib/json.ts';
 import type { JobState, StartOutcome, StoppedJob } from '../../src/upstreams/upstream.ts';
-import { SIGNAL, finish, handleOf, madeOf, openSandbox, start, tiny } from './sandbox-kit.ts';
-import type { Opened } from './sandbox-kit.ts';
+import {
+  openSignal,
+  finish,
+  handleOf,
+  madeOf,
+  openSandbox,
+  start,
+  tiny,
+  type OpenedSandbox,
+} from './sandbox-kit.ts';
 
-let opened: Opened;
+let opened: OpenedSandbox;
 
 before(async () => void (opened = await openSandbox()));
 after(() => opened.close());
@@ -57,7 +65,7 @@ describe('faults on request', () => {
 
   test('sandbox:slow is ready at the requested time, and shows its progress until then', async () => {
     const handle = handleOf(await ask('sandbox:slow=600'));
-    const early = await opened.sandbox.poll(handle, SIGNAL);
+    const early = await opened.sandbox.poll(handle, openSignal);
     assert.equal(early.state, 'running');
     const { progress, logs } = early as JobState & { state: 'running' };
     assert.ok(progress! < 1);
@@ -71,9 +79,10 @@ describe('faults on request', () => {
   test('sandbox:hang never gets ready; cancelled, it has stopped', async () => {
     const { sandbox } = opened;
     const handle = handleOf(await ask('sandbox:hang'));
-    for (let i = 0; i < 3; i++) assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'running');
-    await sandbox.cancel!(handle, SIGNAL);
-    const { state, quantity } = (await sandbox.poll(handle, SIGNAL)) as StoppedJob;
+    for (let i = 0; i < 3; i++)
+      assert.equal((await sandbox.poll(handle, openSignal)).state, 'running');
+    await sandbox.cancel!(handle, openSignal);
+    const { state, quantity } = (await sandbox.poll(handle, openSignal)) as StoppedJob;
     assert.deepEqual([state, quantity], ['stopped', undefined]);
   });
 
@@ -85,16 +94,16 @@ describe('faults on request', () => {
     const accepted_at = new Date(Date.now() - 3_600_000).toISOString();
     const ready_at = new Date(Date.now() + 3_600_000).toISOString();
     await writeFile(file, JSON.stringify({ ...job, accepted_at, ready_at }));
-    await opened.sandbox.cancel!(handle, SIGNAL);
-    const first = (await opened.sandbox.poll(handle, SIGNAL)) as StoppedJob;
+    await opened.sandbox.cancel!(handle, openSignal);
+    const first = (await opened.sandbox.poll(handle, openSignal)) as StoppedJob;
     assert.deepEqual([first.state, Math.round(first.quantity!)], ['stopped', 4]);
-    await opened.sandbox.cancel!(handle, SIGNAL);
-    assert.deepEqual(await opened.sandbox.poll(handle, SIGNAL), first);
+    await opened.sandbox.cancel!(handle, openSignal);
+    assert.deepEqual(await opened.sandbox.poll(handle, openSignal), first);
   });
 
   test('a job that is ready is not cancelled any more', async () => {
     const handle = handleOf(await ask('sandbox:slow=0'));
-    await opened.sandbox.cancel!(handle, SIGNAL);
+    await opened.sandbox.cancel!(handle, openSignal);
     madeOf(await finish(opened.sandbox, handle));
   });
 
@@ -107,6 +116,6 @@ describe('faults on request', () => {
   test('a video is slow by the same words', async () => {
     const input = { prompt: 'sandbox:slow=3600', ...tiny, duration_seconds: 1 };
     const outcome = await start(opened.sandbox, 'text-to-video', input);
-    assert.equal((await opened.sandbox.poll(handleOf(outcome), SIGNAL)).state, 'running');
+    assert.equal((await opened.sandbox.poll(handleOf(outcome), openSignal)).state, 'running');
   });
 });

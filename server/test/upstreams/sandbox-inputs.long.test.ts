@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
 import {
-  SIGNAL,
+  openSignal,
   fileOf,
   image,
   make,
@@ -13,11 +13,13 @@ import {
   openSandbox,
   start,
   video,
+  type Media,
+  type OpenedSandbox,
 } from './sandbox-kit.ts';
 import { TooSlow } from '../../src/upstreams/download.ts';
 import type { InputFile } from '../../src/upstreams/upstream.ts';
 
-let opened: Opened;
+let opened: OpenedSandbox;
 let media: Media;
 
 let files: Record<string, InputFile>;
@@ -151,7 +153,7 @@ describe('an unusable input is rejected in words, and leaves nothing behind', ()
   test('a job that nobody started is failed, whatever its name', async (t) => {
     const { sandbox } = await newSandbox(t);
     for (const job of ['none', '../journal', '', 7, undefined]) {
-      assert.equal((await sandbox.poll({ job }, SIGNAL)).state, 'failed');
+      assert.equal((await sandbox.poll({ job }, openSignal)).state, 'failed');
     }
   });
 });

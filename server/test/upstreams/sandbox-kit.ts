@@ -16,9 +16,9 @@ import type {
 } from '../../src/upstreams/upstream.ts';
 
 /** A signal that is never aborted. */
-export const SIGNAL = new AbortController().signal;
+export const openSignal = new AbortController().signal;
 
-export interface Made {
+export interface MadeInput {
   fields: Record<string, unknown>;
   files: { field: string | null; content_type: string | undefined; bytes: Buffer }[];
 }
@@ -31,14 +31,14 @@ export interface Ask {
   signal?: AbortSignal;
 }
 
-export interface Opened {
+export interface OpenedSandbox {
   dir: string;
   sandbox: Upstream;
   close(): Promise<void>;
 }
 
 /** A sandbox at full speed in its own folder. `close` stops it and removes the folder. */
-export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Opened> {
+export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<OpenedSandbox> {
   const dir = await mkdtemp(join(tmpdir(), 'sandbox-'));
   const sandbox = createSandbox({ dir, speed: Infinity, ...options });
   const close = async (): Promise<void> => {
@@ -52,7 +52,7 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
 export async function newSandbox(
   t: TestContext,
   options: Partial<SandboxOptions> = {},
-): Promise<Opened> {
+): Promise<OpenedSandbox> {
   const opened = await openSandbox(options);
   t.after(() => opened.close());
   return opened;
@@ -64,7 +64,7 @@ export function start(
   sandbox: Upstream,
   task: string,
   input: Record<string, unknown>,
-  { key = `key-${++keys}`, files = {}, fields = Object.keys(input), signal = SIGNAL }: Ask = {},
+  { key = `key-${++keys}`, files = {}, fields = Object.keys(input), signal = openSignal }: Ask = {},
 ): Promise<StartOutcome> {
   const job = { request_id: `request-of-${key}`, idempotency_key: key, model: 'canvas' };
   const given = { task, input, fields, files, callback_url: null, signal };
@@ -79,7 +79,7 @@ export function handleOf(outcome: StartOutcome): Handle {
 /** Polls until the job is no longer running. */
 export async function finish(sandbox: Upstream, handle: Handle): Promise<JobState> {
   for (;;) {
-    const state = await sandbox.poll(handle, SIGNAL);
+    const state = await sandbox.poll(handle, openSignal);
     if (state.state !== 'running') return state;
     await wait(Math.min(100, state.poll_after_ms ?? 0));
   }
@@ -91,11 +91,11 @@ export async function make(
   task: string,
   input: Record<string, unknown>,
   ask: Ask = {},
-): Promise<Made> {
+): Promise<MadeInput> {
   return madeOf(await finish(sandbox, handleOf(await start(sandbox, task, input, ask))));
 }
 
-export function madeOf(state: JobState): Made {
+export function madeOf(state: JobState): MadeInput {
   assert.equal(state.state, 'done', JSON.stringify(state));
   const { result } = state as JobState & { state: 'done' };
   const files = result.media.map(({ field, content_type, source }) => {

@@ -5,8 +5,17 @@ import sharp from 'sharp';
 import { tasks } from '../../src/core/catalog/catalog.ts';
 import { Readable } from 'node:stream';
 import { tinyPng } from '../kit/fake.ts';
-import { audio, image, make, makeMedia, openSandbox, tiny, video } from './sandbox-kit.ts';
-import type { Media, Opened } from './sandbox-kit.ts';
+import {
+  audio,
+  image,
+  make,
+  makeMedia,
+  openSandbox,
+  tiny,
+  video,
+  type Media,
+  type OpenedSandbox,
+} from './sandbox-kit.ts';
 
 const square = { resolution: '480p', aspect_ratio: '1:1' };
 
@@ -22,7 +31,7 @@ async function factsOf(bytes: Buffer): Promise<string> {
     .join(' ');
 }
 
-let opened: Opened;
+let opened: OpenedSandbox;
 let media: Media;
 
 before(async () => {

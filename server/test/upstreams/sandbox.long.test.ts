@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
 import type { Handle, Upstream } from '../../src/upstreams/upstream.ts';
 import {
-  SIGNAL,
+  openSignal,
   finish,
   handleOf,
   image,
@@ -20,9 +20,11 @@ import {
   openSandbox,
   start,
   tiny,
+  type Media,
+  type OpenedSandbox,
 } from './sandbox-kit.ts';
 
-let opened: Opened;
+let opened: OpenedSandbox;
 let media: Media;
 
 before(async () => {
@@ -162,13 +164,13 @@ describe('the folder', () => {
     await utimes(join(dir, 'jobs', 'old'), before, before);
     const other = createSandbox({ dir, speed: Infinity });
     t.after(() => other.close!());
-    let state = await other.poll(old, SIGNAL);
+    let state = await other.poll(old, openSignal);
     while (state.state === 'done') {
       await wait(5);
-      state = await other.poll(old, SIGNAL);
+      state = await other.poll(old, openSignal);
     }
     assert.equal(state.state, 'failed');
-    assert.deepEqual(madeOf(await other.poll(young, SIGNAL)), young1);
+    assert.deepEqual(madeOf(await other.poll(young, openSignal)), young1);
     while ((await readdir(join(dir, 'jobs'))).includes('old')) await wait(5);
   });
 
@@ -192,5 +194,5 @@ test('an image takes its natural time without a setting for speed', async (t) =>
   const outcome = await start(sandbox, 'text-to-image', { prompt: 'x', ...tiny });
   const { poll_after_ms } = outcome as { poll_after_ms: number };
   assert.ok(poll_after_ms > 400 && poll_after_ms <= 1500, `${poll_after_ms} ms`);
-  assert.equal((await sandbox.poll(handleOf(outcome), SIGNAL)).state, 'running');
+  assert.equal((await sandbox.poll(handleOf(outcome), openSignal)).state, 'running');
 });

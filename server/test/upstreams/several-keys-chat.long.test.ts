@@ -14,7 +14,7 @@ import {
   serveKeyed,
   told,
   wrongKey,
-  type Keyed,
+  type KeyedFake,
 } from './several-keys-kit.ts';
 
 /** Chat calls at an upstream with several keys. */
@@ -26,7 +26,7 @@ models:
       context_tokens: 1000, max_output_tokens: 100, upstream_model: one }
 `;
 
-let server: Keyed;
+let server: KeyedFake;
 let operator: Person;
 const { service, account } = withWebService(async (use) => {
   server = use(

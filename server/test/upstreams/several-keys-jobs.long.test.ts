@@ -18,7 +18,7 @@ import {
   startsOf,
   told,
   wrongKey,
-  type Keyed,
+  type KeyedFake,
   type Letter,
 } from './several-keys-kit.ts';
 
@@ -50,7 +50,7 @@ interface Job {
   state: 'running' | 'done';
 }
 
-let server: Keyed;
+let server: KeyedFake;
 let jobs: Job[];
 /** Number of starts whose answer is lost after the job was made. */
 let losing = 0;
@@ -391,7 +391,7 @@ describe('a job that is found by our own key', () => {
 describe('a callback', () => {
   let service: Service;
   let account: TestAccount;
-  let replicate: Keyed;
+  let replicate: KeyedFake;
   const secretOf = (letter: Letter) =>
     `whsec_${Buffer.from(`secret of ${letter} ${'x'.repeat(20)}`).toString('base64')}`;
   before(async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from '../../src/lib/sql/sql.ts';
 import type { Service } from '../kit/service.ts';
-import { serve, type Answer, type Call, type Served } from './fakes/kit.ts';
+import { serve, type Answer, type Call, type ServedFake } from './fakes/kit.ts';
 
 /** An upstream with several keys, and the database's rows about each key. */
 
@@ -15,7 +15,7 @@ export type Letter = keyof typeof keys;
 export const nameOf = (letter: Letter) =>
   createHash('sha256').update(keys[letter]).digest('hex').slice(0, 8);
 
-export interface Keyed extends Served {
+export interface KeyedFake extends ServedFake {
   /** The letters of the keys of all calls, in order; `?` for an unknown key. */
   shown(path?: RegExp): string;
   /** The answer to calls with this key, instead of the usual one. */
@@ -24,8 +24,10 @@ export interface Keyed extends Served {
 }
 
 /** Starts the upstream. Unknown keys get 401. */
-export async function serveKeyed(usual: (call: Call, letter: Letter) => Answer): Promise<Keyed> {
-  const answers: Keyed['answers'] = {};
+export async function serveKeyed(
+  usual: (call: Call, letter: Letter) => Answer,
+): Promise<KeyedFake> {
+  const answers: KeyedFake['answers'] = {};
   const server = await serve(async (call) => {
     const letter = letterOf(call.headers.authorization);
     if (letter === '?') return { status: 401, json: { error: { message: 'no such key' } } };

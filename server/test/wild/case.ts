@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 /** A caller's reply. Only named fields are compared, and always `error`. */
-export interface Gives {
+export interface ExpectedReply {
   text?: string;
   thoughts?: string;
   /** Calls of tools. Without an id, any id that is not empty. */
@@ -47,11 +47,11 @@ export interface Case {
   refuses?: { texts: string[]; reply: Answer };
   /** Fields of the caller's body for each door. Without it, every door gets a usual call. */
   calls?: Partial<Record<DoorName, Json>>;
-  gives: Gives;
+  gives: ExpectedReply;
   /** For whole calls, in place of `gives`. */
-  whole?: Gives;
+  whole?: ExpectedReply;
   /** For one door, in place of `gives` and `whole`. */
-  doors?: Partial<Record<DoorName, Gives>>;
+  doors?: Partial<Record<DoorName, ExpectedReply>>;
   /** A part of the body that the upstream must get. Null: the field must be absent. */
   sent?: Json;
   /** The same, for the next turn: the reply as it came, and a result of each of its calls. */

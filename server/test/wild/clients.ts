@@ -2,17 +2,17 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { dataIn } from '../apis/doors.ts';
 import type { Reply } from '../kit/service.ts';
-import type { DoorName, Gives, Json } from './case.ts';
+import type { DoorName, ExpectedReply, Json } from './case.ts';
 
 /** Replies as the official clients read them. */
 
-export interface Got extends Gives {
+export interface ClientReply extends ExpectedReply {
   status: number;
   /** Micro-USD, as the reply states it. */
   cost?: string;
 }
 
-type Read = (reply: Reply, stream: boolean) => Promise<Json>;
+type ReplyReader = (reply: Reply, stream: boolean) => Promise<Json>;
 
 const replay = (reply: Reply) => () =>
   Promise.resolve(
@@ -21,7 +21,7 @@ const replay = (reply: Reply) => () =>
 const settings = (reply: Reply) => ({ apiKey: 'k', maxRetries: 0, fetch: replay(reply) });
 const openai = (reply: Reply) => new OpenAI({ ...settings(reply), baseURL: 'http://farebox/v1' });
 
-const readers: Record<DoorName, Read> = {
+const readers: Record<DoorName, ReplyReader> = {
   async completions(reply, stream) {
     const { completions } = openai(reply).chat;
     const body = { model: 'm', messages: [] };
@@ -40,7 +40,7 @@ const readers: Record<DoorName, Read> = {
 };
 
 /** Reads a reply of a door. */
-export async function read(door: DoorName, reply: Reply, stream: boolean): Promise<Got> {
+export async function read(door: DoorName, reply: Reply, stream: boolean): Promise<ClientReply> {
   const { status } = reply;
   const error = status === 200 ? errorIn(stream ? dataIn(reply) : []) : reply.body.error;
   if (error) return { status, error: error.code ?? error.type, says: error.message };
@@ -68,7 +68,7 @@ const parsed = (text: string): unknown => {
 };
 const joined = (parts: Json[], field: string): string =>
   parts.map((part) => part[field] ?? '').join('');
-const finishes: Record<string, Gives['finish']> = {
+const finishes: Record<string, ExpectedReply['finish']> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -76,9 +76,9 @@ const finishes: Record<string, Gives['finish']> = {
   tool_use: 'tool_calls',
   refusal: 'content_filter',
 };
-const finishOf = (word: string) => finishes[word] ?? (word as Gives['finish']);
+const finishOf = (word: string) => finishes[word] ?? (word as ExpectedReply['finish']);
 
-const meanings: Record<DoorName, (reply: Json) => Omit<Got, 'status'>> = {
+const meanings: Record<DoorName, (reply: Json) => Omit<ClientReply, 'status'>> = {
   completions({ choices: [{ message, finish_reason }], usage }) {
     return {
       text: message.content ?? message.refusal ?? '',

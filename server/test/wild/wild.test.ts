@@ -8,8 +8,8 @@ import { dataIn, doors } from '../apis/doors.ts';
 import { chatCatalog } from '../kit/chat-row.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
-import { readCases, type Case, type DoorName, type Gives, type Json } from './case.ts';
-import { read, type Got } from './clients.ts';
+import { readCases, type Case, type DoorName, type ExpectedReply, type Json } from './case.ts';
+import { read, type ClientReply } from './clients.ts';
 import { openUpstream, type WildUpstream } from './upstream.ts';
 
 /**
@@ -114,7 +114,7 @@ async function charged(): Promise<bigint> {
   return charge;
 }
 
-function checkGiven(got: Got, { calls, says, error, ...gives }: Gives): void {
+function checkGiven(got: ClientReply, { calls, says, error, ...gives }: ExpectedReply): void {
   assert.equal(got.error, error, got.says);
   if (says !== undefined) assert.match(got.says ?? '', new RegExp(says));
   for (const [name, value] of Object.entries(gives)) assert.equal(got[name as 'text'], value, name);

@@ -6,7 +6,7 @@ import {
   media,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Biller,
   type Call,
@@ -36,7 +36,7 @@ const nodes = new Set([
   'SaveVideo',
 ]);
 
-interface Job extends Accepted {
+interface Job extends AcceptedJob {
   number: number;
   graph: Graph;
   extra_data: unknown;

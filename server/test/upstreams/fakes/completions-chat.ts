@@ -1,21 +1,28 @@
 import { chunkOf } from './openai-chat.ts';
 import { fakeOpenai } from './openai.ts';
-import { eventOf, piecesOf, usualUsage, type Asked, type ChatWire, type Said } from './said.ts';
+import {
+  eventOf,
+  piecesOf,
+  usualUsage,
+  type AskedCall,
+  type ChatWire,
+  type SaidReply,
+} from './said.ts';
 
 type Json = Record<string, any>;
 
 /** OpenAI's chat completions, with reasoning in OpenRouter's form. */
 
-const finishOf = ({ finish, refuses, calls }: Said) =>
+const finishOf = ({ finish, refuses, calls }: SaidReply) =>
   refuses ? 'content_filter' : (finish ?? (calls ? 'tool_calls' : 'stop'));
 
 /** `stop_reason` is a field of vLLM. */
-const endOf = (said: Said) => ({
+const endOf = (said: SaidReply) => ({
   finish_reason: finishOf(said),
   ...(said.stop !== undefined && { stop_reason: said.stop }),
 });
 
-function usageOf({ usage = usualUsage }: Said): Json | undefined {
+function usageOf({ usage = usualUsage }: SaidReply): Json | undefined {
   if (usage === null) return undefined;
   const { prompt, cached, written, output, thinking } = usage;
   return {
@@ -40,7 +47,7 @@ const callOf = ({ id, name, input }: Json) => ({
   function: { name, arguments: JSON.stringify(input) },
 });
 
-function messageOf({ thought, text, calls }: Said): Json {
+function messageOf({ thought, text, calls }: SaidReply): Json {
   return {
     role: 'assistant',
     content: text ?? null,
@@ -52,7 +59,7 @@ function messageOf({ thought, text, calls }: Said): Json {
   };
 }
 
-function events(said: Said): string[] {
+function events(said: SaidReply): string[] {
   const { thought, text = '', calls = [] } = said;
   const usage = usageOf(said);
   const deltas: Json[] = [
@@ -80,7 +87,7 @@ function events(said: Said): string[] {
   ];
 }
 
-function asked({ messages, tools = [], response_format, reasoning_effort }: Json): Asked {
+function asked({ messages, tools = [], response_format, reasoning_effort }: Json): AskedCall {
   const ofRole = (role: string): Json[] => messages.filter((each: Json) => each.role === role);
   const parts = (each: Json): Json[] =>
     typeof each.content === 'string' ? [{ text: each.content }] : (each.content ?? []);

@@ -8,7 +8,7 @@ import {
   media,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Bill,
   type Biller,
@@ -21,7 +21,7 @@ import {
  * whose name mentions video or lips makes a video, any other an image.
  */
 
-interface Job extends Accepted {
+interface Job extends AcceptedJob {
   /** `fal-ai/flux` of `fal-ai/flux/dev`: the part of the model's id that a job's addresses have. */
   app: string;
   looks: number;

@@ -5,7 +5,7 @@ import {
   htmlPage,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Biller,
   type Call,
@@ -23,7 +23,7 @@ const secret = 'hmac-key-of-the-settings-page';
 
 const creditUsd = 0.005;
 
-interface Job extends Accepted {
+interface Job extends AcceptedJob {
   looks: number;
   created_ms: number;
 }

@@ -55,7 +55,7 @@ export const faults = {
 export type Fault = keyof typeof faults;
 
 /** A job that was accepted, and so must be paid for. */
-export interface Accepted {
+export interface AcceptedJob {
   id: string;
   model: string;
   /** The model's input as received. */
@@ -69,7 +69,7 @@ export interface Accepted {
 }
 
 /** One output of a job. */
-export interface Made {
+export interface MadeOutput {
   kind: 'png' | 'mp4' | 'svg';
   width?: number;
   height?: number;
@@ -79,12 +79,12 @@ export interface Made {
 /** The outputs of a job, and the vendor's price. */
 export interface Bill {
   usd: number;
-  made: Made[];
+  made: MadeOutput[];
 }
 
 /** Prices a job by its vendor's rules. `files`: the uploaded files, by name. */
 export type Biller = (
-  job: Pick<Accepted, 'model' | 'input'>,
+  job: Pick<AcceptedJob, 'model' | 'input'>,
   files: ReadonlyMap<string, Buffer>,
 ) => Bill;
 
@@ -96,7 +96,7 @@ export interface FakeUpstream {
   key: string;
   secret: string | null;
   /** Accepted jobs, in order. Two entries for one request are two bills. */
-  journal: Accepted[];
+  journal: AcceptedJob[];
   /** Every received call. */
   calls: { method: string; path: string; headers: IncomingMessage['headers']; body: Buffer }[];
   /** Bytes of uploaded files, by the names it gave them. */
@@ -142,7 +142,7 @@ export interface Answer {
   contentLength?: number;
 }
 
-export interface Served {
+export interface ServedFake {
   url: string;
   calls: FakeUpstream['calls'];
   close(): Promise<void>;
@@ -167,7 +167,7 @@ export function setFront(url: string, front: Front | null): void {
 export const nowhere = 'http://127.0.0.1:9';
 
 /** Starts a server with these answers. If `answer` throws, the reply is a 500 with the message. */
-export async function serve(answer: (call: Call) => Promise<Answer> | Answer): Promise<Served> {
+export async function serve(answer: (call: Call) => Promise<Answer> | Answer): Promise<ServedFake> {
   const calls: FakeUpstream['calls'] = [];
   const server = createServer((req, res) => {
     void read(req)

@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { media, type Accepted, type Made } from './kit.ts';
+import { media, type AcceptedJob, type MadeOutput } from './kit.ts';
 
 /**
  * Makes files with the sizes and lengths that a biller asks for, from the three files of the kit,
@@ -13,7 +13,7 @@ const timescale = 57_600;
 const samples = 24;
 
 /** A file with the measures of this output. */
-export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: Made): Buffer {
+export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: MadeOutput): Buffer {
   if (kind === 'svg')
     return Buffer.from(
       `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"/>`,
@@ -89,7 +89,7 @@ export function secondsOf(file: Buffer): number {
 }
 
 /** The output at `/outputs/JOB-INDEX.KIND`. */
-export function madeAt(path: string, journal: readonly Accepted[]): Made | undefined {
+export function madeAt(path: string, journal: readonly AcceptedJob[]): MadeOutput | undefined {
   const [, id, index] = /^\/outputs\/(.+)-(\d+)\.\w+$/.exec(path) ?? [];
   return journal.find((job) => job.id === id)?.bill?.made[Number(index)];
 }

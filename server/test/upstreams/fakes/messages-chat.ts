@@ -1,6 +1,13 @@
 import { serve, type Answer, type Call } from './kit.ts';
 import { openDesk } from './openai-chat.ts';
-import { eventOf, piecesOf, usualUsage, type Asked, type ChatWire, type Said } from './said.ts';
+import {
+  eventOf,
+  piecesOf,
+  usualUsage,
+  type AskedCall,
+  type ChatWire,
+  type SaidReply,
+} from './said.ts';
 
 type Json = Record<string, any>;
 
@@ -120,16 +127,19 @@ function wrongBlocks(content: unknown, types: string[]): boolean {
   });
 }
 
-function reasonOf({ finish, refuses, calls, stop }: Said): string {
+function reasonOf({ finish, refuses, calls, stop }: SaidReply): string {
   if (refuses) return 'refusal';
   if (finish === 'length') return 'max_tokens';
   if (calls) return 'tool_use';
   return stop === undefined ? 'end_turn' : 'stop_sequence';
 }
 
-const stopOf = (said: Said) => ({ stop_reason: reasonOf(said), stop_sequence: said.stop ?? null });
+const stopOf = (said: SaidReply) => ({
+  stop_reason: reasonOf(said),
+  stop_sequence: said.stop ?? null,
+});
 
-function usageOf({ usage = usualUsage }: Said): Json | undefined {
+function usageOf({ usage = usualUsage }: SaidReply): Json | undefined {
   if (usage === null) return undefined;
   const { prompt, cached, written, output, thinking } = usage;
   return {
@@ -141,7 +151,7 @@ function usageOf({ usage = usualUsage }: Said): Json | undefined {
   };
 }
 
-function contentOf({ thought, text, calls = [] }: Said): Json[] {
+function contentOf({ thought, text, calls = [] }: SaidReply): Json[] {
   return [
     ...(thought ? [{ type: 'thinking', thinking: thought.text, signature: thought.proof }] : []),
     ...(text === undefined ? [] : [{ type: 'text', text }]),
@@ -173,7 +183,7 @@ function blockEvents(block: Json, index: number): string[] {
   ];
 }
 
-function events(said: Said): string[] {
+function events(said: SaidReply): string[] {
   const usage = usageOf(said);
   const begun = usage && { ...usage, output_tokens: 1, output_tokens_details: undefined };
   return [
@@ -193,7 +203,7 @@ function events(said: Said): string[] {
   ];
 }
 
-function asked({ system, messages, tools = [], output_config }: Json): Asked {
+function asked({ system, messages, tools = [], output_config }: Json): AskedCall {
   const content: Json[] = messages.flatMap((turn: Json) => turn.content);
   const of = (type: string) => content.filter((block) => block.type === type);
   const user: Json[] = messages

@@ -4,7 +4,7 @@ import {
   htmlPage,
   media,
   outputAnswer,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Biller,
   type Call,
@@ -23,7 +23,7 @@ export interface Desk {
   service: Service;
   biller?: Biller | undefined;
   switched: Switch;
-  journal: Accepted[];
+  journal: AcceptedJob[];
   files: FakeUpstream['files'];
   secret: string;
   held: () => boolean;
@@ -106,9 +106,13 @@ export async function inputOf(call: Call, desk: Desk): Promise<Json> {
   return input;
 }
 
-function accept(desk: Desk, id: string, { model, callback_url = null, ...input }: Json): Accepted {
+function accept(
+  desk: Desk,
+  id: string,
+  { model, callback_url = null, ...input }: Json,
+): AcceptedJob {
   const facts = { idempotency_key: null, callback_url, cancelled: false };
-  const job: Accepted = { id, model, input, ...facts };
+  const job: AcceptedJob = { id, model, input, ...facts };
   if (desk.biller) job.bill = desk.biller(job, desk.files);
   desk.journal.push(job);
   return job;

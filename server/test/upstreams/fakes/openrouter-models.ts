@@ -3,7 +3,7 @@ import { errorAnswer } from './openai-media.ts';
 
 /** OpenRouter's public lists of models and prices. */
 
-interface Listed {
+interface ListedModel {
   id: string;
   name: string;
   context_length: number | null;
@@ -13,7 +13,7 @@ interface Listed {
   expiration_date?: string;
 }
 
-const listed: Listed[] = [
+const listed: ListedModel[] = [
   {
     id: 'maker/plain',
     name: 'Maker: Plain',
@@ -98,7 +98,7 @@ export function routerAnswer(method: string, path: string): Answer | null {
   return { json: { data: { id, endpoints: [] } } };
 }
 
-function entry({ id, name, context_length, pricing, ...more }: Listed) {
+function entry({ id, name, context_length, pricing, ...more }: ListedModel) {
   const { max_completion_tokens = null, output_modalities = ['text'] } = more;
   const { expiration_date = null } = more;
   return {

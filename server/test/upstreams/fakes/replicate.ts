@@ -6,7 +6,7 @@ import {
   media,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Biller,
   type Call,
@@ -35,7 +35,7 @@ const models: Record<string, { kind: Kind; list: boolean }> = {
 };
 const deployments: Record<string, string> = { 'films-live': 'films' };
 
-interface Job extends Accepted {
+interface Job extends AcceptedJob {
   made: Kind;
   list: boolean;
   count: number;

@@ -1,6 +1,13 @@
 import { serve, type Answer, type Call } from './kit.ts';
 import { openDesk } from './openai-chat.ts';
-import { eventOf, piecesOf, usualUsage, type Asked, type ChatWire, type Said } from './said.ts';
+import {
+  eventOf,
+  piecesOf,
+  usualUsage,
+  type AskedCall,
+  type ChatWire,
+  type SaidReply,
+} from './said.ts';
 
 type Json = Record<string, any>;
 
@@ -70,7 +77,7 @@ function faultIn({ input, tools = [], store, ...body }: Json): string | null {
   return null;
 }
 
-function usageOf({ usage = usualUsage }: Said): Json | undefined {
+function usageOf({ usage = usualUsage }: SaidReply): Json | undefined {
   if (usage === null) return undefined;
   const { prompt, cached, written, output, thinking } = usage;
   return {
@@ -82,7 +89,7 @@ function usageOf({ usage = usualUsage }: Said): Json | undefined {
   };
 }
 
-function itemsOf({ thought, text, calls = [] }: Said): Json[] {
+function itemsOf({ thought, text, calls = [] }: SaidReply): Json[] {
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
   return [
     ...(thought
@@ -107,7 +114,7 @@ function itemsOf({ thought, text, calls = [] }: Said): Json[] {
   ];
 }
 
-function whole(said: Said): Json {
+function whole(said: SaidReply): Json {
   const reason =
     said.finish === 'length' ? 'max_output_tokens' : said.refuses ? 'content_filter' : null;
   return {
@@ -141,7 +148,7 @@ function itemEvents(item: Json, output_index: number): string[] {
   ];
 }
 
-function events(said: Said): string[] {
+function events(said: SaidReply): string[] {
   const response = whole(said);
   const begun = { ...response, status: 'in_progress', output: [], usage: null };
   return [
@@ -152,7 +159,7 @@ function events(said: Said): string[] {
   ];
 }
 
-function asked({ input, tools = [], text, reasoning }: Json): Asked {
+function asked({ input, tools = [], text, reasoning }: Json): AskedCall {
   const of = (type: string): Json[] => input.filter((item: Json) => item.type === type);
   const outputs = of('function_call_output');
   const parts = (input as Json[]).flatMap((item): Json[] =>

@@ -4,7 +4,7 @@ import type { ChatDesk } from './openai-chat.ts';
 type Json = Record<string, any>;
 
 /** A model's reply, independent of an API. */
-export interface Said {
+export interface SaidReply {
   thought?: { text: string; proof: string };
   text?: string;
   /** The model refuses: a separate text in Chat and Responses, a stop reason in Messages. */
@@ -50,9 +50,9 @@ export interface ChatWire {
   options: string;
   open(): Promise<FakeChat>;
   /** A whole reply. */
-  whole(said: Said): Json;
+  whole(said: SaidReply): Json;
   /** The events of a streamed reply; the last ones have the end and the usage. */
-  events(said: Said): string[];
+  events(said: SaidReply): string[];
   /** An event that ends a stream with an error. */
   broken(message: string): string;
   /** An event that ends a stream with the refusal of its call. */
@@ -60,10 +60,10 @@ export interface ChatWire {
   /** A refusal of a call. */
   refusal(status: number, message: string): Answer;
   /** The content of a call, independent of an API. */
-  asked(body: Json): Asked;
+  asked(body: Json): AskedCall;
 }
 
-export interface Asked {
+export interface AskedCall {
   /** The texts of system, users and tools, in their order. */
   texts: string[];
   images: string[];

@@ -6,7 +6,7 @@ import {
   media,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Biller,
   type Call,
@@ -20,7 +20,7 @@ const key = 'ws-0f1e2d3c4b5a69788796a5b4c3d2e1f0';
 /** The signing key is the text after the prefix, undecoded, although it looks like base64. */
 const secret = 'whsec_c2VjcmV0LW9mLXRoZS1mYWtlLXNlcnZlcg==';
 
-interface Job extends Accepted {
+interface Job extends AcceptedJob {
   looks: number;
   created_at: string;
 }

@@ -1,6 +1,6 @@
 import type { Rig } from '../conformance.ts';
 import { fakeKie } from '../fakes/kie.ts';
-import { setFront, type Accepted, type FakeUpstream } from '../fakes/kit.ts';
+import { setFront, type AcceptedJob, type FakeUpstream } from '../fakes/kit.ts';
 import { rig as kie } from './kie.ts';
 
 /** Kie.ai with one job for each idempotency key: class A, which no shipped upstream has. */
@@ -17,7 +17,7 @@ export const rig: Rig = {
 
 async function fakeIdempotent(): Promise<FakeUpstream> {
   const fake = await fakeKie();
-  const made = new Map<unknown, Accepted>();
+  const made = new Map<unknown, AcceptedJob>();
   setFront(fake.url, async (call, answer) => {
     if (call.path !== '/api/v1/jobs/createTask') return answer();
     const key = call.headers['idempotency-key'];
