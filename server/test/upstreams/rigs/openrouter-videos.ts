@@ -1,5 +1,8 @@
 import type { Rig } from '../conformance.ts';
 import { fakeOpenai } from '../fakes/openai.ts';
+import { films } from '../films.ts';
+
+const { catalog, ...rest } = films('openrouter-videos', { model: 'veo-fake', seconds: 'duration' });
 
 /** Videos in OpenRouter's form: it names the address to poll, reports its cost and calls back. */
 export const rig: Rig = {
@@ -16,57 +19,7 @@ upstream:
   key_from: FAKE_KEY
   secret_from: FAKE_SECRET
   options: { videos: openrouter, check_path: /key }
-models:
-  - id: openrouter-videos/film
-    kind: video
-    task: text-to-video
-    name: Film
-    price: { unit: sec, usd: "0.10" }
-    cost_usd: "0.008"
-    max: 12
-    upstream_model: veo-fake
-    input_mapping: { duration_seconds: duration }
-    input_schema:
-      type: object
-      required: [prompt]
-      properties:
-        prompt: { type: string, minLength: 1 }
-        duration_seconds: { type: number, minimum: 1, maximum: 12, default: 1 }
-    example: { prompt: a harbour, duration_seconds: 1 }
-  - id: openrouter-videos/film/image-to-video
-    kind: video
-    task: image-to-video
-    name: Film from a picture
-    price: { unit: sec, usd: "0.10" }
-    cost_usd: "0.008"
-    max: 12
-    upstream_model: veo-fake
-    input_mapping: { duration_seconds: duration }
-    input_schema:
-      type: object
-      required: [prompt, image_url]
-      properties:
-        prompt: { type: string, minLength: 1 }
-        image_url: { type: string, minLength: 1 }
-        duration_seconds: { type: number, minimum: 1, maximum: 12, default: 1 }
-    example: { prompt: it sails, image_url: "https://example.com/harbour.png" }
+models:${catalog}
 `,
-  kinds: [
-    {
-      model_id: 'openrouter-videos/film',
-      kind: 'video',
-      input: { prompt: 'a harbour', duration_seconds: 1 },
-      charge_usd_micro: 100_000n,
-    },
-  ],
-  withFile: {
-    model_id: 'openrouter-videos/film/image-to-video',
-    input: { prompt: 'it sails', image_url: 'FILE', duration_seconds: 1 },
-  },
-  cannot: {
-    'finish-result-422': 'the content is bytes at an address, which fails as in output-404',
-    'finish-gone': 'the content is bytes at an address, which fails as in output-404',
-    'output-data': 'the content is bytes at an address',
-    'cancel-late': 'there is no call that cancels a job',
-  },
+  ...rest,
 };
