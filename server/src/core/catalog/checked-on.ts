@@ -4,13 +4,12 @@
  */
 
 import type { Model } from './catalog.ts';
+import { dayMs } from '../../lib/day.ts';
 
 /** A check is too old after this many days: vendors change prices and models about as often. */
 export const priceAgeDays = 60;
 /** How many days ahead a shutdown is reported. */
 export const shutdownAheadDays = 60;
-
-const dayMs = 86_400_000;
 
 /** Whether the last check is too old. Rows without a day have no vendor to check. */
 export function isPriceOld({ checked_on }: Pick<Model, 'checked_on'>, today: string): boolean {
