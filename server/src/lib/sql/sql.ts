@@ -322,13 +322,14 @@ async function query(
   statement: Statement,
   wanted: AbortSignal | undefined,
 ): Promise<pg.QueryResult> {
-  if (!wanted) return pool.query(statement);
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    return await runUnlessAbandoned(client, wanted, () => client.query(statement));
+    return await runUnlessAbandoned(client, wanted, () => ask(client, statement));
   } catch (error) {
     broken = errorOf(error);
+    // The driver's own stack ends at the socket.
+    if (error === broken) Error.captureStackTrace(broken);
     throw error;
   } finally {
     client.release(broken);
