@@ -30,8 +30,11 @@ export interface SentBody {
 }
 
 export class JsonBody {
-  /** Nobody can guess it. It consists of characters of base64, so that it passes as base64. */
-  readonly #mark = `file${crypto.randomUUID().replaceAll('-', '')}n`;
+  /**
+   * Nobody can guess it. It consists of characters of base64, so that it passes as base64. Empty
+   * while the body has no files, as most bodies have none.
+   */
+  #mark = '';
   readonly #sources: Source[] = [];
 
   /** A mark for the file's bytes as base64. */
@@ -67,6 +70,7 @@ export class JsonBody {
   }
 
   #add(source: Source): string {
+    this.#mark ||= `file${crypto.randomUUID().replaceAll('-', '')}n`;
     const number = String(this.#sources.push(source) - 1).padStart(numberDigits, '0');
     return `${this.#mark}${number}x`;
   }

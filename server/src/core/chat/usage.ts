@@ -90,7 +90,16 @@ interface Report extends Counts {
   own: CacheCounts;
 }
 
+/** A bill reads the same usage several times. */
+const reports = new WeakMap<Json, Report>();
+
 function reportOf(usage: Json): Report {
+  const known = reports.get(usage) ?? reportIn(usage);
+  reports.set(usage, known);
+  return known;
+}
+
+function reportIn(usage: Json): Report {
   const top = inSnakeCase(usage);
   const counts: Counts = {};
   addCounts(counts, top);
@@ -122,10 +131,8 @@ function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): v
 }
 
 function inSnakeCase(fields: Json): Json {
-  const entries = Object.entries(fields);
-  return entries.some(([name]) => capital.test(name))
-    ? Object.fromEntries(entries.map(([name, value]) => [snake(name), value]))
-    : fields;
+  if (!Object.keys(fields).some((name) => capital.test(name))) return fields;
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [snake(name), value]));
 }
 
 const capital = /[A-Z]/;

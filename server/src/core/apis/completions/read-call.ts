@@ -8,19 +8,8 @@ import type { ReadCall } from '../api.ts';
 import * as common from '../read-call.ts';
 import { readTurns } from './read-turns.ts';
 
-const {
-  boolean,
-  givenFields,
-  integer,
-  isFilled,
-  isGiven,
-  longInteger,
-  number,
-  numbers,
-  object,
-  oneOf,
-  text,
-} = checks;
+const { boolean, integer, isFilled, isGiven, longInteger, number, numbers, object, oneOf, text } =
+  checks;
 
 const functionShape = {
   fields: { name: text, description: text, parameters: object, strict: boolean },
@@ -140,7 +129,7 @@ export function readCompletionsCall(body: unknown): ReadCall {
     parallel: (call.parallel_tool_calls as boolean | undefined) ?? null,
     format: isObject(call.response_format) ? formatOf(call.response_format) : null,
     settings: readSettings(call),
-    extras: givenFields(Object.fromEntries(extraFields.map((name) => [name, call[name]]))),
+    extras: extrasOf(call),
   };
   // The writer of the reply does what the options ask for.
   const { stream_options: options } = call;
@@ -154,6 +143,12 @@ export function readCompletionsCall(body: unknown): ReadCall {
     metadata: readMetadata(call.metadata, 'metadata'),
     ignored: [...left.names],
   };
+}
+
+function extrasOf(call: Json): Json {
+  const extras: Json = {};
+  for (const name of extraFields) if (isGiven(call[name])) extras[name] = call[name];
+  return extras;
 }
 
 function maxTokens(call: Json): number | null {
