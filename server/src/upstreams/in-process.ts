@@ -36,10 +36,5 @@ export function eventsOf(
   { request_id, conversation }: ChatCall,
   chunks: AsyncIterable<Json> | Iterable<Json>,
 ): AsyncGenerator<ReplyEvent> {
-  return readReply(bytesOf(chunks), completionsReader, replyContextOf(request_id, conversation));
-}
-
-async function* bytesOf(chunks: AsyncIterable<Json> | Iterable<Json>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) yield Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
-  yield Buffer.from('data: [DONE]\n\n');
+  return readReply(chunks, completionsReader, replyContextOf(request_id, conversation));
 }

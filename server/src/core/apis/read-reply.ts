@@ -1,5 +1,5 @@
 import { isObject, isWithinDepth, objectOf, type Json } from '../../lib/json.ts';
-import { jsonPieces } from '../../lib/outbound/json-pieces.ts';
+import { jsonPieces, type JsonPieces } from '../../lib/outbound/json-pieces.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
 import type { ReplyContext, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
@@ -25,56 +25,121 @@ function isCompletion(value: unknown): value is Json {
   return isObject(value) && Array.isArray(value.choices);
 }
 
+type ReplyBody = AsyncIterable<Uint8Array | Json> | Iterable<Json>;
+
 /**
- * The events of a reply. The body may have any form, whatever its label says. Events that came
- * before an error count as delivered.
+ * The events of a reply. The body may have any form, whatever its label says; an upstream in this
+ * process sends its pieces as values. Events that came before an error count as delivered.
  *
  * @throws ReplyBroken if the body holds no reply, or ends before the reply is complete
  * @throws FetchError if the bytes break off, or `too_large`
  */
 export async function* readReply(
-  bytes: AsyncIterable<Uint8Array>,
+  body: ReplyBody,
   open: OpenReader,
   context: ReplyContext,
 ): AsyncGenerator<ReplyEvent> {
   const ready: ReplyEvent[] = [];
-  const reader = open(context, (event) => ready.push(event));
-  let isMarked = false;
-  const pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
-    if (isMarked || reader.isOver() || lifeSign.test(text)) return;
-    if (endMark.test(text)) isMarked = true;
-    else for (const each of Array.isArray(value) ? value : [value]) readPiece(each, text, name);
-  });
+  const reading = new Reading(open, context, ready);
+  try {
+    for await (const chunk of body) {
+      reading.add(chunk);
+      for (const event of ready.splice(0)) yield event;
+      if (reading.isOver()) break;
+    }
+    reading.end();
+  } catch (error) {
+    const broken = reading.broken(error);
+    for (const event of ready.splice(0)) yield event;
+    if (broken) throw error;
+  }
+  for (const event of ready.splice(0)) yield event;
+}
 
-  function readPiece(piece: unknown, text: string, name: string | undefined): void {
+/** A reply that was read at once. */
+export interface WholeReply {
+  events: ReplyEvent[];
+  /** Why it broke off after these events; null: it did not. */
+  error: unknown;
+}
+
+/** As `readReply`, at once: each event of a generator costs some turns of the microtask queue. */
+export async function readWhole(
+  body: ReplyBody,
+  open: OpenReader,
+  context: ReplyContext,
+): Promise<WholeReply> {
+  const events: ReplyEvent[] = [];
+  const reading = new Reading(open, context, events);
+  try {
+    for await (const chunk of body) {
+      reading.add(chunk);
+      if (reading.isOver()) break;
+    }
+    reading.end();
+  } catch (error) {
+    if (reading.broken(error)) return { events, error };
+  }
+  return { events, error: null };
+}
+
+/** A reply that is being read. Its events are added to `said`. */
+class Reading {
+  readonly #reader: ReplyReader;
+  readonly #pieces: JsonPieces;
+  #isMarked = false;
+  #isOfValues = false;
+
+  constructor(open: OpenReader, context: ReplyContext, said: ReplyEvent[]) {
+    this.#reader = open(context, (event) => said.push(event));
+    this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
+      if (this.isOver() || lifeSign.test(text)) return;
+      if (endMark.test(text)) this.#isMarked = true;
+      else
+        for (const each of Array.isArray(value) ? value : [value])
+          this.#read(each, text, name, counts.test(text));
+    });
+  }
+
+  add(chunk: Uint8Array | Json): void {
+    if (chunk instanceof Uint8Array) this.#pieces.add(chunk);
+    else this.#read(chunk, '', undefined, true);
+    // The end of values is as plain as a mark.
+    this.#isOfValues = !(chunk instanceof Uint8Array);
+  }
+
+  /** Nothing more will follow. */
+  isOver(): boolean {
+    return this.#isMarked || this.#reader.isOver();
+  }
+
+  /** Throws `ReplyBroken` if the reply is not complete. */
+  end(): void {
+    this.#pieces.end();
+    this.#reader.end(this.#isMarked || this.#isOfValues ? 'mark' : 'last');
+  }
+
+  /** Says what is left after an error. False: the reply is complete all the same. */
+  broken(error: unknown): boolean {
+    // After its end mark a reply is whole, even if the connection breaks then.
+    const isFault = error instanceof ReplyBroken;
+    const isCut = !isFault || error.error === null;
+    const isWhole = isCut && tryEnd(this.#reader, isFault ? 'fault' : 'last');
+    if (!isWhole) this.#reader.cut();
+    return !isWhole || !isFault;
+  }
+
+  #read(piece: unknown, text: string, name: string | undefined, mayCount: boolean): void {
     const isDeep = text.length > 2 * depthMax && !isWithinDepth(piece, depthMax);
-    if (!isObject(piece) || isDeep) throw name === 'error' ? failedReply(text) : unreadableReply(text);
+    if (!isObject(piece) || isDeep)
+      throw name === 'error' ? failedReply(text) : unreadableReply(text);
     const wrapper =
       'choices' in piece ? undefined : wrappers.find((each) => isCompletion(piece[each]));
-    const own = wrapper === undefined ? piece : objectOf(piece[wrapper]);
-    reader.read(own, name, counts.test(text));
+    const own = wrapper === undefined ? piece : { ...piece, ...objectOf(piece[wrapper]) };
+    this.#reader.read(own, name, mayCount);
     const error = errorIn(own) ?? (name === 'error' ? own : null);
     if (error) throw failedReply(error);
   }
-
-  try {
-    for await (const chunk of bytes) {
-      pieces.add(chunk);
-      for (const event of ready.splice(0)) yield event;
-      if (isMarked || reader.isOver()) break;
-    }
-    pieces.end();
-    reader.end(isMarked ? 'mark' : 'last');
-  } catch (error) {
-    // A reply whose end has come is whole, even if the connection breaks behind it.
-    const isFault = error instanceof ReplyBroken;
-    const isCut = !isFault || error.error === null;
-    const isWhole = isCut && tryEnd(reader, isFault ? 'fault' : 'last');
-    if (!isWhole) reader.cut();
-    for (const event of ready.splice(0)) yield event;
-    if (!isWhole || !isFault) throw error;
-  }
-  for (const event of ready.splice(0)) yield event;
 }
 
 /** Says the end of a reply, if it has come. */

@@ -158,32 +158,55 @@ async function send(
     const head = await headOf(decodeBody(reply, errorMaxBytes));
     return wire.refusal({ status, headers, body: head }, model);
   }
-  const body = stream ? readPaced(reply, times) : reply.body;
-  const events = readReply(decodeBody({ headers, body }, maxBytes), form.open, context);
   const inBand = (error: Json) => wire.inBand(error, headers, model);
-  return peekFirst(events, wire, inBand, stream ? times.peekMs : null);
+  const body = decodeBody(
+    { headers, body: stream ? readPaced(reply, times) : reply.body },
+    maxBytes,
+  );
+  if (!stream) return outcomeOf(await readWhole(body, form.open, context), wire, inBand);
+  return peekFirst(readReply(body, form.open, context), wire, inBand, times.peekMs);
+}
+
+/** A reply that has come whole. An error in its place is an outcome. */
+function outcomeOf(
+  { events, error }: WholeReply,
+  wire: OpenaiWire,
+  inBand: InBandOutcome,
+): ChatOutcome {
+  if (error === null) return wholeOf(events, null);
+  if (events.some(isOfReply)) return wholeOf(events, cleanError(error, wire, inBand));
+  return { ...faultOf(error, wire, inBand), ...usageIn(events) };
+}
+
+/** `error`: thrown after the events. */
+function wholeOf(events: readonly ReplyEvent[], error: unknown): ChatOutcome {
+  let read = 0;
+  const next = async (): Promise<IteratorResult<ReplyEvent>> => {
+    if (read < events.length) return { value: events[read++]! };
+    if (error !== null) throw error;
+    return { done: true, value: undefined };
+  };
+  const { reportedUsage = null } = usageIn(events);
+  return { outcome: 'reply', reportedUsage, events: { [Symbol.asyncIterator]: () => ({ next }) } };
 }
 
 /**
- * Reads ahead to the first piece of a stream, or to the end of a whole reply (`peekMs` null). An
- * error in place of a piece is an outcome.
+ * Reads ahead to the first piece of a stream. An error in place of a piece is an outcome.
  */
 async function peekFirst(
   events: AsyncGenerator<ReplyEvent>,
   wire: OpenaiWire,
   inBand: InBandOutcome,
-  peekMs: number | null,
+  peekMs: number,
 ): Promise<ChatOutcome> {
   const head: ReplyEvent[] = [];
   const brokenBy = (error: unknown) => cleanError(error, wire, inBand);
   const reply = (pending: PendingEvent | null) => replyOf(head, pending, events, brokenBy);
-  const until = performance.now() + (peekMs ?? 0);
+  const until = performance.now() + peekMs;
   for (;;) {
     const next = events.next();
-    const settled = Promise.allSettled([next]);
     const left = Math.max(0, until - performance.now());
-    const [seen] =
-      peekMs === null ? await settled : await withTimeout(settled, left).catch(() => [null]);
+    const [seen] = await withTimeout(Promise.allSettled([next]), left).catch(() => [null]);
     if (seen === null) return reply(next);
     if (seen.status === 'rejected')
       return head.some(isOfReply)
@@ -191,7 +214,7 @@ async function peekFirst(
         : { ...faultOf(seen.reason, wire, inBand), ...usageIn(head) };
     if (seen.value.done) return reply(next);
     head.push(seen.value.value);
-    if (peekMs !== null && isOfReply(seen.value.value)) return reply(null);
+    if (isOfReply(seen.value.value)) return reply(null);
   }
 }
 
