@@ -155,8 +155,8 @@ describe('is refused by the name of the field:', () => {
     ['generations', canvas, { stream: true }, 'stream', /not streamed/],
     ['generations', canvas, { partial_images: 1 }, 'partial_images', /not streamed/],
     ['generations', canvas, { response_format: 'png' }, 'response_format', /url or b64_json/],
-    ['generations', canvas, { n: 0 }, 'n', /whole number/],
-    ['generations', canvas, { n: '2' }, 'n', /whole number/],
+    ['generations', canvas, { n: 0 }, 'n', /integer/],
+    ['generations', canvas, { n: '2' }, 'n', /integer/],
     ['generations', 'fal-ai/flux-2-pro', { n: 2 }, 'n', /makes one image a call/],
     ['generations', canvas, { n: 2, num_images: 2 }, 'n', /n or num_images, not both/],
     ['generations', canvas, { size: '1k' }, 'size', /WIDTHxHEIGHT/],
@@ -288,7 +288,7 @@ test("an error of the queue is told with the call's own field", () => {
   const error = refusal(() => price(rowOf('fal-ai/flux/dev'), input));
   assert.equal(error.param, 'num_images');
   const told = atOwnField(error, from);
-  assert.deepEqual([told.param, told.message], ['n', 'n must be a whole number from 1 to 4.']);
+  assert.deepEqual([told.param, told.message], ['n', 'n must be an integer from 1 to 4.']);
   const other = new ApiError('invalid_input', { param: 'seed' });
   assert.equal(atOwnField(other, from), other);
 });

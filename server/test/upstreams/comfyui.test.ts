@@ -160,7 +160,7 @@ describe('a start', () => {
     const outcome = await start({ input: { prompt: ['4', 0] } });
     assert.deepEqual(outcome, {
       outcome: 'rejected',
-      message: 'prompt must be a text, a number, true or false.',
+      message: 'prompt must be a string, a number, true or false.',
       unasked: true,
     });
     const input = { prompt: 'x', ckpt_name: 'evil', '4.ckpt_name': 'evil', __proto__: { a: 1 } };

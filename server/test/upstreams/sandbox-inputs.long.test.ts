@@ -56,7 +56,7 @@ describe('an unusable input is rejected in words, and leaves nothing behind', ()
     ['no prompt', 'text-to-image', { prompt: ' ' }, /prompt/],
     ['a prompt that is no text', 'text-to-image', { prompt: 7 }, /prompt/],
     ['too many pictures', 'text-to-image', { prompt: 'x', num_images: 101 }, /num_images/],
-    ['half a picture', 'text-to-image', { prompt: 'x', num_images: 1.5 }, /whole number/],
+    ['half a picture', 'text-to-image', { prompt: 'x', num_images: 1.5 }, /an integer/],
     ['too many pixels', 'text-to-image', { prompt: 'x', width: 9000, height: 64 }, /4096/],
     [
       'an unknown format',

@@ -83,7 +83,7 @@ describe('a choice', () => {
       'no kind fits',
       { anyOf: [text, { type: 'null' }] },
       5,
-      [['/field', 'must be a text; or null']],
+      [['/field', 'must be a string; or null']],
     ],
     [
       'an enum is of the kinds of its values',

@@ -117,9 +117,9 @@ function kindOf(value: unknown): string {
 }
 
 const kindWords: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
-  integer: 'a whole number',
+  integer: 'an integer',
   boolean: 'true or false',
   array: 'a list',
   null: 'null',
@@ -132,7 +132,9 @@ function formWords(form: Json): string | null {
   if (value !== undefined) return JSON.stringify(value);
   // Few people can read patterns, so a row may describe its own in words.
   if (type === 'string' && pattern !== undefined)
-    return typeof description === 'string' ? description : `a text that matches ${String(pattern)}`;
+    return typeof description === 'string'
+      ? description
+      : `a string that matches ${String(pattern)}`;
   if (type === 'object') {
     const [last, ...others] = itemsOf(required).map(String).toReversed();
     if (last === undefined) return 'an object';

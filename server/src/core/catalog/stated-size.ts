@@ -108,7 +108,7 @@ function unreadable({ fields }: StatedSize): ApiError {
   const [field] = fields;
   const allowed =
     'WIDTHxHEIGHT in pixels, an object with width and height, or a name such as square';
-  return refused(field!, field === 'image_size' ? allowed : 'a whole number of pixels');
+  return refused(field!, field === 'image_size' ? allowed : 'an integer, in pixels');
 }
 
 function differ(first: readonly string[], second: readonly string[]): ApiError {

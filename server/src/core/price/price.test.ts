@@ -457,7 +457,7 @@ describe('what has no price', () => {
       for (const name of everywhere) {
         const error = refusal(models[name], { num_images: value, image_size: '10x10' });
         assert.equal(error.param, 'num_images');
-        assert.match(error.message, /^num_images must be a whole number from 1 to \d+\.$/);
+        assert.match(error.message, /^num_images must be an integer from 1 to \d+\.$/);
       }
     });
     test(`width, height and sides of image_size ${text}, whatever the unit`, () => {
@@ -507,7 +507,7 @@ describe('what has no price', () => {
       'num_images',
       /from 1 to 100\.$/,
     ],
-    ['a broken count', 'image', { num_images: 1.5 }, 'num_images', /whole number/],
+    ['a broken count', 'image', { num_images: 1.5 }, 'num_images', /an integer/],
     [
       'a resolution not offered',
       'image2',
@@ -530,7 +530,7 @@ describe('what has no price', () => {
       'image',
       { resolution: 5 },
       'resolution',
-      /text/,
+      /string/,
     ],
     [
       'a resolution where pixels are priced and none is offered',
@@ -579,7 +579,7 @@ describe('what has no price', () => {
       'image_size',
       /at most 8/,
     ],
-    ['a ratio that is no text', 'mp', { aspect_ratio: 1.5 }, 'aspect_ratio', /text/],
+    ['a ratio that is a number', 'mp', { aspect_ratio: 1.5 }, 'aspect_ratio', /string/],
     [
       'a list field that is a number',
       'extras',
@@ -616,8 +616,8 @@ describe('what has no price', () => {
       'generate_audio',
       /boolean/,
     ],
-    ['no tokens said', 'text', {}, 'input_tokens', /whole number from 0/],
-    ['no output tokens said', 'text', { input_tokens: 1 }, 'output_tokens', /whole number from 0/],
+    ['no tokens said', 'text', {}, 'input_tokens', /integer from 0/],
+    ['no output tokens said', 'text', { input_tokens: 1 }, 'output_tokens', /integer from 0/],
     ['tokens below zero', 'text', { input_tokens: -1, output_tokens: 1 }, 'input_tokens', /from 0/],
     ['tokens in a text', 'text', { input_tokens: '1', output_tokens: 1 }, 'input_tokens', /from 0/],
     ['parts of tokens', 'text', { input_tokens: 1, output_tokens: 0.5 }, 'output_tokens', /from 0/],

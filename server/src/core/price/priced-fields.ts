@@ -83,7 +83,7 @@ export function readCount(model: PricingRow, input: Input): number | undefined {
   const word = model.max_unit === 'count' ? 'count' : 'images';
   const maximum = limitOf(model, word, countMax);
   if (isInteger(value) && value >= 1 && value <= maximum) return value;
-  const rule = `must be a whole number from 1 to ${maximum}`;
+  const rule = `must be an integer from 1 to ${maximum}`;
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
 }
 
@@ -100,7 +100,7 @@ export function readResolution(
     throw unpriceable('resolution', `must be one of ${offered.join(', ')}`, { one_of: offered });
   }
   if (typeof value !== 'string')
-    throw unpriceable('resolution', 'must be a text', { type: 'string' });
+    throw unpriceable('resolution', 'must be a string', { type: 'string' });
   if (rules.unit !== 'MP') return undefined;
   throw unpriceable('resolution', 'is not offered by this model; send image_size instead');
 }
@@ -125,7 +125,7 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
 /** A whole number of tokens, at least 0. Required, because there is no price without it. */
 export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
   if (isInteger(value) && value >= 0 && value <= tokensMax) return value;
-  const rule = `must be a whole number from 0 to ${tokensMax}`;
+  const rule = `must be an integer from 0 to ${tokensMax}`;
   throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: tokensMax });
 }
 
@@ -153,7 +153,7 @@ export function readOption(input: Input, field: string, equals: unknown): unknow
 export function readAspectRatio(input: Input): string | undefined {
   const value = input.aspect_ratio;
   if (value === undefined || typeof value === 'string') return value;
-  throw unpriceable('aspect_ratio', 'must be a text such as "16:9"', { type: 'string' });
+  throw unpriceable('aspect_ratio', 'must be a string such as "16:9"', { type: 'string' });
 }
 
 /**
@@ -193,7 +193,7 @@ function readSides(input: Input, strict: boolean): Size | undefined {
 }
 
 function badSide(field: string): ApiError {
-  const rule = `must be a whole number of pixels from 1 to ${sideMax}`;
+  const rule = `must be an integer from 1 to ${sideMax}, in pixels`;
   return unpriceable(field, rule, { type: 'integer', minimum: 1, maximum: sideMax });
 }
 

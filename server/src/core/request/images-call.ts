@@ -156,7 +156,7 @@ function unsupported(field: string, usual: unknown[], model: Model): ApiError {
 }
 
 function countField(n: unknown, model: Model): Json {
-  if (!Number.isSafeInteger(n) || Number(n) < 1) throw badField('n', 'a whole number from 1 on');
+  if (!Number.isSafeInteger(n) || Number(n) < 1) throw badField('n', 'an integer from 1 on');
   if (takes(model, 'num_images')) return { num_images: n };
   if (n === 1) return {};
   throw badField('n', `1: ${model.id} makes one image a call`);

@@ -101,7 +101,7 @@ export function filledPrompt(
     if (value === null) continue;
     // A list would mean a link to another node's output.
     if (!isJsonNumber(value) && !['string', 'boolean'].includes(typeof value))
-      throw new InputRefused(`${field} must be a text, a number, true or false.`);
+      throw new InputRefused(`${field} must be a string, a number, true or false.`);
     for (const target of targets) put(target, value);
   }
   for (const [field, targets] of Object.entries(workflow.files)) {

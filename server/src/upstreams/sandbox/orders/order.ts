@@ -232,7 +232,7 @@ function wholeNumber(
   high: number,
 ): number {
   const found = number(value, field, other, low, high);
-  if (!Number.isInteger(found)) throw new SandboxRefusal(`${field} must be a whole number.`);
+  if (!Number.isInteger(found)) throw new SandboxRefusal(`${field} must be an integer.`);
   return found;
 }
 
