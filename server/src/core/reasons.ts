@@ -15,6 +15,7 @@ export const reasons = [
   'bad_file',
   'bad_image',
   'bad_parameter',
+  'banner_invalid',
   'beyond_available',
   'block_unread',
   'blocks_reversed',

@@ -1,7 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { keysOf } from '../../lib/records.ts';
 import { microUsdPattern } from '../price/money.ts';
-import { unseen, unseenWords } from './name.ts';
 
 /** The settings of a key. Bodies, views, columns and rules of keys are made from this list. */
 
@@ -143,13 +142,4 @@ export function unfitting(
     const about: Setting<TSchema, unknown> = keySettings[name];
     return about[kind] === true;
   });
-}
-
-export const nameMax = 100;
-export const nameRule = `1 to ${nameMax} characters on one line, ${unseenWords}`;
-
-/** A name without the spaces around it; null if it breaks `nameRule`. */
-export function keyName(given: string): string | null {
-  const name = given.trim();
-  return name !== '' && name.length <= nameMax && !unseen.test(name) ? name : null;
 }

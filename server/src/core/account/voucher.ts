@@ -25,6 +25,7 @@ for (let exponent = 0, value = 1; exponent < 31; exponent++) {
 
 /** Maximum number of vouchers in one call. Each code is shown on a line of its own. */
 export const vouchersMax = 1000;
+export const voucherNoteMax = 200;
 
 /** A new code. `random` must be a cryptographic source, such as `randomBytes`. */
 export function newVoucherCode(random: (bytes: number) => Buffer): string {
