@@ -99,7 +99,11 @@ export const errors = {
     'conflict_error',
     'The request is not COMPLETED. Poll its status_url first.',
   ),
-  not_cancellable: e(409, 'conflict_error', 'Only a request that is IN_QUEUE can be cancelled.'),
+  not_cancellable: e(
+    409,
+    'conflict_error',
+    'Only a request that is IN_QUEUE can be cancelled. With ?running=true, a running job whose model has on_cancel is asked to stop.',
+  ),
   expired: e(
     410,
     'invalid_request_error',

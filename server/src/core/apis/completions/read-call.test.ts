@@ -502,6 +502,7 @@ describe('a call is refused', () => {
     [chat({ tools: {} }), 'tools'],
     [chat({ tools: ['x'] }), 'tools[0]'],
     [chat({ tools: [{ ...tool, function: { name: 5 } }] }), 'tools[0].function.name'],
+    [chat({ tools: [{ type: 'custom', custom: { name: '' } }] }), 'tools[0].custom.name'],
     [chat({ logit_bias: { 5: {} } }), 'logit_bias'],
     [chat({ tool_choice: { function: 'f' } }), 'tool_choice.function'],
     [chat({ tools: [tool, { type: 'web_search' }] }), 'tools[1].type'],

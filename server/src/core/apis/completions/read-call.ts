@@ -180,7 +180,8 @@ function readTool(tool: Json, i: number): Tool {
   if (tool.type === undefined) throw badField(`tools[${i}].type`, toolType.is);
   const isCustom = tool.type === 'custom';
   const own = objectOf(isCustom ? tool.custom : tool.function);
-  if (!isFilled(own.name)) throw badField(`tools[${i}].function.name`, 'the name of the tool');
+  if (!isFilled(own.name))
+    throw badField(`tools[${i}].${isCustom ? 'custom' : 'function'}.name`, 'the name of the tool');
   const { syntax, definition } = objectOf(objectOf(own.format).grammar);
   const grammar = isFilled(definition) ? { syntax: String(syntax ?? ''), definition } : null;
   const mark = isGiven(tool[cacheMark]) && { mark: true as const };

@@ -158,7 +158,8 @@ function sourceOf(own: Json, at: string, types: RegExp, what: string): chat.Medi
   const given = own.source as Json;
   const type = String(given.type);
   const field = Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined;
-  if (field === undefined) throw badMessages(`${at}.source.type`, 'must be base64, url or file');
+  if (field === undefined)
+    throw badMessages(`${at}.source.type`, 'must be base64, text, url or file');
   const said = demand(given, field, at);
   const path = `${at}.source.${field}`;
   if (type !== 'base64') return mediaOf(said, path);
