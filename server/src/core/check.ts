@@ -6,6 +6,8 @@ import { isOneOf } from '../lib/records.ts';
 export interface Check {
   is: string;
   test(value: unknown): boolean;
+  /** The meanings of a text's words, in any case. Other words count as unknown fields. */
+  meanings?: Readonly<Partial<Record<string, string>>>;
 }
 
 /** An object with these fields. `isText`: the value may also be a plain string. */

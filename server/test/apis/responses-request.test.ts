@@ -526,7 +526,7 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'input[1].content[0]',
   ],
   [
-    part({ type: 'input_image', image_url: 'https://a.test/b.png', detail: 'original' }),
+    part({ type: 'input_image', image_url: 'https://a.test/b.png', detail: 2 }),
     'bad_messages',
     'input[1].content[0].detail',
   ],

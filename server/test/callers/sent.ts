@@ -67,7 +67,7 @@ export function toldTo(api: ApiName, door: ApiName, body: Json): SentCall {
     chatMedia(call.conversation);
     const written = writers[api](call);
     const more = Object.entries(written.body).filter(([name]) => !usual.has(name));
-    const ignored = [...call.ignored, ...written.ignored];
+    const ignored = [...new Set([...call.ignored, ...written.ignored])];
     return {
       says: heard[api]!(written.body as Json),
       ...(more.length > 0 && { more: Object.fromEntries(more) }),

@@ -5,6 +5,7 @@ import {
   isFilled,
   isGiven,
   oneOf,
+  text,
   type Check,
   type KnownFields,
   type Shape,
@@ -101,11 +102,22 @@ export function knownFields(
   const kept: Json = {};
   for (const [field, given] of Object.entries(value)) {
     if (!isGiven(given)) continue;
-    if (!Object.hasOwn(fields, field)) left.add(at, field);
-    else kept[field] = known(given, fields[field]!, pathOf(at, field), refuse, left);
+    const shape = Object.hasOwn(fields, field) ? fields[field]! : null;
+    const own = shape && known(given, shape, pathOf(at, field), refuse, left);
+    const { meanings } = shape && 'test' in shape ? shape : {};
+    const word = meanings && isFilled(own) ? own.toLowerCase() : own;
+    const meant = meanings && isFilled(word) ? (meanings[word] ?? null) : own;
+    if (meant === null || meant !== word) left.add(at, field);
+    if (meant !== null) kept[field] = meant;
   }
   return kept;
 }
+
+/** How closely an image is looked at. More than `high` costs more than is reserved for an image. */
+export const detail: Check = {
+  ...text,
+  meanings: { auto: 'auto', low: 'low', high: 'high', xhigh: 'high', original: 'high' },
+};
 
 /** The settings that are given. The shapes of the call's fields have checked their types. */
 export function settingsOf(given: Partial<Record<keyof Settings, unknown>>): Settings {

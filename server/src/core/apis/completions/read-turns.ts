@@ -5,10 +5,18 @@ import { mediaIn, mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import * as checks from '../../check.ts';
-import { anything, each, givenInput, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import {
+  anything,
+  detail,
+  each,
+  givenInput,
+  knownFields,
+  mustBe,
+  type LeftOut,
+} from '../read-call.ts';
 import { googleFormat, googleProof, thoughtIn, unproven } from '../thoughts.ts';
 
-const { filled, integer, isFilled, isGiven, oneOf, scalar, text } = checks;
+const { filled, integer, isFilled, isGiven, scalar, text } = checks;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 /** A reply may have been empty or calls alone, and a tool may have no result to report. */
@@ -164,7 +172,6 @@ interface PartKind {
 }
 
 const ofEveryPart = { type: text, [cacheMark]: cacheMarkShape };
-const detail = oneOf('auto', 'low', 'high');
 
 const parts: Readonly<Record<string, PartKind>> = {
   text: {
@@ -187,9 +194,7 @@ const parts: Readonly<Record<string, PartKind>> = {
         image_url: {
           fields: {
             url: text,
-            // The value `original`, which some models know, is refused: it costs more than is
-            // reserved for an image.
-            detail: { is: detail.is, test: (value) => value === '' || detail.test(value) },
+            detail,
           },
         },
         ...ofEveryPart,

@@ -204,8 +204,10 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 }
 
 const ofParts =
-  'type text refusal annotations logprobs image_url detail file_id file_data file_url filename';
-const partShape: KnownFields = { fields: common.each(common.anything, ...ofParts.split(' ')) };
+  'type text refusal annotations logprobs image_url file_id file_data file_url filename';
+const partShape: KnownFields = {
+  fields: { ...common.each(common.anything, ...ofParts.split(' ')), detail: common.detail },
+};
 
 function partsIn<B extends Block>(
   content: unknown,
@@ -230,14 +232,10 @@ function partOf(part: Json, at: string): TextBlock | MediaBlock {
   throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
 }
 
-const details: ReadonlySet<unknown> = new Set(['auto', 'low', 'high']);
-
 function imageOf(image: Json, at: string): MediaBlock {
   const { detail } = image;
   const media = mediaIn(image, at, ['image_url', 'file_id']);
   if (media === null) throw badMessages(at, 'must have image_url or file_id');
-  if (isGiven(detail) && !details.has(detail))
-    throw badMessages(`${at}.detail`, 'must be auto, low or high');
   return { type: 'image', media, at, ...(isFilled(detail) && { detail }) };
 }
 
