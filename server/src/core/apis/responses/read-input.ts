@@ -14,8 +14,8 @@ const thoughtsMax = 4_096;
 
 interface Reading {
   turns: Turn[];
-  /** The place of the next result in `turns`; null: the assistant has said nothing yet. */
-  results: number | null;
+  /** The turn of each call, by the call's id. */
+  callers: Map<string, Turn>;
   thoughts: number;
   left: common.LeftOut;
 }
@@ -58,7 +58,7 @@ const uncalled = kindOf(addUncalled, 'name', 'namespace', 'output');
  * @throws ApiError `bad_messages`, which names the item or its field
  */
 export function readInput({ input, instructions }: Json, left: common.LeftOut): Turn[] {
-  const reading: Reading = { turns: [], results: null, thoughts: 0, left };
+  const reading: Reading = { turns: [], callers: new Map(), thoughts: 0, left };
   const addText = (by: Turn['by'], said: string, at: string) =>
     addBlocks(reading, by, [{ type: 'text', text: said, at }], at);
   if (isFilled(instructions)) addText('system', instructions, 'instructions');
@@ -101,7 +101,6 @@ function addBlocks(reading: Reading, by: Turn['by'], blocks: Block[], at: string
   const last = turns.at(-1);
   if (last?.by === by && joining.has(by)) for (const block of blocks) last.blocks.push(block);
   else turns.push({ by, name: null, blocks, at });
-  if (by === 'assistant') reading.results = turns.length;
 }
 
 function addMessage(item: Json, at: string, reading: Reading): void {
@@ -177,18 +176,21 @@ function addCallOf(field: 'arguments' | 'input'): ReadItem {
     const id = checked(item, 'call_id', at, filled);
     const input = custom ? given : common.givenInput(given);
     addBlocks(reading, 'assistant', [{ type: 'call', id, name, input, custom, at }], at);
+    reading.callers.set(id, reading.turns.at(-1)!);
   };
 }
 
-/** Other APIs want results directly behind the calls, so messages in between come after them. */
+/** Other APIs want results directly behind the calls, so what is in between comes after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
   const call = checked(item, 'call_id', at, filled);
   const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
-  if (blocks.length === 0) throw badMessages(`${at}.output`, 'must hold at least one part');
   const result: Block = { type: 'result', call, blocks, failed: false, at };
-  const place = reading.results ?? reading.turns.length;
-  reading.turns.splice(place, 0, { by: 'user', name: null, blocks: [result], at });
-  if (reading.results !== null) reading.results++;
+  const { turns, callers } = reading;
+  const caller = callers.get(call);
+  const place = caller ? turns.lastIndexOf(caller) + 1 : turns.length;
+  const next = turns[place]?.blocks;
+  if (next?.[0]?.type === 'result') next.push(result);
+  else turns.splice(place, 0, { by: 'user', name: null, blocks: [result], at });
 }
 
 /** Other APIs have no such output: it becomes a message of the user that says where it is from. */
