@@ -117,6 +117,16 @@ export function shortName(name: string, max: number): string {
   return `${plain}_${hash('sha256', name, 'hex').slice(0, 8)}`;
 }
 
+/** The id of a tool call, for services that take only short ones. */
+export function shortId(id: string, max: number): string {
+  return id.length > max ? shortName(id, max) : id;
+}
+
+/** The caller's user. OpenAI accepts 64 characters; Claude Code sends more. */
+export function userOf({ api, settings: { user } }: Conversation): string | null {
+  return api === 'messages' && user && user.length > 64 ? hash('sha256', user) : user;
+}
+
 /**
  * The input of a tool call in Messages, where it is an object. A call with a broken input stays in
  * the conversation: its result needs a call, and a client can show the model why it failed.

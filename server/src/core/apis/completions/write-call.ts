@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Json } from '../../../lib/json.ts';
 import type * as chat from '../../chat/conversation.ts';
 import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
@@ -60,7 +59,7 @@ function extrasOf(writing: CompletionsContext): Json {
 function settingsOf(writing: CompletionsContext): Json {
   const { conversation, dialect } = writing;
   const { settings } = conversation;
-  const { temperature, top_p, stop, verbosity, logprobs, top_logprobs, user } = settings;
+  const { temperature, top_p, stop, verbosity, logprobs, top_logprobs } = settings;
   const optional = (name: 'top_k' | 'thinking', value: unknown) => {
     if (value === null) return {};
     return dialect.passes.has(name) ? { [name]: value } : common.omitField(writing, name);
@@ -76,8 +75,7 @@ function settingsOf(writing: CompletionsContext): Json {
     verbosity,
     logprobs,
     top_logprobs,
-    // OpenAI accepts 64 characters; Claude Code sends more.
-    user: conversation.api === 'messages' && user && user.length > 64 ? hash('sha256', user) : user,
+    user: common.userOf(conversation),
   };
 }
 
@@ -177,7 +175,7 @@ function resultOf(
   const parts = cacheMark in mark ? [said] : texts.map(({ text }) => text);
   return {
     role: 'tool',
-    tool_call_id: result.call,
+    tool_call_id: idOf(result.call, writing),
     content: isList ? parts.map((text) => ({ type: 'text', text, ...mark })) : said,
   };
 }
@@ -293,6 +291,11 @@ function sentField(field: string, value: unknown, { fields }: CompletionsContext
 }
 
 function callOf(call: chat.CallBlock, proofs: Proofs, writing: CompletionsContext): Json {
-  const name = writing.names.sent(call.name);
-  return { ...common.toolCallOf({ ...call, name }), ...proofOf(call.id, proofs, writing) };
+  const own = { ...call, id: idOf(call.id, writing), name: writing.names.sent(call.name) };
+  return { ...common.toolCallOf(own), ...proofOf(call.id, proofs, writing) };
+}
+
+/** OpenAI takes 40 characters. Other servers may have put more than a name into an id. */
+function idOf(call: string, { dialect }: CompletionsContext): string {
+  return dialect.developer ? common.shortId(call, 40) : call;
 }

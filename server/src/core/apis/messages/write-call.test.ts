@@ -198,7 +198,7 @@ describe('a call', () => {
     ];
     const { messages: sent } = adaptive.call({ ...hello, messages }) as Json;
     assert.deepEqual(sent[1].content, [
-      { type: 'tool_use', id: 'a_1', name: 'look', input: { INVALID_JSON: '{' } },
+      { type: 'tool_use', id: 'a_1_4a5f06ec', name: 'look', input: { INVALID_JSON: '{' } },
     ]);
     assert.deepEqual(
       sent[2].content.map(({ type }: Json) => type),

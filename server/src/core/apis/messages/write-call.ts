@@ -230,7 +230,9 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
     case 'call': {
       const { id, name, input: text, custom } = block;
       const input = custom ? { input: text } : common.toolInput(text);
-      return [{ type: 'tool_use', id: toolId(id), name: writing.names.sent(name), input }];
+      return [
+        { type: 'tool_use', id: common.shortName(id, 64), name: writing.names.sent(name), input },
+      ];
     }
     case 'result': {
       const { call, blocks, failed } = block;
@@ -238,7 +240,9 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
       const isPlain = content.length === 1 && content[0]!.type === 'text';
       const said = content.length > 0 && { content: isPlain ? content[0]!.text : content };
       const isError = failed && { is_error: true };
-      return [{ type: 'tool_result', tool_use_id: toolId(call), ...said, ...isError }];
+      return [
+        { type: 'tool_result', tool_use_id: common.shortName(call, 64), ...said, ...isError },
+      ];
     }
     default:
       demandUsers(by, block);
@@ -251,11 +255,6 @@ function thoughtOf(thought: Thought, writing: MessagesContext): Json[] {
   if (!isClaudes(thought)) return common.omitBlocks(writing, 'thought');
   if (form === 'hidden') return [{ type: 'redacted_thinking', data: text }];
   return [{ type: 'thinking', thinking: text, signature }];
-}
-
-/** Ids of other services may have characters that Anthropic refuses. */
-function toolId(id: string): string {
-  return id.replaceAll(/[^\w-]/g, '_');
 }
 
 function mediaOf({ type, media, at, detail }: chat.MediaBlock, writing: MessagesContext): Json[] {

@@ -29,8 +29,7 @@ export function writeResponsesCall(
     custom: new Set(),
   };
   const { names, ignored } = writing;
-  const { temperature, top_p, top_logprobs, user, logprobs, summary, proofs } =
-    conversation.settings;
+  const { temperature, top_p, top_logprobs, logprobs, summary, proofs } = conversation.settings;
   const effort = common.sentEffort(conversation, ignored);
   const input = conversation.turns.flatMap((turn) => itemsOf(turn, writing));
   if (input.length === 0) throw saysNothing(conversation);
@@ -45,7 +44,7 @@ export function writeResponsesCall(
     temperature,
     top_p,
     top_logprobs,
-    user,
+    user: common.userOf(conversation),
     ...extrasOf(writing),
     input,
     max_output_tokens: max_tokens,
@@ -145,15 +144,17 @@ function partOf(block: Block, by: Turn['by']): Json | null {
 function itemOf(block: Block, writing: ResponsesContext): Json[] {
   switch (block.type) {
     case 'call': {
-      const { id: call_id, input, custom } = block;
+      const { id, input, custom } = block;
+      const call_id = common.shortId(id, 64);
       const name = writing.names.sent(block.name);
       if (!custom) return [{ type: 'function_call', call_id, name, arguments: input }];
-      writing.custom.add(call_id);
+      writing.custom.add(id);
       return [{ type: 'custom_tool_call', call_id, name, input }];
     }
     case 'result': {
-      const { call: call_id, blocks, failed } = block;
-      const type = writing.custom.has(call_id) ? 'custom_tool_call_output' : 'function_call_output';
+      const { call, blocks, failed } = block;
+      const call_id = common.shortId(call, 64);
+      const type = writing.custom.has(call) ? 'custom_tool_call_output' : 'function_call_output';
       const parts = blocks.map((each) =>
         each.type === 'text' ? { type: 'input_text', text: each.text } : mediaOf(each),
       );
