@@ -316,6 +316,9 @@ describe('whatever an upstream sends', () => {
       status: fc.constantFrom('completed', 'incomplete'),
     }),
   });
+  const both = { arguments: '{', input: { p: 1 } };
+  const begun = [{ function: { name: 'look', ...both } }, { function: both }];
+  const again = { choices: [{ delta: { tool_calls: begun } }] };
   const readers: [OpenReader, fc.Arbitrary<unknown>][] = [
     [completionsReader, completion],
     [messagesReader, event],
@@ -352,7 +355,7 @@ describe('whatever an upstream sends', () => {
             if (other === body) assert.equal(again.error?.message, error?.message);
           }
         }),
-        { numRuns: 100 },
+        { numRuns: 100, examples: [[[[again], '', 0]]] },
       );
     });
 });

@@ -15,6 +15,9 @@ export function callPieces(calls: Calls) {
     const ofId = byId.get(sent.id);
     const there = index === null ? (ofId ?? last) : byIndex.get(index);
     const isKnown = sent.id !== '' && ofId !== undefined;
+    const isBare = sent.id === '' && sent.name === '';
+    // Some servers count the index on within a call.
+    if (there === undefined && isBare && last?.isComplete() === false) return last;
     if (there !== undefined && goesOn(there, sent, isKnown)) return there;
     if (isKnown && sent.name === '') return ofId;
     const call = calls.open() ?? undefined;
@@ -62,7 +65,7 @@ function sentCall(piece: Json): SentCall {
   const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom].find(
     isObject,
   );
-  const { name, arguments: json, input } = own ?? piece;
+  const { name, args, parameters = args, arguments: json = parameters, input } = own ?? piece;
   return {
     proof: googleProof(piece),
     id: pieces.textOf(piece.id),
@@ -76,7 +79,8 @@ function sentCall(piece: Json): SentCall {
 /** Whether a piece belongs to the call that its id and index lead to. */
 function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
   const hasOtherId = sent.id !== '' && call.id !== '' && sent.id !== call.id;
-  if (hasOtherId) return !isKnownId && sent.name === '' && !call.isComplete();
+  const isRest = sent.name === '' || (sent.name === call.name && /^\s*[^{\s]/.test(sent.input));
+  if (hasOtherId) return !isKnownId && isRest && !call.isComplete();
   if (sent.name === '' || call.name === '') return true;
   // A name may come in pieces, before any input.
   if (sent.name !== call.name) return sent.id === '' && call.id !== '' && call.input === '';

@@ -121,8 +121,6 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
   };
 }
 
-const nothing = { id: '', name: '', isCustom: false, input: '' };
-
 function endBlock({ call, input }: Block): void {
   if (call?.input === '') call.add({ ...nothing, input });
   call?.end();

@@ -16,6 +16,9 @@ export interface SentCall {
   proof?: string;
 }
 
+/** A piece that says nothing. */
+export const nothing: SentCall = { id: '', name: '', isCustom: false, input: '' };
+
 export type OpenCall = ReturnType<typeof openCall>;
 export type Calls = ReturnType<typeof replyCalls>;
 
@@ -76,7 +79,7 @@ export function replyCalls(
 
 /** A tool call whose pieces arrive. Some servers send its name in pieces; input waits for it. */
 function openCall(begin: (sent: SentCall) => InputReader) {
-  const own: SentCall = { id: '', name: '', isCustom: false, input: '' };
+  const own = { ...nothing };
   let reader: InputReader | null = null;
   let hasEnded = false;
 

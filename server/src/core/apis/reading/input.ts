@@ -30,21 +30,26 @@ export function jsonInput(say: (text: string) => void): InputReader {
     return isGrowing ? piece.slice(text.length) : piece;
   }
 
+  function add(piece: string): void {
+    if (json.isComplete()) {
+      if (piece.trim() === '' || isSaid || !isEmpty(text)) return;
+      [text, json] = ['', jsonEnd()];
+    }
+    const sent = restOf(piece);
+    if (sent === '') return;
+    const end = json.add(sent);
+    const rest = sent.slice(0, end);
+    text += rest;
+    if (isSaid) say(rest);
+    else if (json.isObject() && !isEmpty(text)) {
+      isSaid = true;
+      say(text);
+    }
+    if (end < sent.length) add(sent.slice(end));
+  }
+
   return {
-    add(piece) {
-      if (json.isComplete()) {
-        if (piece.trim() === '' || isSaid || !isEmpty(text)) return;
-        [text, json] = ['', jsonEnd()];
-      }
-      const rest = restOf(piece);
-      text += rest;
-      json.add(rest);
-      if (isSaid) say(rest);
-      else if (json.isObject() && !isEmpty(text)) {
-        isSaid = true;
-        say(text);
-      }
-    },
+    add,
     text: () => text,
     isComplete: () => json.isComplete(),
     end() {
@@ -72,7 +77,7 @@ export function textInput(say: (text: string) => void): InputReader {
 }
 
 function isEmpty(text: string): boolean {
-  return /^\s*(?:\{\s*\}|\[\s*\]|null)?\s*$/.test(text);
+  return /^\s*(?:\{\s*\}|\[\s*\]|null|"")?\s*$/.test(text);
 }
 
 /** Clients parse the input, and cannot parse an empty text. */
@@ -95,12 +100,14 @@ function jsonEnd() {
   /** The first sign and the last one, without white space. */
   let first = '';
   let last = '';
+  const isComplete = () => /^["{[]$/.test(first) && depth === 0 && !isText;
   return {
-    isComplete: () => /^["{[]$/.test(first) && depth === 0 && !isText,
+    isComplete,
     isObject: () => first === '{',
     /** Whether any value may come next. */
     awaitsValue: () => !isText && /[:,[]/.test(last),
-    add(piece: string): void {
+    /** Returns the length of the piece up to the end of the value. */
+    add(piece: string): number {
       for (let i = 0; i < piece.length; i++) {
         const code = piece.charCodeAt(i);
         if (isEscaped) isEscaped = false;
@@ -111,7 +118,9 @@ function jsonEnd() {
         else if (code === 0x7d || code === 0x5d) depth--;
         last = piece[i]!;
         first ||= last;
+        if (depth === 0 && isComplete()) return i + 1;
       }
+      return piece.length;
     },
   };
 }
