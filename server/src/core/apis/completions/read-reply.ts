@@ -17,7 +17,8 @@ export const completionsReader: OpenReader = (context, tell) => {
     tell(event);
   };
   const message = messageReader(context, say);
-  let hasChoice = false;
+  /** The number of the choice that is read. */
+  let number: number | null = null;
   /** A whole reply has come. */
   let isWhole = false;
   /** The last piece was nothing but a usage, as the last one of a stream often is. */
@@ -41,7 +42,7 @@ export const completionsReader: OpenReader = (context, tell) => {
 
   return {
     read(piece, _name, mayCount = true) {
-      const choice = choiceIn(piece);
+      const choice = choiceIn(piece, number);
       const sent = messageIn(choice ?? {});
       const word = endOf(choice ?? {}, sent.message, piece);
       const report = mayCount ? reportIn(piece) : null;
@@ -55,9 +56,9 @@ export const completionsReader: OpenReader = (context, tell) => {
         (choice?.error && errorIn({ error: choice.error })) ||
         (piece.x_groq && errorIn(objectOf(piece.x_groq)));
       if (error) throw failedReply(error);
-      isCounted = choice === undefined && (isCounted || (hasChoice && usage !== null));
+      isCounted = choice === undefined && (isCounted || (number !== null && usage !== null));
       if (!choice) return;
-      hasChoice = true;
+      number ??= numberOf(choice, 0);
       isWhole ||= !sent.isPiece && piece.object !== 'chat.completion.chunk';
       readEnd(choice, word);
     },
@@ -211,12 +212,31 @@ function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
   return usual !== undefined && pieces.finishOf(own) === 'broken' ? own : usual;
 }
 
-/** Only one choice is ever requested; a choice without an index counts as the first. */
-function choiceIn({ choices, message, done, done_reason }: Json): Json | undefined {
-  const own = itemsOf(choices).find((each) => isObject(each) && !(pieces.wholeNumberIn(each.index) ?? 0));
-  if (own !== undefined || !isObject(message)) return own as Json | undefined;
+/**
+ * Only one choice is ever requested, and only one is read: that with the number, or the first of
+ * the reply. Some services give their only choice another number than 0.
+ */
+function choiceIn(
+  { choices, message, done, done_reason }: Json,
+  number: number | null,
+): Json | undefined {
+  const list = itemsOf(choices).filter(isObject);
+  const read = number ?? Math.min(...list.map((each) => numberOf(each, 0)));
+  const own = list.find((each) => numberOf(each, read) === read);
+  // Copilot puts the calls of a whole message into a choice of their own.
+  const calls = list
+    .map((each) => objectOf(each.message).tool_calls)
+    .find((each) => itemsOf(each)[0]);
+  if (isObject(own?.message) && calls !== undefined)
+    return { ...own, message: { ...own.message, tool_calls: calls } };
+  if (own !== undefined || !isObject(message)) return own;
   // Ollama's own form, in which each line has the next piece of the message.
   return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
+}
+
+/** A choice without a number is the one that is read. */
+function numberOf({ index }: Json, read: number): number {
+  return pieces.wholeNumberIn(index) ?? read;
 }
 
 interface SentMessage {
