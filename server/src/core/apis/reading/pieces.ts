@@ -120,9 +120,8 @@ export function textReader(type: 'text' | 'refusal', say: EmitEvent, phase?: str
   let waiting: Json[] = [];
 
   function pieceOf(text: string, form: TextForm): string {
-    if (form === 'piece') return text;
-    if (text.startsWith(said)) return text.slice(said.length);
-    return form === 'either' ? text : '';
+    const isNext = form === 'piece' || (form === 'either' && !text.startsWith(said));
+    return isNext ? text : restOf(said, text);
   }
 
   return {

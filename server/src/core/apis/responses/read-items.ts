@@ -32,6 +32,8 @@ export interface SentText {
   text: string;
   form: pieces.TextForm;
   logprobs: unknown;
+  /** The tool that gets the text; empty if it is not said, or there is none. */
+  name: string;
 }
 
 interface Readers {
@@ -142,7 +144,6 @@ function openItem(place: ItemFacts, key: string, readers: Readers): OpenItem {
 
 function callItem(place: ItemFacts, { calls }: Readers): OpenItem {
   const call = calls.open();
-  const nothing = { id: '', name: '', isCustom: false, input: '' };
   function identify(own: Json) {
     place.id ||= pieces.textOf(own.id);
     place.call_id ||= pieces.textOf(own.call_id);
@@ -152,9 +153,9 @@ function callItem(place: ItemFacts, { calls }: Readers): OpenItem {
   return {
     place,
     begin: (own) => call?.add(identify(own)),
-    addText(_kind, _index, { text, form }) {
-      if (form === 'piece') call?.add({ ...nothing, input: text });
-      else call?.addWhole({ ...nothing, input: text });
+    addText(_kind, _index, { text: input, form, name }) {
+      if (form === 'piece') call?.add({ ...nothing, name, input });
+      else call?.addWhole({ ...nothing, name, input });
     },
     addWhole(own) {
       call?.addWhole({
@@ -237,7 +238,8 @@ function openParts(open: (kind: string, index: number) => PartReader) {
   }
 
   return {
-    add(kind: string, index: number | null, { text, form, logprobs }: SentText): void {
+    add(kind: string, index: number | null, sent: Omit<SentText, 'name'>): void {
+      const { text, form, logprobs } = sent;
       isLoose ||= index === null;
       last = index ?? last;
       partOf(kind, last).add(text, form, logprobs);

@@ -31,7 +31,9 @@ export const responsesReader: OpenReader = (context, say) => {
       kind === 'summary' ? event.summary_index : event.content_index,
     );
     const form = isWhole ? 'whole' : 'piece';
-    if (text !== '') items.addText(place, kind, index, { text, form, logprobs: event.logprobs });
+    const { name, logprobs } = event;
+    if (text !== '')
+      items.addText(place, kind, index, { text, form, logprobs, name: pieces.textOf(name) });
   }
 
   /** `word`: the status that the event's type tells. */
@@ -56,14 +58,15 @@ export const responsesReader: OpenReader = (context, say) => {
   return {
     read(piece, name) {
       const type = pieces.textOf(piece.type) || (name ?? '');
-      const [, what = '', how = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
+      const [, own = '', how = ''] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
+      const what = own === 'content_part' ? pieces.textOf(objectOf(piece.part).type) : own;
       const text = hasKey(textEvents, what) ? textEvents[what] : null;
       if (text && (how === 'delta' || how === 'done')) return readText(text, how === 'done', piece);
       const at = pieces.wholeNumberIn(piece.output_index);
       if (type === 'response.output_item.added') return items.begin(objectOf(piece.item), at);
       if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
       const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];
-      if (end) return readEnd(objectOf(piece.response), end);
+      if (end) return readEnd({ usage: piece.usage, ...objectOf(piece.response) }, end);
       if (Array.isArray(piece.output) || 'output_text' in piece) readEnd(piece, 'completed');
     },
     isOver: () => isOver,
