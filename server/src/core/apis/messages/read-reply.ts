@@ -52,7 +52,8 @@ export const messagesReader: OpenReader = (context, say) => {
           usage.end(piece.usage);
           return readStop(isObject(piece.delta) ? piece.delta : piece);
         case 'message_stop':
-          return void (isOver = true);
+          isOver = true;
+          return readStop(piece);
         default:
           if (Array.isArray(piece.content) || typeof piece.content === 'string') readWhole(piece);
       }

@@ -58,10 +58,13 @@ const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
     'filter',
     /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy/,
   ],
-  ['length', /length|max_|token|(?<!time_|rate_)limit|context_window|incomplete|truncat/],
+  [
+    'length',
+    /length|max_|token|(?<!time_|rate_)limit|context|incomplete|unfinished|truncat|repetit/,
+  ],
   [
     'broken',
-    /error|fail|abort|cancel|timeout|_limit|malformed|unexpected|too_many|missing|insufficient|overload/,
+    /error|fail|abort|cancel|timeout|_limit|malformed|unexpected|too_many|missing|insufficient|overload|exceeded|interrupt|preempt|disconnect/,
   ],
   ['tools', /tool|function/],
 ];
@@ -74,7 +77,7 @@ export function finishOf(given: unknown): FinishReason | 'broken' | null {
     .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase()
-    .replaceAll(/[\s-]+/g, '_')
+    .replaceAll(/[\s.-]+/g, '_')
     .replace(/^(?:finish|stop)_reason_/, '');
   const known = meanings.find(([, form]) => form.test(word));
   return known === undefined ? 'stop' : known[0];
