@@ -19,7 +19,7 @@ const endMark = /^"?\[?done\]*"?$/i;
 /** Names of fields with counts. Nearly every piece has none, and is not searched for them. */
 const counts = /usage|timings|eval_count/i;
 /** Fields in which some gateways wrap each piece of a chat completion. */
-const wrappers = ['data', 'result', 'response'];
+const wrappers = ['data', 'result', 'response', 'output', 'body'];
 
 function isCompletion(value: unknown): value is Json {
   return isObject(value) && Array.isArray(value.choices);
@@ -215,7 +215,7 @@ function statedIn(piece: Json): Json | null {
 function innermost(error: Json): Json {
   const { raw } = objectOf(error.metadata);
   for (const text of [raw, error.message]) {
-    const inner = objectOf(typeof text === 'string' ? parseJson(text) : null);
+    const inner = objectOf(typeof text === 'string' ? parseJson(text.replace(/^[^{]*/, '')) : null);
     const errors = [inner, ...Object.values(inner).filter(isObject)].map(errorIn);
     const own = errors.find((each) => each !== null);
     if (own) return { ...error, ...own };
@@ -235,7 +235,7 @@ function parseJson(text: string): unknown {
 function errorOf(error: unknown): Json | null {
   if (isFilled(error)) return { message: error };
   if (Array.isArray(error)) return errorOf(error[0]);
-  if (!isObject(error) || Object.keys(error).length === 0) return null;
+  if (!isObject(error) || !Object.values(error).some(Boolean)) return null;
   return isFilled(error.message) ? error : (errorOf(error.error) ?? error);
 }
 
