@@ -16,6 +16,8 @@ const lineChars = 32;
 const eventLine = /^(?:data|event|id|retry)?(?::|$)/;
 /** The beginning of a JSON value, or of a page in its place. */
 const otherLine = /^\s*[[{<]/;
+/** A byte order mark, or the separator of JSON text sequences. */
+const lineMarks = /^[\uFEFF\p{Cc}]+/u;
 
 /**
  * Reads a body of JSON whose form only its bytes show: server-sent events, one value in each line,
@@ -44,7 +46,7 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     const text = value.join('\n').trim();
     value = null;
     held = 0;
-    take(parseEvent(text), text, undefined);
+    takeValues(text, undefined, take);
   }
 
   function readOther(line: string): void {
@@ -56,7 +58,8 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     held = line.length;
   }
 
-  function readLine(line: string): void {
+  function readLine(sent: string): void {
+    const line = sent.replace(lineMarks, '');
     limit(line.length);
     if (value !== null && (line === '' || !eventLine.test(line))) {
       held += line.length + lineChars;
@@ -115,7 +118,7 @@ function eventReader(take: TakePiece): EventReader {
   const parser = createParser({
     onEvent: ({ data, event }) => {
       const text = data.trim();
-      if (text !== '') take(parseEvent(text), text, event);
+      if (text !== '') takeValues(text, event, take);
     },
   });
   /** The only line of the event's data. Undefined: none has come. Null: several have. */
@@ -147,6 +150,34 @@ function isWhole(data: string): boolean {
   return data === endMark || parseEvent(data) !== undefined;
 }
 
+/** Takes a value, or several that stand behind each other. */
+function takeValues(text: string, name: string | undefined, take: TakePiece): void {
+  const whole = parseEvent(text);
+  if (whole !== undefined || !/^[[{]/.test(text)) return take(whole, text, name);
+  let at = 0;
+  while (at < text.length) {
+    const start = at + text.slice(at).search(/[[{]|$/);
+    const end = endOfValue(text, start);
+    // Only the last of them may be something else.
+    const each = (end > start ? text.slice(start, end) : text.slice(at)).trim();
+    if (each !== '') take(parseEvent(each), each, name);
+    at = Math.max(end, at + 1);
+  }
+}
+
+/** Where the value ends that begins at `start` with a bracket. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '"') {
+      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++;
+    } else if (char === '{' || char === '[') depth++;
+    else if ((char === '}' || char === ']') && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
 /** The last event of nearly every stream, which is no JSON. */
 const endMark = '[DONE]';
 
@@ -156,6 +187,10 @@ function parseEvent(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined;
+    const plain = text.replaceAll(noNumbers, (each, isText) => (isText ? each : 'null'));
+    return plain === text ? undefined : parseEvent(plain);
   }
 }
+
+/** Python writes these numbers, which JSON does not have. Texts are matched to pass them over. */
+const noNumbers = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\b(?:NaN|Infinity)\b/gs;
