@@ -143,8 +143,9 @@ export function gatherReply() {
     add(event: ReplyEvent): void {
       if (event.type === 'end') end = event;
       else if (event.type === 'usage') {
-        // Some servers repeat a growing usage in every piece, so the last one counts.
-        usage = event.usage;
+        // Some servers repeat a growing usage in every piece, so the last one counts, unless it
+        // is one of nothing behind another.
+        if (usage === null || !isOfNothing(event.usage)) usage = event.usage;
         isOutrun = false;
       } else addPiece(event);
     },
@@ -164,6 +165,11 @@ export function gatherReply() {
     /** The same reply in as few events as possible, without its usage. */
     events: (): ReplyEvent[] => (end ? [...pieces, end] : [...pieces]),
   };
+}
+
+function isOfNothing(usage: Json): boolean {
+  const counts = readUsage(usage);
+  return counts !== null && counts.completion_tokens === 0 && !counts.prompt_tokens;
 }
 
 function writtenIn(piece: Piece): string {

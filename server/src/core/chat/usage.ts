@@ -77,7 +77,9 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
 function kindOf(name: string): Kind | undefined {
   if (!name.includes('cache')) return kinds.get(name);
   if (/creat|writ/.test(name)) return 'written';
-  return /miss|details|discount|cost/.test(name) ? undefined : 'cached';
+  return /miss|details|discount|cost|rat(e|io)|percent|seconds|ttl/.test(name)
+    ? undefined
+    : 'cached';
 }
 
 /** Undefined: not given. Null: given, but unusable. */
