@@ -1,4 +1,5 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
+import { isFilled } from '../check.ts';
 import { ApiError } from '../errors.ts';
 
 /** Why an upstream refused a chat: from the code, the type or the words of its error. */
@@ -30,18 +31,27 @@ const unknownWindow: Window = { limit: null, given: null, output: null };
 
 /** `error`: in the upstream's form; null if it sent none. `words`: its readable part. */
 export function refusalIn(error: Json | null, words: string): ChatRefusal {
-  const { param } = error ?? {};
   const codes = codesIn(error ?? {}, words);
-  const field = typeof param === 'string' && /^[\w.[\]-]{1,100}$/.test(param) ? param : null;
+  const param = [error?.param, setting.exec(words)?.[1]].find(isFilled) ?? '';
+  const field = /^[\w.[\]-]{1,100}$/.test(param) ? param : null;
   const own = { param: field, window: unknownWindow };
-  if (isTooLong(codes, words))
+  if (isTooLong(codes, words) && !ofNames.test(param))
     return { ...own, reason: 'messages_too_long', window: windowIn(error ?? {}, words) };
   const known = kinds.find(([, code, word]) => code.test(codes) || word.test(words));
-  if (known) return { ...own, reason: known[0] };
-  return { ...own, reason: field === null ? 'model_refused' : 'bad_parameter' };
+  return { ...own, reason: known?.[0] ?? (field === null ? 'model_refused' : 'bad_parameter') };
 }
 
-/** Whether an error that came without a status, as in a stream, is the fault of the call. */
+/** Fields with names, which may be too long, too. */
+const ofNames =
+  /\b(tools?|tool_calls|functions|call_id|name|user|metadata|\w+_key|\w+_identifier)\b/;
+
+/** The name of a setting with which the words begin. */
+const setting = /^[`'"]?(temperature|top_[pk]|max_\w*tokens|stop\w*|tool_choice|thinking\w*)\b/;
+
+/**
+ * Whether an error that came without a status, as in a stream, or with one of the server's own, is
+ * the fault of the call.
+ */
 export function blamesCall(error: Json, words: string): boolean {
   const codes = codesIn(error, words);
   return isTooLong(codes, words) || kinds.some(([, code]) => code.test(codes));
@@ -67,16 +77,16 @@ const tooLongCodes =
 const tooLongWords: readonly RegExp[] = [
   /maximum (context|prompt|model) length/i,
   /exceeds? (the |this model's |your )?(maximum |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|number of (input )?tokens)/i,
-  /(prompt|input|request|messages?) ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b/i,
+  /(prompt|input|request|messages?)( tokens?| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b/i,
   /context (window|length|size|limit) (is |was )?(exceed|overflow)|reached context length|context_too_large/i,
-  /exceed context limit/i,
-  /input token count .{0,40}exceeds the maximum/i,
+  /exceed context limit|max_tokens must be at least 1, got -/i,
+  /input token count .{0,40}(exceeds the maximum|only supports)/i,
   /prompt contains \d+ tokens?.{0,80}too large/i,
-  /too many (input )?tokens/i,
+  /too many (input )?tokens|number of input tokens .{0,40}(exceed|limit)/i,
   /reduce the length of (the|your) (messages|prompt|input)/i,
   /(prompt|input)( token count of \d+| tokens| \(\d+ tokens\))? (exceeds?|is longer than|length)[^.]{0,60}(max(imum)?|limit|context)/i,
   /exceed max message tokens|prompt_tokens \(\d+\) must be less than|\w ?超长|token数量超过上限/i,
-  /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
+  /`?inputs`? (tokens \+ `?max_new_tokens`? must be|must have less than)/i,
   /range of input length should be/i,
   /request exceeded model token limit/i,
   /context the overflows|keep from the initial prompt is greater/i,
@@ -112,39 +122,45 @@ const givenFields = ['n_prompt_tokens', 'prompt_tokens', 'requested_tokens'];
 function windowIn(error: Json, words: string): Window {
   const details = [error, ...itemsOf(error.details).filter(isObject), objectOf(error.details)];
   const field = (names: readonly string[]) =>
-    details.flatMap((each) => names.map((name) => each[name])).find(isTokens) ?? null;
+    details.flatMap((each) => names.map((name) => each[name])).find(isCount) ?? null;
   const told = { limit: field(limitFields), given: field(givenFields), output: null };
   if (told.limit !== null && told.given !== null) return told;
+  const [, given, limit] = /(\d+) tokens > (\d+) maximum/.exec(words) ?? [];
+  if (limit !== undefined) return { limit: Number(limit), given: Number(given), output: null };
+  // The numbers of a text that is too long in characters are not of tokens.
+  if (/string|character|byte/i.test(words)) return told;
   const text = words.slice(0, 2_000).replaceAll(/(\d)[,_](?=\d{3}\b)/g, '$1');
-  for (const [form, names] of windowForms) {
-    const match = form.exec(text);
-    if (match === null) continue;
-    const found = Object.fromEntries(names.map((name, i) => [name, Number(match[i + 1])]));
-    return { ...unknownWindow, ...found };
-  }
-  return told;
+  const codes = new Set([error.code, error.status].map(String));
+  const numbers = [...text.matchAll(anyNumber)].map(([each]) => each);
+  return windowOf(numbers.filter((each) => !codes.has(each)).map(Number), text) ?? told;
 }
 
-function isTokens(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0;
-}
+/** Not of a status, an id or a version. */
+const anyNumber = /(?<![\w.<-]|(?:code|error|status):? )\d{3,9}(?![\w-]*[a-z_])/gi;
+const limitForm =
+  /^.*(?:maximum|\bmax\b|max_seq_len|limit|context (?:length|window|size)|\bonly|up to|at most|less than|exceeds?|model with|should be \[\d+|<=|>)\D{0,40}?(\d{3,9})/is;
+/** All tokens of a call. */
+const totalForm = /(?:total of (?:at least )?|requested:? (?:about )?)(\d{3,9})\b(?! output)/i;
+const outputForm =
+  /(\d{3,9})(?: tokens)? (?:(?:in|for) the (?:completion|output)|output tokens|`max_new_tokens`)|too large: (\d{3,9})|\+ (\d{3,9}) >/i;
 
-const windowForms: readonly [RegExp, (keyof Window)[]][] = [
-  [
-    /maximum context length is (\d+) tokens.*?requested (?:about )?\d+ tokens \((\d+)[^,)]*?(?:in the messages|of text input|in the prompt)[^,)]*, (\d+)/i,
-    ['limit', 'given', 'output'],
-  ],
-  [/(\d+) \+ (\d+) > (\d+)/, ['given', 'output', 'limit']],
-  [/(\d+) tokens? > (\d+)/, ['given', 'limit']],
-  [/maximum (?:context|prompt|model) length (?:is|of) (\d+)\D+?(\d+)/i, ['limit', 'given']],
-  [/input token count \(?(\d+)\)? exceeds .*?\(?(\d+)\)?/i, ['given', 'limit']],
-  [/\(length (\d+)\) is longer than the maximum model length of (\d+)/i, ['given', 'limit']],
-  [/prompt contains (\d+) tokens.*?model with (\d+)/i, ['given', 'limit']],
-  [/(\d+) tokens?\D{1,60}context (?:size|window|length)\D{1,30}(\d+)/i, ['given', 'limit']],
-  [/must be <= (\d+)\. Given: (\d+)/i, ['limit', 'given']],
-  [/range of input length should be \[\d+, (\d+)\]/i, ['limit']],
-  [/token limit:? (\d+)/i, ['limit']],
-];
+/** The meaning of the numbers in a text; null if they do not say that a prompt is too long. */
+function windowOf(numbers: readonly number[], text: string): Window | null {
+  const find = (form: RegExp) => Number(form.exec(text)?.slice(1).find(Boolean)) || null;
+  const said = [find(limitForm)].find((each) => numbers.includes(each ?? 0)) ?? null;
+  const total = find(totalForm);
+  const output = find(outputForm);
+  const others = numbers.filter((each) => each !== output);
+  const isBoth = output !== null && said !== null;
+  // Without an output, the prompt alone is longer than the limit.
+  const isLimit = isBoth || (said !== null && others.some((each) => each > said));
+  const limit = isLimit ? said : Math.min(...others);
+  const rest = others.filter((each) => each !== limit);
+  if (rest.length === 0) return said === null ? null : { limit: said, given: null, output: null };
+  const given = total === null ? Math.max(...rest) : total - (output ?? 0);
+  if (given > limit) return { limit, given, output: null };
+  return isBoth && given + output > limit ? { limit, given, output } : null;
+}
 
 const beyond =
   'Your input exceeds the context window of this model. Please reduce the length of the messages.';
