@@ -181,6 +181,8 @@ export interface Rejection {
   param?: string | undefined;
   /** Why an upstream refused a chat. */
   refusal?: ChatRefusal;
+  /** The upstream's model cannot read a part of a chat, which another one may. */
+  lacking?: boolean;
 }
 
 export interface NotAccepted {

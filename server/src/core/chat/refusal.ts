@@ -54,8 +54,18 @@ const setting = /^[`'"]?(temperature|top_[pk]|max_\w*tokens|stop\w*|tool_choice|
  */
 export function blamesCall(error: Json, words: string): boolean {
   const codes = codesIn(error, words);
-  return isTooLong(codes, words) || kinds.some(([, code]) => code.test(codes));
+  return (
+    isTooLong(codes, words) || cannotReadMedia(words) || kinds.some(([, code]) => code.test(codes))
+  );
 }
+
+/** Whether the model that refuses cannot read such a part, so that another one may. */
+export function cannotReadMedia(words: string): boolean {
+  return senses.test(words);
+}
+
+const senses =
+  /\b(?:image|picture|vision|audio|video|pdf|multi-?modal)s?(?: inputs?| content)? (?:is|are) not (?:supported|available|enabled)|(?:not|n't) (?:support|accept|take|process|understand) (?:\w+ ){0,2}(?:images?|pictures?|vision|audio|videos?|pdfs?|multi-?modal)\b|missing data required for image|at most 0 (?:image|audio|video)|not (?:a )?multi-?modal|\bmmproj\b/i;
 
 /** The codes of an error. Some servers have them as names before the words. */
 export function codesIn({ code, type, status, __type, details }: Json, words: string): string {
@@ -101,12 +111,12 @@ const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'bad_image',
     /invalid_image|image_(parse|too|file)|(unsupported|download|base64)_image|empty_image/i,
-    /\b(image|picture)s?\b.{0,80}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|failed|damaged|decode|not supported)|(could not|cannot|failed to|unable to|unsupported|invalid)\b.{0,60}\b(image|picture)/i,
+    /\b(image|picture)s?\b.{0,80}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|failed|damaged|decode|not supported|appears to be|do not meet)|(could not|cannot|failed to|unable to|unsupported|invalid|too many|support)\b.{0,60}\b(image|picture)|variant `image_url`|not (a )?multi-?modal|required for image|at most 0 image|vision is not|图片/i,
   ],
   [
     'bad_file',
     /invalid_file|file_too|unsupported_file|invalid_pdf/i,
-    /\b(pdf|document|file|audio)s?\b.{0,60}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|password|encrypted|not supported)|(could not|cannot|failed to|unsupported|invalid)\b.{0,40}\b(pdf|document|file|audio)\b/i,
+    /\b(pdf|document|file|audio)s?\b.{0,60}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|password|encrypted|not supported|has no pages)|maximum of \d+ pdf pages|(could not|cannot|failed to|unsupported|invalid)\b.{0,40}\b(pdf|document|file|audio)\b/i,
   ],
   [
     'bad_parameter',

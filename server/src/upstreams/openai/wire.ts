@@ -2,7 +2,7 @@ import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
 import { errorIn as anyErrorIn } from '../../core/apis/read-reply.ts';
-import { blamesCall, codesIn, refusalIn } from '../../core/chat/refusal.ts';
+import { blamesCall, codesIn, cannotReadMedia, refusalIn } from '../../core/chat/refusal.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
@@ -46,7 +46,8 @@ export function createWire(
     const special = error === null ? null : specialRefusal(said.status, error, model);
     const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
     if (outcome.outcome !== 'rejected') return outcome;
-    return { ...outcome, refusal: refusalIn(error, outcome.message) };
+    const { message } = outcome;
+    return { ...outcome, refusal: refusalIn(error, message), lacking: cannotReadMedia(message) };
   }
 
   return {
