@@ -105,8 +105,8 @@ const tooLongWords: readonly RegExp[] = [
 const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'content_policy',
-    /content_filter|content_policy|policy_violation|moderation|responsible_?ai|safety|data_?inspection_?failed|sensitive|prohibited/i,
-    /content[ _-](filter|polic|management)|usage (guideline|polic)|moderation|flagged|violat.{0,60}(guideline|polic)|inappropriate content|content exists risk|considered high risk|new_sensitive|敏感内容|safety (system|filter|check)|data_inspection_failed/i,
+    /content_filter|content_policy|policy_?violation|moderation|responsible_?ai|safety|data_?inspection_?failed|sensitive|prohibited|illegal/i,
+    /content[ _-](filter|polic|management)|prohibited_content|guardrail|illegal content|涉嫌违规|不安全|usage (guideline|polic)|moderation|flagged|violat.{0,60}(guideline|polic)|inappropriate content|content exists risk|considered high risk|new_sensitive|敏感内容|safety (system|filter|check)|data_inspection_failed/i,
   ],
   [
     'bad_image',
@@ -121,7 +121,7 @@ const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'bad_parameter',
     /unsupported_parameter|unknown_parameter|invalid_value|unsupported_value|invalid_type|missing_required/i,
-    /(unsupported|unknown|unrecognized|invalid|missing)( required)? (parameter|argument|value for|field)|extra inputs are not permitted|is not (a )?(supported|permitted|allowed) (parameter|field|argument)|unrecognized request argument/i,
+    /(unsupported|unknown|unrecognized|invalid|missing)( required)? (parameter|argument|value for|field|name)|extra inputs are not permitted|is not (a )?(supported|permitted|allowed) (parameter|field|argument)|unrecognized request argument|^property '[\w.]+' is unsupported|does not support (tools|this tool_choice)|--enable-auto-tool-choice/i,
   ],
 ];
 

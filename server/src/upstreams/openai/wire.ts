@@ -89,36 +89,47 @@ export function errorIn(given: unknown): Json | null {
 
 function specialRefusal(status: number, error: Json, model: string): CallFailure | null {
   const message = messageIn(error) ?? `answered ${status}`;
-  const { code, metadata } = error;
+  const { metadata } = error;
   // OpenRouter answers 403 both for a bad key and for an input that a moderator has flagged.
   if (status === 403 && isObject(metadata) && Array.isArray(metadata.reasons))
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
-  if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
+  if (
+    status === 410 ||
+    lacksModel.test(codesIn(error, '')) ||
+    (status < 500 && lacks(model, status, message))
+  )
     return { outcome: 'not_accepted', why: 'model', message };
   // A 404 here is about the input, for example if no endpoint supports a field of the call.
   return status === 404 ? { outcome: 'rejected', message } : null;
 }
 
+const lacksModel =
+  /\b(model_(not_(found|available|supported)|decommissioned)|invalid_model|(DeploymentNot|ResourceNot)Found\w*)\b/;
+
 /** The status of an error that blames something else than the call, by its codes or first words. */
 const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
-    /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|余额不足|用户额度不足)/i,
+    /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|余额不足|用户额度不足|预扣费额度失败)/i,
   ],
   [
     401,
-    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)/i,
-    /^(api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|token expired|令牌已过期|无效的令牌)/i,
+    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)/i,
+    /^((this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|token expired|令牌已过期|无效的令牌)/i,
   ],
   [
     429,
     /rate_?limit|throttl|too_?many_?requests|resource_?exhausted/i,
     /^(requests? )?rate limit|^too many (requests|tokens, please wait)/i,
   ],
-  [503, /overloaded|unavailable|capacity_exceeded/i, /访问量过大|负载已饱和/],
+  [
+    503,
+    /overloaded|unavailable|capacity_exceeded/i,
+    /访问量过大|负载已饱和|^the model has crashed/i,
+  ],
 ];
 
 /** Statuses that servers also give for other reasons than the call's. */
@@ -145,7 +156,13 @@ function meantStatus(status: number, error: Json): number {
  */
 function lacks(model: string, status: number, message: string): boolean {
   const [before = '', ...behind] = message.split(model);
-  if (behind.length === 0 || /[\w./:-]$/.test(before)) return false;
+  if (
+    /^(model (not exist|not found|disabled)\b|模型不存在|no endpoints found matching your data policy|invocation of model .{1,200} on-demand)/i.test(
+      message,
+    )
+  )
+    return true;
+  if (behind.length === 0 || /(?:[\w.:-]|(?<!^models)\/)$/.test(before)) return false;
   const after = behind.join(model);
   if (/^["'`]? is not a valid model id/i.test(after)) return /^["'`]?$/.test(before);
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
