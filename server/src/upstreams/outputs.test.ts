@@ -51,6 +51,13 @@ const cases: [what: string, output: unknown, told: string[], fields?: object][] 
     [`a: ${address}`, `b: ${address}`],
     { left_out: ['one', 'two'] },
   ],
+  ['an address under its own name', [{ id: '1', image_url: page }], [`out: ${page}`]],
+  ['bytes under their own name', [{ image: base64 }, { base64 }], ['out: bytes', 'out: bytes']],
+  [
+    'the film of an item, not its cover',
+    [{ cover_url: address, coverImageUrl: address, video_url: page }],
+    [`out: ${page}`],
+  ],
   [
     'an address without an extension beside one with',
     [address, page],

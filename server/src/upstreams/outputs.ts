@@ -1,6 +1,7 @@
 import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
 import { isObject, itemsOf, objectOf } from '../lib/json.ts';
+import { comesAlong } from '../core/media/output-fields.ts';
 import { reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
@@ -88,7 +89,7 @@ type Place = Source | { empty: unknown };
 function placesIn(value: unknown, depth: number): Place[] | null {
   if (depth > depthMax) return null;
   if (!Array.isArray(value)) {
-    const source = sourceOf(value);
+    const source = sourceOf(value) ?? (depth > 0 ? sourceInField(value) : null);
     if (source !== null) return [source];
     const isEmpty = typeof value !== 'string' || value.trim() === '';
     return isEmpty ? [{ empty: value }] : null;
@@ -113,6 +114,17 @@ function sourceOf(value: unknown): Source | null {
     ...(typeof content_type === 'string' && { content_type }),
     ...(typeof file_name === 'string' && { file_name }),
   };
+}
+
+/** Other names of the address or the bytes of a medium in a list. */
+const ownField = /(?:^|_)(?:url|uri|b64|base64)$|^(?:image|video|audio|file|bytesBase64Encoded)$/;
+
+function sourceInField(value: unknown): Source | null {
+  for (const [name, text] of Object.entries(objectOf(value))) {
+    const source = ownField.test(name) && !comesAlong(name) ? sourceOfText(text, true) : null;
+    if (source !== null) return source;
+  }
+  return null;
 }
 
 /**

@@ -18,7 +18,6 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'done',
     'ok',
     'ready',
-    'task_status_succeed',
   ],
   failed: [
     'failed',
@@ -34,9 +33,12 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'moderated',
     'content_moderated',
     'request_moderated',
-    'task_status_failed',
+    'blocked',
+    'flagged',
+    'nsfw',
+    'crashed',
   ],
-  stopped: ['canceled', 'cancelled', 'cancel', 'aborted', 'terminated', 'killed'],
+  stopped: ['canceled', 'cancelled', 'cancel', 'aborted', 'terminated', 'killed', 'revoked'],
 };
 
 /**
@@ -47,7 +49,9 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
   const said = stateWord(word);
   if (Object.hasOwn(more, said)) return more[said]!;
-  return jobWords.find((word) => words[word].includes(said)) ?? 'running';
+  const bare = said.replace(/^(?:task_|job_)?(?:status_|state_)?/, '');
+  if (/_(?:failed|error)$/.test(bare)) return 'failed';
+  return jobWords.find((word) => words[word].includes(bare)) ?? 'running';
 }
 
 /** Normalizes a word for comparison: lower case, with `_` between its parts. */

@@ -7,10 +7,15 @@ const kindField = /^(image|video|audio)s?$/;
 const besideField =
   /(?:^|_)(?:masks?|previews?|thumb(?:nail)?s?|posters?|covers?|inputs?|originals?|references?|controls?|depth|edges?|pose|watermark(?:ed)?|first_frame|last_frame)(?:_|$)/;
 
+/** Whether a field is of what comes along. Some services write names in camel case. */
+export function comesAlong(field: string): boolean {
+  return besideField.test(field.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase());
+}
+
 /** 0 for a field that names a kind of media, 1 for any other name, 2 for what comes along. */
 function rank(field: string | null): number {
   if (field === null || kindField.test(field)) return 0;
-  return besideField.test(field) ? 2 : 1;
+  return comesAlong(field) ? 2 : 1;
 }
 
 /** The outputs under the most telling fields: `images`, not the masks and previews beside them. */

@@ -53,6 +53,13 @@ const cases: [what: string, unit: Unit, outputs: Media, asked: number, delivered
       2,
       2,
     ],
+    [
+      'what comes along is not counted in camel case either',
+      'image',
+      [under('result', image()), under('previewImage', image()), under('depthMap', image())],
+      4,
+      1,
+    ],
     ['a preview of a film has no seconds', 'sec', [clip(4), under('preview_video', clip(2))], 8, 4],
     ['a mask that is a film counts for no image', 'image', [image(), clip(3)], 1, 1],
     ['no image among the outputs tells nothing', 'image', [clip(3)], 2, null],

@@ -109,7 +109,8 @@ function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): Start
 }
 
 function resultOf(reply: Json, data: unknown[]): JobResult {
-  const { media, fields: said } = collectMedia(data, 'images');
+  const named = data.map((each) => (typeof each === 'string' ? { url: each } : each));
+  const { media, fields: said } = collectMedia(named, 'images');
   const cost_usd_micro = costIn(reply);
   const [first] = data;
   const { revised_prompt } = isObject(first) ? first : {};
