@@ -88,6 +88,8 @@ async function magicType(head: Uint8Array): Promise<string | null> {
   if (type !== null) return stillType(Buffer.from(head)) ?? type;
   // The directory of a TIFF may be at its end.
   if (/^(?:II[*+]\0|MM\0[*+])/.test(start)) return 'image/tiff';
+  // Readers of PDF skip empty lines and a byte order mark.
+  if (/^(?:\xef\xbb\xbf)?\s*%PDF-/.test(start)) return 'application/pdf';
   // A WAV with lengths of 64 bits.
   if (/^(?:RF64|BW64).{4}WAVE/s.test(start)) return 'audio/wav';
   // An MP3's ID3 tag may be longer than the head, for example with a cover image.
