@@ -337,6 +337,15 @@ describe('a picture', () => {
 describe('sizes, seeds and unknown fields', () => {
   const picture = 'https://93.184.215.14/cat.png';
   const ride = { model: 'fake/ride', prompt, input_reference: { image_url: picture } } as const;
+  for (const length of [{ duration: 8 }, { duration: '8' }, { duration_seconds: 8 }])
+    test(`${JSON.stringify(length)} is the length of the model's own name`, async () => {
+      const video = await openai.videos.create({ ...ride, ...length } as any);
+      assert.equal(video.seconds, '8');
+      await service.work();
+      const { input } = service.fake.starts.find(({ request_id }) => request_id === video.id)!;
+      assert.deepEqual([input.duration_seconds, input.duration], [8, undefined]);
+    });
+
   test('a size becomes the fields of the model, and is shown as it was sent', async () => {
     const video = await openai.videos.create({ ...ride, seconds: '8', size: '720x1280' });
     assert.deepEqual([video.size, video.seconds], ['720x1280', '8']);
@@ -409,6 +418,7 @@ describe('a call that makes no video is refused, and leaves nothing', () => {
     ['a length beyond the price', { seconds: '11' }, 400, 'unpriceable', 'seconds'],
     ['a length of a model with one length', { model: 'fake/clip' }, 400, 'bad_request', 'seconds'],
     ['two lengths', { duration_seconds: '5' }, 400, 'bad_request', 'seconds'],
+    ['two lengths in names of others', { duration: 5 }, 400, 'bad_request', 'seconds'],
     ['a size that is none', { size: 'large' }, 400, 'bad_request', 'size'],
     [
       'a size that the model cannot make',

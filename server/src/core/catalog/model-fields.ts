@@ -52,8 +52,10 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** The JSON Schema type of a field, such as `integer`; null if it has several or none. */
+/** The JSON Schema type of a field, such as `integer`, or of its values; null: several or none. */
 export function typeOf(model: Row, field: string): string | null {
-  const { type } = objectOf(objectOf(model.input_schema.properties)[field]);
-  return isText(type) ? type : null;
+  const { type, enum: values } = objectOf(objectOf(model.input_schema.properties)[field]);
+  if (isText(type)) return type;
+  const types = new Set(itemsOf(values).map((value) => typeof value));
+  return types.size === 1 ? [...types][0]! : null;
 }

@@ -31,6 +31,7 @@ export function readVideosCall(body: Json): VideosCall {
 
 /** Fields that this service reads itself; all others are inputs of the model. */
 const own = new Set(['model', 'input_reference']);
+/** A length in one of these names is the model's own. */
 const lengths = ['duration_seconds', 'duration', 'seconds'];
 const pictures = ['image_url', ...imageLists];
 
@@ -43,10 +44,16 @@ export function videosInput(call: VideosCall, model: Model): TranslatedInput {
       `${model.id} makes images. Send it to POST /v1/images/generations or POST /v1/queue/${model.id}.`,
     );
   const { fields, metadata } = givenIn(call.body, own, model);
-  const { seconds, size, ...given } = fields;
+  const { size, ...given } = fields;
   const { input, from, set } = openInput(given);
   Object.assign(input, given);
-  if (seconds !== undefined) set('seconds', lengthField(seconds, model));
+  const isStated = (name: string) => name === 'seconds' || !takes(model, name);
+  const [length, other] = lengths.filter((name) => name in given && isStated(name));
+  if (other !== undefined) throw badRequest(other, `Send ${length} or ${other}, not both.`);
+  if (length !== undefined) {
+    delete input[length];
+    set(length, lengthField(length, given[length], model));
+  }
   // The queue understands a stated size itself.
   if (size !== undefined && size !== 'auto') input.size = readSize(size);
   if (call.image !== null) set('input_reference', imageField(call.image, model));
@@ -54,16 +61,15 @@ export function videosInput(call: VideosCall, model: Model): TranslatedInput {
   return { input, from, metadata };
 }
 
-function lengthField(value: unknown, model: Model): Json {
+function lengthField(name: string, value: unknown, model: Model): Json {
   const seconds = typeof value === 'string' ? Number(value.trim() || NaN) : value;
   if (typeof seconds !== 'number' || !(seconds > 0 && seconds < 1e6))
-    throw badField('seconds', 'a number of seconds, such as 8');
+    throw badField(name, 'a number of seconds, such as 8');
   const field = lengths.find((each) => takes(model, each));
-  if (field === undefined)
-    throw badField('seconds', `left out: ${model.id} makes videos of one length`);
+  if (field === undefined) throw badField(name, `left out: ${model.id} makes videos of one length`);
   const form = typeOf(model, field) === 'string' ? String(seconds) : seconds;
   const rule = brokenRule(model, field, form);
-  if (rule !== null) throw invalid('/seconds', rule);
+  if (rule !== null) throw invalid(`/${name}`, rule);
   return { [field]: form };
 }
 
