@@ -34,6 +34,8 @@ export function catalogEntry(model: Model, price_ppm = listPpm) {
     max_unit: model.max_unit,
     resolutions: rules.resolutions,
     uncensored: model.uncensored,
+    status: model.stopped ? ('stopped' as const) : ('live' as const),
+    ...(model.stopped && { status_note: model.stopped.note }),
     input_schema: model.input_schema,
     example: model.example,
     ...(rules.step !== undefined && { step: rules.step }),

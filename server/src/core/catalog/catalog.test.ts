@@ -761,6 +761,7 @@ describe('the entry of GET /models', () => {
       created: Date.UTC(2026, 0, 1) / 1000,
       owned_by: 'sandbox',
       name: 'Canvas',
+      status: 'live',
       description: '',
       kind: 'image',
       task: 'text-to-image',

@@ -146,6 +146,8 @@ export interface ModelUpstream {
 
 export interface Model {
   id: string;
+  /** Set while an operator has stopped its sale, with the operator's words to customers. */
+  stopped?: { note: string | null };
   kind: Kind;
   task: Task;
   name: string;
