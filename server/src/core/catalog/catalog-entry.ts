@@ -11,9 +11,13 @@ import {
 
 /**
  * A row as shown by `GET /models`: prices in US dollars per unit, for an account that pays
- * `price_ppm` millionths of the list price.
+ * `price_ppm` millionths of the list price. `median_seconds`: of its last runs; null if unknown.
  */
-export function catalogEntry(model: Model, price_ppm = listPpm) {
+export function catalogEntry(
+  model: Model,
+  price_ppm = listPpm,
+  median_seconds: number | null = null,
+) {
   const { price: rules, kind } = model;
   const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));
   const rates = ratesByResolution(rules);
@@ -34,6 +38,7 @@ export function catalogEntry(model: Model, price_ppm = listPpm) {
     max_unit: model.max_unit,
     resolutions: rules.resolutions,
     uncensored: model.uncensored,
+    median_seconds,
     status: model.stopped ? ('stopped' as const) : ('live' as const),
     ...(model.stopped && { status_note: model.stopped.note }),
     input_schema: model.input_schema,

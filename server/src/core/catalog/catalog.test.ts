@@ -782,6 +782,7 @@ describe('the entry of GET /models', () => {
       max_unit: 'images',
       resolutions: ['1k', '2k'],
       uncensored: false,
+      median_seconds: null,
       input_schema: image.input_schema,
       example: image.example,
     });
