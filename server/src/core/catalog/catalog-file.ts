@@ -100,6 +100,7 @@ interface RowForm extends UpstreamForm {
   owned_by?: string;
   created?: string;
   checked_on?: string;
+  sample?: string;
   price: PriceForm;
   extras?: ExtraForm[];
   max?: number;
@@ -241,6 +242,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     max_unit: row.max_unit ?? maxUnits[row.kind],
     input_schema,
     ...(types && { input_types: inputTypes(types) }),
+    ...(row.sample !== undefined && { sample: row.sample }),
     example: row.example ?? (text && !row.input_schema ? chatExample : {}),
     upstreams,
     job_age_seconds: row.job_age_seconds ?? jobAgeOf(row.kind, on_disconnect),

@@ -165,6 +165,8 @@ export interface Model {
    */
   input_types?: readonly string[];
   /** In order of preference; at least one. */
+  /** The file of the operator's picture of what it makes, in the catalog's folder. */
+  sample?: string;
   upstreams: ModelUpstream[];
   /**
    * Time limit in seconds from the start; then the reservation is released and the request ends
