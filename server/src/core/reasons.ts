@@ -98,6 +98,7 @@ export const reasons = [
   'password_needed',
   'people_too_many',
   'person_unknown',
+  'price_invalid',
   'prompt_too_long',
   'reason_invalid',
   'reference_invalid',
