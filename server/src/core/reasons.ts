@@ -126,6 +126,8 @@ export const reasons = [
   'studio_key_stays',
   'top_up_first',
   'tries_too_many',
+  'upstream_key_invalid',
+  'upstream_without_key',
   'values_too_many',
   'voucher_expired',
   'voucher_misspelt',

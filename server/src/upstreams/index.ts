@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FindUnsupported } from '../core/catalog/catalog-conflicts.ts';
 import {
   settingsOf,
@@ -45,6 +46,11 @@ export interface Upstreams {
   unsupportedRowOf(definition: UpstreamDefinition): FindUnsupported;
   /** Replaces the definitions; an upstream whose settings are unchanged is kept. */
   define(definitions: readonly UpstreamDefinition[]): void;
+  /**
+   * Replaces the keys that are used in place of variables, by upstream; null: it cannot be read.
+   * They count from the next `define` on. Returns whether any differs from before.
+   */
+  storeKeys(keys: StoredKeys): boolean;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
   /** Addresses and keys that are set and can never be used, in words for the operator. */
@@ -53,6 +59,8 @@ export interface Upstreams {
   about(name: string): UpstreamAddress;
   close(): Promise<void>;
 }
+
+export type StoredKeys = ReadonlyMap<string, string | null>;
 
 export interface UpstreamAddress {
   /** Null: the upstream is built into Farebox. */
@@ -76,6 +84,7 @@ export function openUpstreams(
   const live = new Map(given);
   const known = new Map<string, UpstreamDefinition>();
   const missing = new Map<string, string>();
+  const keys = keysInPlaceOf(variable);
   if (!given.has('sandbox'))
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
 
@@ -90,7 +99,8 @@ export function openUpstreams(
 
   /** The live upstream, or what is missing to set it up. Throws if its options are invalid. */
   function made(definition: UpstreamDefinition): Upstream | string {
-    const settings = settingsOf(definition, variable);
+    if (keys.isUnreadable(definition.name)) return unreadableKey(definition);
+    const settings = settingsOf(definition, keys.readerFor(definition));
     if (typeof settings === 'string') return settings;
     for (const secret of [...settings.keys, settings.secret]) if (secret !== null) hide(secret);
     return speakingByKeys(definition.adapter, settings, tools);
@@ -98,6 +108,7 @@ export function openUpstreams(
 
   function add(definition: UpstreamDefinition): void {
     const { name } = definition;
+    keys.isUsedBy(name);
     try {
       const upstream = made(definition);
       if (typeof upstream === 'string') missing.set(name, upstream);
@@ -112,13 +123,8 @@ export function openUpstreams(
     live,
     faultOf(definition) {
       const { name } = definition;
-      if (isGiven(name) || isSame(known.get(name), definition)) return null;
-      try {
-        made(definition);
-        return null;
-      } catch (error) {
-        return messageOf(error);
-      }
+      const isKept = isGiven(name) || isSame(known.get(name), definition);
+      return isKept ? null : faultIn(() => made(definition));
     },
     unsupportedRowOf: ({ name, ...definition }) =>
       isGiven(name) ? () => null : unsupportedBy(definition),
@@ -128,17 +134,52 @@ export function openUpstreams(
       for (const definition of newest) {
         const { name } = definition;
         if (isGiven(name)) continue;
-        if (isSame(known.get(name), definition)) continue;
+        if (isSame(known.get(name), definition) && !keys.isNewFor(name)) continue;
         remove(name);
         known.set(name, definition);
         add(definition);
       }
     },
+    storeKeys: keys.replace,
     wrongSettings: () => [...unread, ...wrongIn(known, variable)],
-    about: (name) => addressOf(known.get(name), variable),
+    about: (name) => addressOf(known.get(name), keys.readerFor),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
     close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
+  };
+}
+
+/** The message of what the work throws; null if it throws nothing. */
+function faultIn(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+type Variable = (name: string) => string | null;
+
+/** The keys that are stored in place of variables. */
+function keysInPlaceOf(variable: Variable) {
+  let stored: StoredKeys = new Map();
+  /** The stored key with which each upstream was set up; undefined: none. */
+  const used = new Map<string, string | null | undefined>();
+  return {
+    replace(newest: StoredKeys): boolean {
+      const isNew = !isDeepStrictEqual(newest, stored);
+      stored = newest;
+      return isNew;
+    },
+    /** Reads the environment, except for a key that is stored. */
+    readerFor({ name, key_from }: UpstreamDefinition): Variable {
+      const key = stored.get(name) ?? null;
+      return key === null ? variable : (wanted) => (wanted === key_from ? key : variable(wanted));
+    },
+    isUnreadable: (name: string) => stored.get(name) === null,
+    isUsedBy: (name: string) => void used.set(name, stored.get(name)),
+    isNewFor: (name: string) => used.get(name) !== stored.get(name),
   };
 }
 
@@ -163,16 +204,23 @@ function wrongIn(
   return [...known.values()].flatMap((each) => wrongSetting(each, variable) ?? []);
 }
 
+function unreadableKey({ name }: UpstreamDefinition): string {
+  return (
+    `the upstream "${name}" is not set up: its stored key was sealed with a signing secret that ` +
+    'this process has not; set the key again'
+  );
+}
+
 function isSame(one: UpstreamDefinition | undefined, other: UpstreamDefinition): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function addressOf(
   definition: UpstreamDefinition | undefined,
-  variable: (name: string) => string | null,
+  readerFor: (definition: UpstreamDefinition) => Variable,
 ): UpstreamAddress {
   if (definition === undefined) return { adapter: null, url: null, has_credential: false };
-  const settings = settingsOf(definition, variable);
+  const settings = settingsOf(definition, readerFor(definition));
   const isSet = typeof settings !== 'string';
   return {
     adapter: definition.adapter,
