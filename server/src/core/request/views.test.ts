@@ -8,7 +8,6 @@ import {
   card,
   expiry,
   failureOf,
-  listEntry,
   notificationBody,
   pollAgainSeconds,
   responseView,
@@ -271,35 +270,6 @@ describe('a card', () => {
     test(`tells its webhook is ${row.webhook_state ?? 'to come'}`, () =>
       assert.deepEqual(card(row, [], links).webhook, webhook));
   }
-});
-
-test('a line of a list has no input, no output and no links to media', () => {
-  const entry = listEntry(failed, links);
-  assert.deepEqual(Object.keys(entry).toSorted(), [
-    'call_id',
-    'caller_id',
-    'cancel_requested_at',
-    'cancel_url',
-    'charged_usd_micro',
-    'completed_at',
-    'created_at',
-    'error_code',
-    'key_id',
-    'kind',
-    'metadata',
-    'model_id',
-    'quoted_usd_micro',
-    'request_id',
-    'response_url',
-    'started_at',
-    'status',
-    'status_url',
-  ]);
-  assert.deepEqual(
-    [entry.quoted_usd_micro, entry.charged_usd_micro, entry.error_code],
-    [40_000n, 0n, 'timeout'],
-  );
-  assert.equal(listEntry(queued, links).charged_usd_micro, null);
 });
 
 describe('a response', () => {

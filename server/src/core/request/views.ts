@@ -235,27 +235,6 @@ export function notificationBody(row: CardFacts, outputs: Output[], links: Links
   );
 }
 
-/** One line of a list of requests. */
-export function listEntry(row: RequestFacts, links: Links) {
-  return {
-    request_id: row.id,
-    model_id: row.model_id,
-    kind: row.kind,
-    status: row.status,
-    quoted_usd_micro: row.quoted_usd_micro,
-    charged_usd_micro: row.charged_usd_micro,
-    error_code: row.error_code,
-    created_at: row.created_at,
-    started_at: row.started_at,
-    completed_at: row.completed_at,
-    cancel_requested_at: row.cancel_requested_at,
-    ...addresses(row.id, links),
-    key_id: row.key_id,
-    metadata: row.metadata ?? {},
-    ...callNumbers(row),
-  };
-}
-
 /**
  * The model's output of a COMPLETED request. Every media address in it is one of our signed links.
  */
