@@ -10,6 +10,9 @@ export interface Metrics {
   batchSize: Histogram<'batch'>;
   overload: Counter<'reason'>;
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
+  requestSeconds: Histogram<'upstream' | 'kind'>;
+  charges: Counter<'upstream'>;
+  costs: Counter<'upstream'>;
   webhooks: Counter<'result'>;
   upstreamFailures: Counter<'upstream' | 'why'>;
   pollsRefused: Counter<'upstream' | 'why'>;
@@ -32,7 +35,9 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'farebox_' });
   const registers = [registry];
-  const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+  const buckets = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
+  ];
   const counts = { inFlight: 0 };
   const inFlight = new Gauge({
     name: 'farebox_in_flight_calls',
@@ -92,6 +97,25 @@ function createOutcomes(registers: Registry[]) {
       name: 'farebox_requests_ended_total',
       help: 'Requests that this process ended.',
       labelNames: ['status', 'code', 'upstream'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'farebox_request_seconds',
+      help: 'Time from the call to the end of completed requests, the wait in the queue included.',
+      labelNames: ['upstream', 'kind'],
+      buckets: [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
+      registers,
+    }),
+    charges: new Counter({
+      name: 'farebox_charges_usd_total',
+      help: 'Charges of the requests that this process ended, in US dollars.',
+      labelNames: ['upstream'],
+      registers,
+    }),
+    costs: new Counter({
+      name: 'farebox_costs_usd_total',
+      help: 'Costs of the requests that this process ended, as far as they are known, in US dollars.',
+      labelNames: ['upstream'],
       registers,
     }),
     webhooks: new Counter({
