@@ -12,6 +12,8 @@ export interface EventFacts {
   'upstream.credential': UpstreamFacts;
   'chain.stopped': { chain: string; why: string };
   'books.broken': { laws: string[] };
+  /** `day`: the day (UTC) that was over, YYYY-MM-DD. */
+  'books.sealed': { head: string; day: string; seals: number; transfers: number };
   'disk.low': { host: string; disk: 'data' | 'media'; free_bytes: number };
   'outcome.unknown': {
     count: number;
@@ -58,12 +60,18 @@ export const eventTypes = [
   'upstream.credential',
   'chain.stopped',
   'books.broken',
+  'books.sealed',
   'disk.low',
   'outcome.unknown',
 ] as const satisfies readonly EventType[];
 
 /** Events of normal operation, about which no email is sent. */
-const withoutLetter = new Set<EventType>(['deposit.credited', 'account.created', 'balance.low']);
+const withoutLetter = new Set<EventType>([
+  'deposit.credited',
+  'account.created',
+  'balance.low',
+  'books.sealed',
+]);
 
 export function needsLetter(type: EventType): boolean {
   return !withoutLetter.has(type);
@@ -130,6 +138,7 @@ function sentenceOf({ type, data }: StoredEvent): string {
         : `The upstream ${of('upstream')} rejects your key${key}.`,
     'chain.stopped': () => `The chain ${of('chain')} is not read: ${of('why')}`,
     'books.broken': () => `The books do not balance: ${[data['laws']].flat().join(', ')}`,
+    'books.sealed': () => `The books of ${of('day')} are sealed: ${of('head')}`,
     'disk.low': () =>
       `The ${of('disk')} disk on ${of('host')} is nearly full: ${of('free_bytes')} bytes are free.`,
     'outcome.unknown': () => `Requests whose outcome is unknown: ${of('count')}.`,

@@ -27,6 +27,8 @@ export interface Metrics {
   booksOk: Gauge;
   /** When the newest audit ended, whatever its result. */
   booksChecked: Gauge;
+  /** Since when all history was proved. */
+  booksWhole: Gauge;
   /** How long the newest audit took. */
   booksSeconds: Gauge;
 }
@@ -247,10 +249,15 @@ function bookGauges(registers: Registry[]) {
     help: 'Unix time at which the newest audit ended; 0 before the first.',
     registers,
   });
+  const booksWhole = new Gauge({
+    name: 'farebox_books_whole_timestamp_seconds',
+    help: 'Unix time since which audits have proved all history; 0 before the first round.',
+    registers,
+  });
   const booksSeconds = new Gauge({
     name: 'farebox_books_audit_seconds',
     help: 'Duration of the newest audit; 0 before the first.',
     registers,
   });
-  return { booksOk, booksChecked, booksSeconds };
+  return { booksOk, booksChecked, booksWhole, booksSeconds };
 }
