@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Connection } from '../lib/sql/sql.ts';
-import { registered, unregistered, type OtherProcess } from './processes.ts';
+import { listRegistered, listUnregistered, type OtherProcess } from './processes.ts';
 
 /** Whether processes of another version live, before the schema is changed beneath them. */
 
@@ -18,7 +18,7 @@ export interface Patience {
 
 export const usualPatience: Patience = { lapseMs: 3 * beatMs, closeMs: 2_000 };
 
-export interface Wanted {
+export interface ProcessClaim {
   /** Number of the migration for which this process is made. */
   schema: number;
   /** False: the database does not have the table of processes yet. */
@@ -35,14 +35,14 @@ export interface Wanted {
  */
 export async function findOthers(
   db: Connection,
-  { schema, registers, tell = () => {} }: Wanted,
+  { schema, registers, tell = () => {} }: ProcessClaim,
   { lapseMs, closeMs }: Patience = usualPatience,
 ): Promise<OtherProcess[]> {
   const first = new Map<string, string | null>();
   const begun = performance.now();
   for (;;) {
-    const rows = registers ? await registered(db, schema) : [];
-    const found = [...rows, ...(await unregistered(db))];
+    const rows = registers ? await listRegistered(db, schema) : [];
+    const found = [...rows, ...(await listUnregistered(db))];
     const watched = performance.now() - begun;
     const isFirst = first.size === 0;
     for (const { id, beat } of found) if (!first.has(id)) first.set(id, beat);

@@ -8,7 +8,7 @@ interface Report {
 }
 
 /** The newest audit of the books, by any process. */
-export interface Verdict extends Report {
+export interface AuditVerdict extends Report {
   took_ms: number;
   created_at: Date;
   age_ms: number;

@@ -11,20 +11,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { messageOf } from '../lib/unknown.ts';
 import { findPackage } from './embedded/binaries.ts';
-import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
+import { claim, waitForClaim, type FolderClaim } from './embedded/claim.ts';
 import {
   connectionTo,
   hasOtherClients,
   hold,
   letGo,
-  type Connection,
+  type ServerAddress,
 } from './embedded/database.ts';
 import { locate, openDataDir, type ClusterPaths } from './embedded/files.ts';
 import { createCluster } from './embedded/initdb.ts';
 import { bringUp, rotateLog, stopServer, type Server } from './embedded/process.ts';
 import { findRunning } from './embedded/running.ts';
 
-export type { Connection };
+export type { ServerAddress };
 
 export interface EmbeddedOptions {
   /** Made if missing. The cluster is in `postgres/`, the log is `postgres.log`. */
@@ -37,7 +37,7 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedServer {
-  readonly connection: Connection;
+  readonly connection: ServerAddress;
   /** False if a running server was adopted. */
   readonly started: boolean;
   /** Changes when the server has ended by itself and was started again. */
@@ -55,8 +55,8 @@ export interface EmbeddedServer {
   release(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 600_000;
-const LOG_CHECK_EVERY_MS = 30_000;
+const startTimeoutMs = 600_000;
+const logCheckEveryMs = 30_000;
 
 /**
  * Starts the data folder's PostgreSQL or adopts the running one. After that the database `farebox`
@@ -94,7 +94,7 @@ export async function claimFolder(
   return claim(lockFolder(openDataDir(dataDir), 'service'), info);
 }
 
-interface Holding {
+interface HeldCluster {
   dataDir: string;
   paths: ClusterPaths;
   server: Server;
@@ -105,19 +105,19 @@ interface Holding {
 
 class Supervisor implements EmbeddedServer {
   readonly started: boolean;
-  #held: Holding;
+  #held: HeldCluster;
   #rotation: NodeJS.Timeout;
   #reviving: Promise<void> = Promise.resolve();
   #over = new AbortController();
 
-  constructor(held: Holding) {
+  constructor(held: HeldCluster) {
     this.#held = held;
     this.started = held.server.started;
-    this.#rotation = setInterval(() => rotateLog(held.paths.logFile), LOG_CHECK_EVERY_MS).unref();
+    this.#rotation = setInterval(() => rotateLog(held.paths.logFile), logCheckEveryMs).unref();
     this.#watch();
   }
 
-  get connection(): Connection {
+  get connection(): ServerAddress {
     return connectionTo(this.#held.server.socketDir, 'farebox');
   }
 
@@ -199,8 +199,8 @@ class Supervisor implements EmbeddedServer {
   }
 }
 
-function claimStart(dataDir: string, signal?: AbortSignal): Promise<Claim> {
-  return waitForClaim(lockFolder(dataDir, 'start'), whoAmI(), START_TIMEOUT_MS, signal);
+function claimStart(dataDir: string, signal?: AbortSignal): Promise<FolderClaim> {
+  return waitForClaim(lockFolder(dataDir, 'start'), whoAmI(), startTimeoutMs, signal);
 }
 
 function lockFolder(dataDir: string, name: string): string {

@@ -12,9 +12,9 @@ import { errorOf } from '../lib/unknown.ts';
  */
 export interface Hints {
   /** Ids of requests that changed. This process is notified at once, others within a moment. */
-  changed(ids: string[]): void;
+  tellChanged(ids: string[]): void;
   /** Ids of new requests. Nobody can be waiting for them yet, but lists show them. */
-  created(ids: string[]): void;
+  tellCreated(ids: string[]): void;
   /** There is new work to claim. */
   work(): void;
   /** Deposits from a chain were seen or credited. */
@@ -80,14 +80,14 @@ class Notifier implements Hints {
     if (options.remote) void this.#listen();
   }
 
-  changed(ids: string[]): void {
+  tellChanged(ids: string[]): void {
     if (ids.length === 0) return;
     this.#tell('changed', ids);
     this.#gathered.push(...ids);
     this.#gather();
   }
 
-  created(ids: string[]): void {
+  tellCreated(ids: string[]): void {
     this.#tell('created', ids);
     this.#created.push(...ids);
     this.#gather();
@@ -135,9 +135,9 @@ class Notifier implements Hints {
   }
 
   async #send(): Promise<void> {
-    const changed = named(this.#gathered, idsMax);
+    const changed = textOfIds(this.#gathered, idsMax);
     const left = changed === 'any' ? idsMax : idsMax - this.#gathered.length;
-    const created = named(this.#created, left);
+    const created = textOfIds(this.#created, left);
     const flags = `${this.#workGathered ? 'w' : '-'}${this.#depositsGathered ? 'd' : ''}`;
     const payload = `${this.#self} ${flags} ${changed} ${created}`;
     this.#gathered = [];
@@ -178,7 +178,7 @@ class Notifier implements Hints {
     }
   }
 
-  async #open(): Promise<Listening> {
+  async #open(): Promise<ListenConnection> {
     const client = await this.#db.connect();
     const over = new Promise<void>((resolve) => {
       client.once('end', () => {
@@ -205,7 +205,7 @@ class Notifier implements Hints {
    * Runs until the connection ends. Sends a query now and then, because a connection that only
    * listens does not notice a lost network.
    */
-  async #watch({ client, over }: Listening): Promise<void> {
+  async #watch({ client, over }: ListenConnection): Promise<void> {
     try {
       for (;;) {
         const rest = pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
@@ -221,7 +221,7 @@ class Notifier implements Hints {
   }
 }
 
-interface Listening {
+interface ListenConnection {
   client: pg.Client;
   over: Promise<void>;
 }
@@ -235,7 +235,7 @@ async function leave(client: pg.Client): Promise<void> {
   await Promise.race([client.end().catch(() => {}), enough]);
 }
 
-function named(ids: string[], max: number): string {
+function textOfIds(ids: string[], max: number): string {
   return ids.length > max ? 'any' : ids.join(',');
 }
 

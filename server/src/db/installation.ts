@@ -77,7 +77,7 @@ export async function resume(db: Connection, timeline: number | null): Promise<v
  * The current timeline of the write-ahead log; null on a standby. Throws if the server does not
  * report the timeline, as some managed servers do not.
  */
-export async function currentTimeline(db: Connection): Promise<number | null> {
+export async function readTimeline(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ timeline: number | null }>(sql`
     select case when not pg_is_in_recovery() then
       ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`);

@@ -56,7 +56,7 @@ const shared =
  */
 export async function demandSessions(db: Database): Promise<void> {
   type Checkout = Awaited<ReturnType<Database['checkout']>>;
-  const pidOf = async (client: Checkout) => {
+  const readPid = async (client: Checkout) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     return rows[0]!.pid;
   };
@@ -69,7 +69,7 @@ export async function demandSessions(db: Database): Promise<void> {
     // A pooler that shares sessions gives a connection two server processes, or two connections
     // the same process.
     for (let round = 0; round < 3; round++) {
-      const pids = [await pidOf(one), await pidOf(one), await pidOf(other)];
+      const pids = [await readPid(one), await readPid(one), await readPid(other)];
       if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);
     }
   } finally {
@@ -274,7 +274,7 @@ const durable = { fsync: 'on', full_page_writes: 'on' } as const;
  * Checks that committed data survives a power cut, and that the server is new enough. Returns one
  * sentence for each problem.
  */
-export async function unsafeSettings(db: Database): Promise<string[]> {
+export async function listUnsafeSettings(db: Database): Promise<string[]> {
   const rows = await db.run<{ name: string; setting: string }>(sql`
     select name, setting from pg_settings
     where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num',

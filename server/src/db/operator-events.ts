@@ -105,7 +105,7 @@ const columns = fragment('e.id, e.type, e.account_id, e.data, e.created_at');
  * the last `bundleSeconds`, or if no channel is in use. The newest 30 seconds are left out, because
  * their transactions may not have ended.
  */
-export async function unannounced(
+export async function findUnannounced(
   db: Connection,
   bundleSeconds: number,
 ): Promise<{ since: Date; until: Date } | null> {
@@ -198,7 +198,7 @@ export async function claimLetter(db: Connection, pauseSeconds: number): Promise
 }
 
 /** The events that a letter is to name, oldest first. */
-export function letterEvents(db: Connection, limit: number): Promise<StoredEvent[]> {
+export function listMailDue(db: Connection, limit: number): Promise<StoredEvent[]> {
   return db.run<StoredEvent>(sql`
     select ${columns} from operator_events e where letter_due order by seq limit ${limit}`);
 }
@@ -242,7 +242,7 @@ export interface UnsentEvents {
   last_error: string | null;
 }
 
-export async function unsent(db: Connection): Promise<UnsentEvents> {
+export async function countUnsent(db: Connection): Promise<UnsentEvents> {
   const [row] = await db.run<UnsentEvents>(sql`
     select (count(*) filter (where wake_at is not null))::int as waiting,
       (count(*) filter (where wake_at is null))::int as given_up,

@@ -84,7 +84,7 @@ const dayMs = 24 * 3600 * 1000;
  * Seconds until the last 24 hours contain fewer than `count` of these actions on an account; 0 if
  * they do now.
  */
-export async function secondsUntilOlder(
+export async function countSecondsUntilOlder(
   db: Connection,
   { account_id, action, count }: { account_id: string; action: string; count: number },
 ): Promise<number> {
@@ -97,7 +97,7 @@ export async function secondsUntilOlder(
 }
 
 /** Addresses of everyone who has acted, for the filter. */
-export async function authors(db: Connection): Promise<string[]> {
+export async function listAuthors(db: Connection): Promise<string[]> {
   // Looks up one author after the other, because the log may be long and has few authors.
   const rows = await db.run<{ by_email: string }>(sql`
     with recursive author as (

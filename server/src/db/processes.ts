@@ -39,13 +39,12 @@ export async function leave(db: Connection, id: string): Promise<void> {
     where id = ${id} or abs(extract(epoch from clock_timestamp() - beat_at)) > 3600`);
 }
 
-/** Number of the newest migration. */
-export async function newestMigration(db: Connection): Promise<number> {
+export async function findNewestMigration(db: Connection): Promise<number> {
   const [row] = await db.run<{ newest: number }>(sql`select max(number) as newest from migrations`);
   return row!.newest;
 }
 
-export async function registered(db: Connection, schema: number): Promise<OtherProcess[]> {
+export async function listRegistered(db: Connection, schema: number): Promise<OtherProcess[]> {
   return db.run<OtherProcess>(sql`
     select id::text,
       format('%s on %s, pid %s, version %s (migration %s), started %s', kind, host, pid, version,
@@ -61,7 +60,7 @@ export async function registered(db: Connection, schema: number): Promise<OtherP
  * connection every 10 s, while those of a lost machine may stay for hours. One entry is one kind of
  * process at one address.
  */
-export async function unregistered(db: Connection): Promise<OtherProcess[]> {
+export async function listUnregistered(db: Connection): Promise<OtherProcess[]> {
   return db.run<OtherProcess>(sql`
     with open as (
       select application_name as name, client_port, pid,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { from, to, type CopyStreamQuery, type CopyToStreamQuery } from 'pg-copy-streams';
 import type { Kind } from '../core/catalog/catalog.ts';
-import type { Migration, Table } from '../core/snapshot.ts';
+import type { Migration, SnapshotTable } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 
 /**
@@ -10,7 +10,7 @@ import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.t
  * nothing is rounded; each connection's settings make it the same text on every server.
  */
 
-export async function appliedMigrations(db: Connection): Promise<Migration[]> {
+export async function listMigrations(db: Connection): Promise<Migration[]> {
   return db.run<Migration>(sql`select number, name, sha256 from migrations order by number`);
 }
 
@@ -18,8 +18,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
  * All tables of the schema that survive a crash, except tables that describe the database itself.
  * Referenced tables come first. Computed columns are left out.
  */
-export async function keptTables(db: Connection): Promise<Table[]> {
-  const tables = await db.run<Table>(sql`
+export async function listKeptTables(db: Connection): Promise<SnapshotTable[]> {
+  const tables = await db.run<SnapshotTable>(sql`
     select c.relname as name, json_agg(a.attname order by a.attnum) as columns
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
@@ -37,8 +37,11 @@ export async function keptTables(db: Connection): Promise<Table[]> {
   return parentsFirst(tables, references);
 }
 
-function parentsFirst(tables: Table[], references: { child: string; parent: string }[]): Table[] {
-  const sorted: Table[] = [];
+function parentsFirst(
+  tables: SnapshotTable[],
+  references: { child: string; parent: string }[],
+): SnapshotTable[] {
+  const sorted: SnapshotTable[] = [];
   let left = tables;
   while (left.length > 0) {
     const waiting = new Set(left.map(({ name }) => name));
@@ -58,36 +61,39 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
  * The rows of a table in the text form of COPY. Their number is known once the next statement is
  * answered.
  */
-export function copyOut(client: pg.Client, table: Table): CopyToStreamQuery {
+export function copyOut(client: pg.Client, table: SnapshotTable): CopyToStreamQuery {
   return client.query(to(`copy ${target(table)} to stdout`));
 }
 
 /** Reads what `copyOut` wrote, and counts the rows. */
-export function copyIn(client: pg.Client, table: Table): CopyStreamQuery {
+export function copyIn(client: pg.Client, table: SnapshotTable): CopyStreamQuery {
   return client.query(from(`copy ${target(table)} from stdin`));
 }
 
-function target({ name, columns }: Table): string {
-  return `${quoted(name)} (${columns.map(quoted).join(', ')})`;
+function target({ name, columns }: SnapshotTable): string {
+  return `${quoteName(name)} (${columns.map(quoteName).join(', ')})`;
 }
 
 /** Keeps everyone else from writing into these tables until the transaction ends. */
-export async function lockTables(tx: Transaction, tables: Table[]): Promise<void> {
-  const names = tables.map(({ name }) => quoted(name)).join(', ');
+export async function lockTables(tx: Transaction, tables: SnapshotTable[]): Promise<void> {
+  const names = tables.map(({ name }) => quoteName(name)).join(', ');
   await tx.run(rawSql(`lock table ${names} in share row exclusive mode`));
 }
 
 /** The first of these tables that has a row, or null. */
-export async function filledTable(db: Connection, tables: Table[]): Promise<string | null> {
+export async function findFilledTable(
+  db: Connection,
+  tables: SnapshotTable[],
+): Promise<string | null> {
   for (const { name } of tables) {
-    const rows = await db.run(rawSql(`select 1 from ${quoted(name)} limit 1`));
+    const rows = await db.run(rawSql(`select 1 from ${quoteName(name)} limit 1`));
     if (rows.length > 0) return name;
   }
   return null;
 }
 
 /** After rows were inserted: moves sequences past them and updates the planner's statistics. */
-export async function settleTables(tx: Transaction, tables: Table[]): Promise<void> {
+export async function settleTables(tx: Transaction, tables: SnapshotTable[]): Promise<void> {
   const sequences = await tx.run<{ sequence: string; table: string; column: string }>(sql`
     select s.oid::regclass::text as sequence, t.relname as table, a.attname as column
     from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S'
@@ -97,17 +103,17 @@ export async function settleTables(tx: Transaction, tables: Table[]): Promise<vo
       and d.deptype in ('a', 'i')
       and t.relnamespace = current_schema()::regnamespace`);
   for (const { sequence, table, column } of sequences) {
-    const [id, from] = [quoted(column), quoted(table)];
+    const [id, from] = [quoteName(column), quoteName(table)];
     await tx.run(
       rawSql(`select setval($1::regclass, max(${id})) from ${from} having max(${id}) > 0`, [
         sequence,
       ]),
     );
   }
-  await tx.run(rawSql(`analyze ${tables.map(({ name }) => quoted(name)).join(', ')}`));
+  await tx.run(rawSql(`analyze ${tables.map(({ name }) => quoteName(name)).join(', ')}`));
 }
 
-export interface StoredObject {
+export interface SnapshotObject {
   storage_key: string;
   size: bigint;
   /** Hex. */
@@ -115,8 +121,8 @@ export interface StoredObject {
 }
 
 /** Stored objects that callers may still download. */
-export function livingMedia(db: Connection): Promise<StoredObject[]> {
-  return db.run<StoredObject>(sql`
+export function listLivingMedia(db: Connection): Promise<SnapshotObject[]> {
+  return db.run<SnapshotObject>(sql`
     select storage_key, size, sha256 from files where expires_at > now()
     union all
     select o.storage_key, o.size, o.sha256 from outputs o join requests r on r.id = o.request_id
@@ -141,11 +147,11 @@ export function openRequests(db: Connection, limit: number): Promise<OpenRequest
 }
 
 /** The time of this transaction's snapshot, by the database's clock. */
-export async function transactionTime(tx: Connection): Promise<Date> {
+export async function readTransactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);
   return row!.now;
 }
 
-function quoted(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -52,9 +52,9 @@ export interface Low extends AlertRow {
 export async function claimLow(
   db: Connection,
   wanted: { limit: number; leaseSeconds: number; triesMax: number },
-): Promise<Low[]> {
+): Promise<LowBalance[]> {
   const { limit, leaseSeconds, triesMax } = wanted;
-  const rows = await db.run<Low & { is_low: boolean }>(sql`
+  const rows = await db.run<LowBalance & { is_low: boolean }>(sql`
     update alerts a set
       notified_at = case when d.is_low
         then coalesce(a.notified_at, date_trunc('milliseconds', now())) end,
@@ -80,7 +80,7 @@ export async function claimLow(
 /** Records that the alert was sent, so that it is not tried again. */
 export async function settle(
   db: Connection,
-  { account_id, notified_at }: Pick<Low, 'account_id' | 'notified_at'>,
+  { account_id, notified_at }: Pick<LowBalance, 'account_id' | 'notified_at'>,
 ): Promise<void> {
   await db.run(sql`
     update alerts set again_at = null

@@ -16,7 +16,7 @@ export interface Caller {
   /** The only models it may use; null: all. */
   models: string[] | null;
   open_requests: number;
-  rate: Rate;
+  rate: CallRate;
 }
 
 /** A key whose calls are not counted here. */
@@ -38,7 +38,7 @@ export interface LapsedKey {
 }
 
 /** The present minute of a key's calls, or of its account's if the account has fewer calls left. */
-export interface Rate {
+export interface CallRate {
   of: 'key' | 'account';
   granted: boolean;
   quota: number;
@@ -46,7 +46,7 @@ export interface Rate {
   reset_seconds: number;
 }
 
-interface AuthRow extends Spender {
+interface AuthRow extends SpendingKey {
   n: number;
   quota: number;
   calls: number;
@@ -87,7 +87,7 @@ export async function authenticateMany(
   hashes: Buffer[],
   quotas: Quotas,
 ): Promise<(Caller | LapsedKey | null)[]> {
-  const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
+  const shown = groupBySecret(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
   const found: (Caller | LapsedKey | null)[] = Array.from({ length: hashes.length }, () => null);
   const missing = await take(db, shown, quotas, found);
   if (missing.length === 0) return found;
@@ -101,12 +101,12 @@ export async function authenticateMany(
     if (lapsed === null) present.push({ hash, members, previous });
     else for (const member of members) found[member] = { lapsed, at: at! };
   }
-  if (present.length > 0) await take(db, grouped(present), quotas, found);
+  if (present.length > 0) await take(db, groupBySecret(present), quotas, found);
   return found;
 }
 
 /** One entry for each secret, with all its calls: one upsert cannot change a row twice. */
-function grouped(all: PresentedKey[]): PresentedKey[] {
+function groupBySecret(all: PresentedKey[]): PresentedKey[] {
   const groups = new Map<string, PresentedKey>();
   for (const { hash, members, previous } of all) {
     const text = hash.toString('latin1');
@@ -140,14 +140,14 @@ async function take(
   return shown.filter((_, n) => !known.has(n));
 }
 
-function keyRate(row: AuthRow, i: number): Rate {
+function keyRate(row: AuthRow, i: number): CallRate {
   const { quota, reset_seconds } = row;
   const granted = i < row.granted;
   const remaining = granted ? quota - (row.calls - row.granted + i + 1) : 0;
   return { of: 'key', granted, quota, remaining, reset_seconds };
 }
 
-function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rate | null {
+function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): CallRate | null {
   if (row.account_granted === null) return null;
   const granted = nth < row.account_granted;
   const remaining = granted ? quota - (row.account_calls - row.account_granted + nth + 1) : 0;
@@ -155,12 +155,12 @@ function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rat
 }
 
 /** The window that refuses the call, otherwise the window with fewer calls left. */
-function nearest(key: Rate, account: Rate | null): Rate {
+function nearest(key: CallRate, account: CallRate | null): CallRate {
   if (!key.granted || account === null) return key;
   return !account.granted || account.remaining < key.remaining ? account : key;
 }
 
-function callerOf(row: AuthRow, rate: Rate): Caller {
+function callerOf(row: AuthRow, rate: CallRate): Caller {
   return {
     key_id: row.key_id,
     account_id: row.account_id,
@@ -276,7 +276,7 @@ function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
 }
 
 /** The account of a key that may be used now, or null. */
-export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
+export async function findAccountOfKey(db: Connection, keyId: string): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`
     select k.account_id from keys k join accounts a on a.id = k.account_id
     where k.id = ${keyId} and k.revoked_at is null and a.status = 'active'

@@ -24,13 +24,15 @@ export async function setEmailForms(session: Pick<ClientBase, 'query'>): Promise
       );
       if (rowCount !== 0) continue;
       const why = form === null ? 'is not usable' : `is the same address as ${form}`;
-      notes.push(`${noun} ${id}: ${escaped(email)} ${why}. It still signs in as it is stored.`);
+      notes.push(
+        `${noun} ${id}: ${escapeOddSigns(email)} ${why}. It still signs in as it is stored.`,
+      );
     }
   }
   return notes;
 }
 
 /** Shows characters that look like others, or like nothing. */
-function escaped(email: string): string {
+function escapeOddSigns(email: string): string {
   return email.replace(/[^ -~]/gu, (sign) => `\\u{${sign.codePointAt(0)!.toString(16)}}`);
 }

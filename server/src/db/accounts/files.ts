@@ -28,13 +28,13 @@ export interface FilesHeld {
 }
 
 /** Files beyond `maxFiles` are not read. */
-function unexpired(accountId: string, maxFiles: number): Fragment {
+function fromUnexpired(accountId: string, maxFiles: number): Fragment {
   return (bind) => `(select size, expires_at from files
     where account_id = ${bind(accountId)} and expires_at > now()
     order by expires_at limit ${bind(maxFiles)}) f`;
 }
 
-export async function held(
+export async function readFilesHeld(
   db: Connection,
   accountId: string,
   maxFiles: number,
@@ -44,7 +44,7 @@ export async function held(
       min(expires_at) as first_expires_at,
       coalesce((select credits_posted > 0 from balances
         where account_id = ${accountId}), false) as had_money
-    from ${unexpired(accountId, maxFiles)}`);
+    from ${fromUnexpired(accountId, maxFiles)}`);
   return row!;
 }
 
@@ -70,7 +70,7 @@ export function insert(
       select ${file.id}::uuid, ${file.account_id}::uuid, ${file.storage_key}, ${file.content_type},
         ${file.size}::bigint, ${file.sha256}, ${metadata}::json,
         now() + ${file.ttl_seconds} * interval '1 s'
-      from ${unexpired(file.account_id, file.max_files)}
+      from ${fromUnexpired(file.account_id, file.max_files)}
       having ${file.size}::bigint + coalesce(sum(size), 0) <= ${file.max_bytes}::bigint
         and count(*) < ${file.max_files}::int
       on conflict (id) do nothing returning ${fileColumns}`);

@@ -10,7 +10,7 @@ import type { KeyScope } from '../../core/account/scope.ts';
 import { lastId } from '../../lib/id.ts';
 import { fragment, rawSql, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { monthEnd, monthStart, neverUsed, spentThisMonth } from './month.ts';
-import type { Spender } from './callers.ts';
+import type { SpendingKey } from './callers.ts';
 
 /** For each hash, whether it belongs to a key that may be used now. */
 export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean[]> {
@@ -95,8 +95,11 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
 }
 
 /** An account's studio key, read without counting a call; null before its first use. */
-export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
-  const [row] = await db.run<Spender>(sql`
+export async function findStudioSpender(
+  db: Connection,
+  accountId: string,
+): Promise<SpendingKey | null> {
+  const [row] = await db.run<SpendingKey>(sql`
     select k.id as key_id, k.account_id, k.scope, a.status = 'active' as active, a.price_ppm,
       k.monthly_limit_usd_micro, k.open_jobs, k.models, u.open_requests
     from keys k join accounts a on a.id = k.account_id join key_usage u on u.key_id = k.id
@@ -105,7 +108,7 @@ export async function studioSpender(db: Connection, accountId: string): Promise<
 }
 
 /** The limits of an account's studio key and its spending this month; null before its first use. */
-export async function studioSpending(
+export async function readStudioSpending(
   db: Connection,
   accountId: string,
 ): Promise<StudioSpending | null> {
@@ -132,7 +135,7 @@ export interface KeyFunds {
   resets_at: string;
 }
 
-export async function funds(db: Connection, keyId: string): Promise<KeyFunds> {
+export async function readFunds(db: Connection, keyId: string): Promise<KeyFunds> {
   const [row] = await db.run<KeyFunds>(sql`
     select b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, k.name,
@@ -225,7 +228,7 @@ export interface KeyName {
 }
 
 /** The newest unrevoked keys of an account, then its newest revoked ones; `limit` of each. */
-export function names(db: Connection, accountId: string, limit: number): Promise<KeyName[]> {
+export function listNames(db: Connection, accountId: string, limit: number): Promise<KeyName[]> {
   return db.run<KeyName>(sql`
     (select id as key_id, name, last4, false as revoked from keys
       where account_id = ${accountId} and revoked_at is null order by id desc limit ${limit})
@@ -263,7 +266,7 @@ export async function hasLiving(db: Connection, accountId: string, count: number
 }
 
 /** Seconds until the last 24 hours contain fewer than `count` new keys of an account; 0 if now. */
-export async function secondsUntilOlder(
+export async function countSecondsUntilOlder(
   db: Connection,
   accountId: string,
   count: number,
@@ -317,7 +320,7 @@ function assignments(columns: readonly string[], fields: object, prefix = ''): F
 }
 
 /** The account's ceilings for the keys that its people make. */
-export async function ceilingsOf(db: Connection, accountId: string): Promise<Ceilings> {
+export async function readCeilings(db: Connection, accountId: string): Promise<Ceilings> {
   const [row] = await db.run<Ceilings>(sql`
     select key_monthly_ceiling_usd_micro as monthly_ceiling_usd_micro,
       key_rpm_ceiling as rpm_ceiling, key_open_jobs_ceiling as open_jobs_ceiling

@@ -15,7 +15,7 @@ export interface Member {
 export const membersMax = 500;
 
 /** The people of an account: `m` of `members` with their `p` of `people`. */
-export function belonging(accountId: string): Fragment {
+export function fromMembers(accountId: string): Fragment {
   // Each person is looked up, because a join may read all people.
   return (bind) => `(select person_id, role, created_at from members
       where account_id = ${bind(accountId)} order by created_at, person_id limit ${membersMax}) m
@@ -88,7 +88,7 @@ export async function has(db: Connection, accountId: string, email: string): Pro
 }
 
 /** Accounts whose first member is this person, as their owner. */
-export async function foundedBy(db: Connection, personId: string): Promise<string[]> {
+export async function listFoundedBy(db: Connection, personId: string): Promise<string[]> {
   const rows = await db.run<{ account_id: string }>(sql`
     select m.account_id from members m
     where m.person_id = ${personId} and m.role = 'owner' and not exists (

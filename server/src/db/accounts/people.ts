@@ -100,7 +100,7 @@ export async function verify(db: Connection, id: string): Promise<void> {
 }
 
 /** The person's ways to sign in: providers of `logins`. */
-export async function loginsOf(db: Connection, id: string): Promise<string[]> {
+export async function listLogins(db: Connection, id: string): Promise<string[]> {
   const rows = await db.run<{ provider_id: string }>(sql`
     select provider_id from logins where person_id = ${id}
       and (provider_id <> 'credential' or password is not null)`);
@@ -156,7 +156,7 @@ export async function insertPassword(
     values (${login.id}, ${login.person_id}, 'credential', ${login.person_id}, ${login.password})`);
 }
 
-export async function emailOf(
+export async function findEmail(
   db: Connection,
   id: string,
 ): Promise<{ email: string; email_verified: boolean; owner_proven: boolean } | null> {
@@ -166,7 +166,7 @@ export async function emailOf(
 }
 
 /** The hash of the person's password; null if they have none. */
-export async function passwordOf(db: Connection, personId: string): Promise<string | null> {
+export async function findPassword(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ password: string | null }>(sql`
     select password from logins where person_id = ${personId} and provider_id = 'credential'`);
   return row?.password ?? null;
@@ -184,7 +184,7 @@ export interface Membership {
 export const accountsMax = 100;
 
 /** The accounts of a person, oldest first. */
-export function memberships(db: Connection, personId: string): Promise<Membership[]> {
+export function listMemberships(db: Connection, personId: string): Promise<Membership[]> {
   return db.run<Membership>(sql`
     select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
     from members m join accounts a on a.id = m.account_id
@@ -192,7 +192,7 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
 }
 
 /** Accounts of several people, by person: the account's e-mail address and the person's role. */
-export async function accountsOf(
+export async function readAccounts(
   db: Connection,
   ids: string[],
 ): Promise<Map<string, { email: string; role: Role }[]>> {
@@ -205,7 +205,7 @@ export async function accountsOf(
   );
 }
 
-export async function membership(
+export async function findMembership(
   db: Connection,
   personId: string,
   accountId: string,
@@ -218,9 +218,9 @@ export async function membership(
 }
 
 /** Confirmed addresses of an account's owners and billing people. */
-export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
+export async function listPayers(db: Connection, accountId: string): Promise<string[]> {
   const rows = await db.run<{ email: string }>(sql`
-    select p.email from ${members.belonging(accountId)}
+    select p.email from ${members.fromMembers(accountId)}
     where m.role in ('owner', 'billing') and p.email_verified order by p.email`);
   return rows.map(({ email }) => email);
 }
@@ -311,6 +311,6 @@ export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
   return db.run<PersonOf>(sql`
     select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,
       (select max(s.updated_at) from sessions s where s.person_id = p.id) as seen_at
-    from ${members.belonging(accountId)}
+    from ${members.fromMembers(accountId)}
     order by m.role <> 'owner', m.created_at, p.id`);
 }

@@ -3,7 +3,7 @@ import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 
 /** How often a key's calls got one error code. */
-export interface RefusedCalls {
+export interface RefusedCount {
   account_id: string;
   key_id: string;
   code: ErrorCode;

@@ -137,7 +137,7 @@ const fresh = (begin: string, more?: string) =>
   entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
 
 /** By day, kind, model and upstream, for the last `days` days including today. */
-export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
+export function readRevenue(db: Connection, days: number): Promise<RevenueRow[]> {
   return db.run<RevenueRow>(
     rawSql(`
     select to_char(day, 'YYYY-MM-DD') as day, kind, model_id, upstream, completed, failed,
@@ -179,7 +179,7 @@ export interface ModelRow extends Sum {
 }
 
 /** One model in the last `days` days, by upstream. */
-export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
+export function readRevenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
   return db.run<ModelRow>(
     rawSql(
       `select upstream, ${totals}, sum(uncosted)::bigint as uncosted
@@ -205,7 +205,7 @@ export interface UpstreamCosts {
 }
 
 /** The operator's costs at each upstream. */
-export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
+export function readCostsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   const today = `date_trunc('day', now() at time zone 'utc')`;
   return db.run<UpstreamCosts>(
     rawSql(`

@@ -25,7 +25,7 @@ export interface RolledUp {
   until: Date;
 }
 
-export async function rolledUp(db: Connection, accountId: string): Promise<RolledUp | null> {
+export async function findRolledUp(db: Connection, accountId: string): Promise<RolledUp | null> {
   const [row] = await db.run<RolledUp>(sql`
     select since::timestamp at time zone 'utc' as since,
       until::timestamp at time zone 'utc' as until
@@ -90,7 +90,7 @@ export async function rollUp(
  * stored sums. A charge counts on the day its request was made, as it does for the key's monthly
  * limit.
  */
-export function byDay(
+export function readByDay(
   db: Connection,
   accountId: string,
   { since, live, modelsMax }: { since: Date; live: Date; modelsMax: number },
@@ -140,7 +140,11 @@ export interface MonthRow {
  * that have used the largest share of their limit come first, then keys that have spent most;
  * revoked keys come last.
  */
-export function thisMonth(db: Connection, accountId: string, limit: number): Promise<MonthRow[]> {
+export function readThisMonth(
+  db: Connection,
+  accountId: string,
+  limit: number,
+): Promise<MonthRow[]> {
   return db.run<MonthRow>(sql`
     with spent as materialized (
       select key_id, pending_usd_micro + posted_usd_micro as amount from key_usage
@@ -176,7 +180,11 @@ export interface RunningRow {
 }
 
 /** Open jobs, newest first. Each state is read by itself, because an index has each in order. */
-export function running(db: Connection, accountId: string, limit: number): Promise<RunningRow[]> {
+export function listOpenJobs(
+  db: Connection,
+  accountId: string,
+  limit: number,
+): Promise<RunningRow[]> {
   return db.run<RunningRow>(sql`
     select r.id, r.model_id, r.kind, r.status, r.quoted_usd_micro, r.created_at, r.started_at
     from (values ('IN_QUEUE'), ('IN_PROGRESS')) s (status) cross join lateral (

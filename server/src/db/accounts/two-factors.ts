@@ -8,7 +8,7 @@ export interface SealedTwoFactor {
 }
 
 /** Secrets encrypted with a signing secret other than the newest: their text lacks this prefix. */
-export function sealedOtherwise(db: Connection, prefix: string): Promise<SealedTwoFactor[]> {
+export function listSealedOtherwise(db: Connection, prefix: string): Promise<SealedTwoFactor[]> {
   return db.run<SealedTwoFactor>(sql`
     select id, secret, backup_codes from two_factors
     where not starts_with(secret, ${prefix}) or not starts_with(backup_codes, ${prefix})
@@ -28,7 +28,7 @@ export async function replace(
 }
 
 /** The encrypted secret of a person's app; null if there is none, or if wrong codes locked it. */
-export async function secretOf(db: Connection, personId: string): Promise<string | null> {
+export async function findSecret(db: Connection, personId: string): Promise<string | null> {
   const [row] = await db.run<{ secret: string }>(sql`
     select secret from two_factors
     where person_id = ${personId} and (locked_until is null or locked_until <= now())`);

@@ -55,7 +55,7 @@ export interface UsageQuery extends Page {
 }
 
 /** Sorted by the values of the groups, in the order of `by`. */
-export function usageBy(db: Connection, query: UsageQuery): Promise<UsageRow[]> {
+export function readUsageBy(db: Connection, query: UsageQuery): Promise<UsageRow[]> {
   const { by, from, to, limit } = query;
   const values: unknown[] = [from, to, limit];
   const of = { parts: partsOf(by), by: by.map((group) => columns[group][0]), totals };
@@ -149,7 +149,7 @@ const accountTotals = ['completed', 'failed', 'charged_usd_micro', ...tokens];
 const tokenSums = tokens.map((name) => `coalesce(sum(${name}), 0)::bigint`).join(', ');
 
 /** One account's usage, sorted by its groups. Reads all its requests of the period. */
-export function usageOf(db: Connection, query: AccountUsageQuery): Promise<AccountUsageRow[]> {
+export function readUsageOf(db: Connection, query: AccountUsageQuery): Promise<AccountUsageRow[]> {
   const { by, names, from, to, limit } = query;
   const values: unknown[] = [from, to, limit];
   const inMetadata = names.map((_, i): Column => [`metadata_${i}`, `metadata_${i}`]);

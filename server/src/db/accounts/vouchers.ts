@@ -65,7 +65,7 @@ export function list(
     order by v.id desc`);
 }
 
-export interface Redemption {
+export interface RedeemedVoucher {
   id: string;
   amount_usd_micro: bigint;
 }
@@ -78,8 +78,8 @@ export async function take(
   db: Connection,
   codeHash: Buffer,
   accountId: string,
-): Promise<Redemption | null> {
-  const [row] = await db.run<Redemption>(sql`
+): Promise<RedeemedVoucher | null> {
+  const [row] = await db.run<RedeemedVoucher>(sql`
     update vouchers set redeemed_at = now(), redeemed_by = ${accountId}
     where code_hash = ${codeHash} and redeemed_at is null and voided_at is null
       and (expires_at is null or expires_at > now())
@@ -87,7 +87,7 @@ export async function take(
   return row ?? null;
 }
 
-export interface KnownVoucher extends Redemption {
+export interface KnownVoucher extends RedeemedVoucher {
   expires_at: Date | null;
   voided_at: Date | null;
   redeemed_by: string | null;

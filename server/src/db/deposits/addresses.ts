@@ -30,7 +30,7 @@ function readWith({ family, xpub }: SetKey): Fragment {
 }
 
 /** The account of each of these addresses; addresses of no account are missing. */
-export async function ownersOf(
+export async function findOwners(
   db: Connection,
   key: SetKey,
   addresses: readonly string[],
@@ -42,39 +42,42 @@ export async function ownersOf(
 }
 
 /** Every address of a key's family, retired addresses included, because all are read for ever. */
-export async function watched(db: Connection, key: SetKey): Promise<string[]> {
+export async function listWatched(db: Connection, key: SetKey): Promise<string[]> {
   const rows = await db.run<{ address: string }>(sql`
     select address from deposit_addresses where ${readWith(key)} order by address`);
   return rows.map(({ address }) => address);
 }
 
 /** The key that new addresses of a family are derived from. */
-export interface KeyRow {
+export interface DepositKeyRow {
   id: string;
   family: Family;
   xpub: string;
   next_index: number;
 }
 
-export interface StoredKey extends KeyRow {
+export interface StoredKey extends DepositKeyRow {
   retired_at: Date | null;
 }
 
 /** Every key, earlier keys included. */
-export function keys(db: Connection): Promise<StoredKey[]> {
+export function listKeys(db: Connection): Promise<StoredKey[]> {
   return db.run<StoredKey>(sql`
     select id, family, xpub, next_index, retired_at from deposit_keys order by family, created_at`);
 }
 
 /** Every address, retired addresses included. */
-export function all(db: Connection): Promise<AddressRow[]> {
+export function listAll(db: Connection): Promise<AddressRow[]> {
   return db.run<AddressRow>(sql`
     select family, address, account_id, key_id, index from deposit_addresses
     order by family, key_id, index`);
 }
 
-export async function currentKey(db: Connection, family: Family): Promise<KeyRow | null> {
-  const [row] = await db.run<KeyRow>(sql`
+export async function findCurrentKey(
+  db: Connection,
+  family: Family,
+): Promise<DepositKeyRow | null> {
+  const [row] = await db.run<DepositKeyRow>(sql`
     select id, family, xpub, next_index from deposit_keys
     where family = ${family} and retired_at is null`);
   return row ?? null;
@@ -83,7 +86,7 @@ export async function currentKey(db: Connection, family: Family): Promise<KeyRow
 /** Makes this the current key of its family, unless the family has a current key. */
 export async function addXpub(
   db: Connection,
-  { id, family, xpub }: Omit<KeyRow, 'next_index'>,
+  { id, family, xpub }: Omit<DepositKeyRow, 'next_index'>,
 ): Promise<void> {
   await db.run(sql`
     insert into deposit_keys (id, family, xpub) values (${id}, ${family}, ${xpub})
@@ -100,7 +103,7 @@ export async function lockKey(db: Connection, id: string): Promise<boolean> {
 /** Retires the current key of a family and makes this key current, even one that was retired. */
 export async function replaceKey(
   db: Connection,
-  { id, family, xpub }: Omit<KeyRow, 'next_index'>,
+  { id, family, xpub }: Omit<DepositKeyRow, 'next_index'>,
 ): Promise<void> {
   await db.run(sql`
     update deposit_keys set retired_at = now() where family = ${family} and retired_at is null`);
@@ -166,7 +169,7 @@ export interface CurrentRow {
 }
 
 /** One row for each of these families that has a key. */
-export function currentOf(
+export function listCurrent(
   db: Connection,
   accountId: string,
   families: readonly Family[],

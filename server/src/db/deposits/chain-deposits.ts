@@ -112,7 +112,7 @@ export type UnconfirmedDeposit = Pick<
  * Held deposits of these tokens that an endpoint did not know yet. In random order, because some
  * deposits are never confirmed and must not keep others out of the limit.
  */
-export async function unconfirmed(
+export async function listUnconfirmed(
   db: Connection,
   chain: string,
   tokens: readonly string[],

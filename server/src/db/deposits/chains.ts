@@ -74,7 +74,7 @@ export async function nameOf(
 }
 
 /** Those of the given chains on which a deposit would be noticed. */
-export async function readable(db: Connection, names: readonly string[]): Promise<Set<string>> {
+export async function findReadable(db: Connection, names: readonly string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();
   const rows = await db.run<{ name: string }>(sql`
     select name from chains
@@ -84,7 +84,7 @@ export async function readable(db: Connection, names: readonly string[]): Promis
 }
 
 /** The newest block of each chain at its last read. */
-export async function heads(db: Connection): Promise<Map<string, bigint>> {
+export async function readHeads(db: Connection): Promise<Map<string, bigint>> {
   const rows = await db.run<{ name: string; head_height: bigint }>(sql`
     select name, head_height from chains where head_height is not null`);
   return new Map(rows.map(({ name, head_height }) => [name, head_height]));
@@ -156,7 +156,7 @@ export async function lock(
 }
 
 /** Sets the blocks to read once more for an operator; null: none. The chain is due at once. */
-export async function rescan(
+export async function setRescan(
   db: Connection,
   name: string,
   range: BlockRange | null,

@@ -23,7 +23,7 @@ export interface DepositEntry {
 }
 
 /** Deposits in final blocks, newest first. */
-export function finalDeposits(
+export function listFinal(
   db: Connection,
   { account_id, below_id, limit }: { account_id: string; below_id: string | null; limit: number },
 ): Promise<(DepositEntry & { id: string })[]> {
@@ -46,7 +46,7 @@ export interface DepositVersion {
 }
 
 /** The versions of these accounts. `newest`: the number of final deposits read per account. */
-export function versionsOf(
+export function readVersions(
   db: Connection,
   accountIds: readonly string[],
   newest: number,
@@ -67,7 +67,7 @@ export function versionsOf(
 }
 
 /** The newest deposits in blocks that are not final, and those that the chain has dropped. */
-export function sightings(
+export function listSightings(
   db: Connection,
   accountId: string,
   limit: number,

@@ -79,7 +79,7 @@ export interface HeldCount {
 }
 
 /** Held deposits by chain and reason. Unconfirmed ones do not wait for an operator at first. */
-export function heldCounts(db: Connection): Promise<HeldCount[]> {
+export function countHeld(db: Connection): Promise<HeldCount[]> {
   return db.run<HeldCount>(sql`
     select chain, why, count(*)::int as count, count(*) filter (where waits)::int as waiting,
       min(created_at) filter (where waits) as since

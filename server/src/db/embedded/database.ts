@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { port } from './files.ts';
 
-const GONE_MS = 1000;
+const goneMs = 1000;
 
 /** Each process that holds the server shares this advisory lock. Any unused number will do. */
 const holderLock = 4_607_182;
 
-export interface Connection {
+export interface ServerAddress {
   /** A folder, because the server listens on a Unix socket only. */
   host: string;
   port: number;
@@ -16,7 +16,7 @@ export interface Connection {
   database: string;
 }
 
-export function connectionTo(socketDir: string, database: string): Connection {
+export function connectionTo(socketDir: string, database: string): ServerAddress {
   return { host: socketDir, port, user: 'farebox', database };
 }
 
@@ -49,10 +49,10 @@ export async function letGo(client: pg.Client): Promise<void> {
 /**
  * Whether others are connected; also true if the server cannot be asked. Other processes of Farebox
  * are recognised at once by their lock. PostgreSQL lists any other client for a moment after it has
- * disconnected, so such a client counts only if it is still listed after `GONE_MS`.
+ * disconnected, so such a client counts only if it is still listed after `goneMs`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
-  const deadline = performance.now() + GONE_MS;
+  const deadline = performance.now() + goneMs;
   let client: pg.Client | undefined;
   try {
     client = await connect(socketDir);

@@ -21,7 +21,7 @@ export interface ClusterPaths {
 export const maxSocketPathBytes = 100;
 export const port = 5432;
 
-const POINTER = 'postgres_location';
+const pointerName = 'postgres_location';
 
 /**
  * Makes sure that the data folder exists and is writable.
@@ -102,7 +102,7 @@ export function shortFolder(key: string, user: User): string {
 }
 
 function findHome(dataDir: string): string | null {
-  const pointer = path.join(dataDir, POINTER);
+  const pointer = path.join(dataDir, pointerName);
   if (fs.existsSync(pointer)) {
     const home = fs.readFileSync(pointer, 'utf8').trim();
     // Making a new cluster here would look as if all money were lost.
@@ -133,7 +133,7 @@ function makeHome(dataDir: string, systemDir: string): string {
   makeFolder(systemDir, 0o755);
   const home = path.join(systemDir, `${hash(dataDir)}-${randomBytes(3).toString('hex')}`);
   makeFolder(home, mode);
-  writeAtomically(path.join(dataDir, POINTER), `${home}\n`, { replaces: true });
+  writeAtomically(path.join(dataDir, pointerName), `${home}\n`, { replaces: true });
   return home;
 }
 

@@ -18,11 +18,11 @@ export interface Server {
   started: boolean;
 }
 
-const READY_TIMEOUT_MS = 600_000;
-const STILL_HELD_TIMEOUT_MS = 60_000;
-const ORPHANS_LEFT_MS = 1000;
-const HIDDEN_SERVER_MS = 1000;
-const LOG_MAX_BYTES = 4 * 2 ** 20;
+const readyTimeoutMs = 600_000;
+const stillHeldTimeoutMs = 60_000;
+const orphansLeftMs = 1000;
+const hiddenServerMs = 1000;
+const logMaxBytes = 4 * 2 ** 20;
 
 /**
  * Adopts the server that already runs on this cluster, or starts one. Resolves when it accepts
@@ -37,24 +37,24 @@ export async function bringUp(
   for (;;) {
     const running = findRunning(paths.cluster);
     if (running) {
-      const ready = await untilReady(paths, running.pid, null, signal);
+      const ready = await waitUntilReady(paths, running.pid, null, signal);
       if (ready) return ready;
       continue;
     }
     await clearStaleFiles(paths, signal);
     const logStart = rotateLog(paths.logFile);
     const child = await launch(paths, settings);
-    const ready = await untilReady(paths, child.pid!, child, signal);
+    const ready = await waitUntilReady(paths, child.pid!, child, signal);
     if (ready) return ready;
     const log = fs.readFileSync(paths.logFile).subarray(logStart).toString('utf8').trim();
     const waited_ms = performance.now() - begin;
     // Waiting helps: backends of a killed server have not noticed its end yet, or the process that
     // started a server was killed before the server wrote its pid.
     const passing = /is still in use|"postmaster.pid" already exists/.test(log);
-    if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
+    if (!passing || waited_ms > stillHeldTimeoutMs) {
       throw new Error(`PostgreSQL did not start (${paths.logFile}): ${log.slice(-1000)}`);
     }
-    if (waited_ms > ORPHANS_LEFT_MS) killOrphans(paths.cluster);
+    if (waited_ms > orphansLeftMs) killOrphans(paths.cluster);
     await delay(100, undefined, { signal });
   }
 }
@@ -94,7 +94,7 @@ export async function stopServer(cluster: string): Promise<void> {
  */
 export function rotateLog(logFile: string): number {
   const size = fs.statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size < LOG_MAX_BYTES) return size;
+  if (size < logMaxBytes) return size;
   try {
     fs.copyFileSync(logFile, `${logFile}.1`);
   } catch {
@@ -135,13 +135,13 @@ async function launch(
 }
 
 /** Null if the process ended before it accepted connections. */
-async function untilReady(
+async function waitUntilReady(
   paths: ClusterPaths,
   pid: number,
   child: ChildProcess | null,
   signal?: AbortSignal,
 ): Promise<Server | null> {
-  const deadline = performance.now() + READY_TIMEOUT_MS;
+  const deadline = performance.now() + readyTimeoutMs;
   while (performance.now() < deadline) {
     if (child ? hasEnded(child) : !isServer(pid, paths.cluster)) return null;
     const file = readPidFile(paths.cluster);
@@ -165,8 +165,8 @@ async function untilReady(
  */
 async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promise<void> {
   const socket = path.join(paths.socketDir, `.s.PGSQL.${port}`);
-  const deadline = performance.now() + HIDDEN_SERVER_MS;
-  while (await answers(socket)) {
+  const deadline = performance.now() + hiddenServerMs;
+  while (await doesAnswer(socket)) {
     if (findRunning(paths.cluster)) return;
     if (performance.now() > deadline) {
       throw new Error(
@@ -180,7 +180,7 @@ async function clearStaleFiles(paths: ClusterPaths, signal?: AbortSignal): Promi
   fs.rmSync(`${socket}.lock`, { force: true });
 }
 
-function answers(socketPath: string): Promise<boolean> {
+function doesAnswer(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(socketPath);
     socket.on('connect', () => {

@@ -11,7 +11,7 @@ export interface CallNumbers {
 }
 
 /** The fields of `request_inputs` that a list shows. */
-export interface Asked extends CallNumbers {
+export interface InputSummary extends CallNumbers {
   metadata: Metadata | null;
 }
 
@@ -22,7 +22,7 @@ export const asked = (id: string) =>
     from request_inputs i where i.request_id = ${id})`);
 
 /** Takes the fields of `asked` into the row. */
-export function withAsked<Row extends { asked: Asked }>({ asked: fields, ...row }: Row) {
+export function withAsked<Row extends { asked: InputSummary }>({ asked: fields, ...row }: Row) {
   return { ...row, ...fields };
 }
 
@@ -41,7 +41,7 @@ interface CalledSearch {
 }
 
 /** Ids of the requests that a number leads to, in order. */
-export function calledIds({ number, account_id, bounds, sort, most }: CalledSearch): Fragment {
+export function idsOfNumber({ number, account_id, bounds, sort, most }: CalledSearch): Fragment {
   const own = requestOfNumber(number);
   return (bind) => {
     // A number that nobody can have sent may be more than PostgreSQL can read.

@@ -42,7 +42,11 @@ export async function insert(
 }
 
 /** Whether an alert of this account was sent since `at`, whatever its result. */
-export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
+export async function hasAlertedSince(
+  db: Connection,
+  accountId: string,
+  at: Date,
+): Promise<boolean> {
   const rows = await db.run(sql`
     select from webhook_deliveries
     where account_id = ${accountId} and id >= ${idsWritten(at.getTime(), null).first}
@@ -58,7 +62,7 @@ export async function noteResent(db: Connection, requestId: string): Promise<voi
 }
 
 /** Deliveries about one request, newest first. */
-export function ofRequest(
+export function listOfRequest(
   db: Connection,
   { request_id, below_id, limit }: { request_id: string; below_id: string | null; limit: number },
 ): Promise<DeliveryRow[]> {
@@ -72,8 +76,8 @@ export function ofRequest(
 const beside = 100;
 
 /** The newest deliveries about one request, oldest first. */
-export async function newestOf(db: Connection, request_id: string): Promise<DeliveryRow[]> {
-  return (await ofRequest(db, { request_id, below_id: null, limit: beside })).toReversed();
+export async function listNewestOf(db: Connection, request_id: string): Promise<DeliveryRow[]> {
+  return (await listOfRequest(db, { request_id, below_id: null, limit: beside })).toReversed();
 }
 
 /** Deliveries of an account, newest first; with `failed`, only failed ones. */

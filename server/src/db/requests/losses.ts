@@ -11,7 +11,7 @@ export interface Loss {
  * The losses of the last day, largest first. Accounts that pay less than list prices are left out,
  * because their losses are the operator's own choice.
  */
-export function lossesOfDay(db: Connection): Promise<Loss[]> {
+export function readLossesOfDay(db: Connection): Promise<Loss[]> {
   return db.run<Loss>(sql`
     select r.model_id, count(*)::int as count, sum(s.loss_usd_micro)::bigint as loss_usd_micro
     from request_results s

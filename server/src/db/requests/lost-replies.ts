@@ -13,7 +13,7 @@ const repeatSeconds = 60;
 /** The call of the request, by its fingerprint. */
 export async function noteLost(db: Connection, requestId: string, print: Buffer): Promise<void> {
   await db.run(sql`
-    update request_inputs set fingerprint = ${print}, idempotency_key = ${beginning(print)}
+    update request_inputs set fingerprint = ${print}, idempotency_key = ${prefixOf(print)}
       || lpad(extract(epoch from now())::bigint::text, 12, '0') || ' ' || request_id
     where request_id = ${requestId} and idempotency_key is null`);
 }
@@ -24,7 +24,7 @@ export async function findLost(
   { account_id, key_id }: { account_id: string; key_id: string },
   print: Buffer,
 ): Promise<EarlierRequest | null> {
-  const start = beginning(print);
+  const start = prefixOf(print);
   const [row] = await db.run<EarlierRequest>(sql`
     select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
       r.quoted_usd_micro, i.queue_position, i.quote->'unknown_inputs' as unknown_inputs
@@ -42,9 +42,9 @@ export async function findLost(
 export async function forgetLost(db: Connection, requestId: string, print: Buffer): Promise<void> {
   await db.run(sql`
     update request_inputs set fingerprint = null, idempotency_key = null
-    where request_id = ${requestId} and starts_with(idempotency_key, ${beginning(print)})`);
+    where request_id = ${requestId} and starts_with(idempotency_key, ${prefixOf(print)})`);
 }
 
-function beginning(print: Buffer): string {
+function prefixOf(print: Buffer): string {
   return `lost ${print.toString('hex')} `;
 }

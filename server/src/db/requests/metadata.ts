@@ -1,6 +1,6 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 
-/** The SQL conditions that a request of the account has all these pairs. */
+/** SQL conditions: the account's request has all these pairs. */
 export function hasPairs(
   pairs: Metadata,
   { id, account }: { id: string; account: string },

@@ -91,7 +91,7 @@ export interface Depth {
  * The `top` accounts with the most waiting requests and the `top` models with the most, largest
  * first.
  */
-export function depths(db: Connection, top: number): Promise<Depth[]> {
+export function readDepths(db: Connection, top: number): Promise<Depth[]> {
   return db.run<Depth>(sql`
     with counted as (
       select account_id, model_id, count(*)::int as waiting, min(created_at) as oldest
@@ -116,7 +116,7 @@ export interface RunningCount {
 }
 
 /** Running jobs at each upstream, chat calls included. */
-export function running(db: Connection, due_seconds: number): Promise<RunningCount[]> {
+export function countRunning(db: Connection, due_seconds: number): Promise<RunningCount[]> {
   return db.run<RunningCount>(sql`
     select upstream, count(*)::int as running,
       extract(epoch from now() - min(started_at))::float8 as longest_seconds
@@ -129,14 +129,14 @@ export function running(db: Connection, due_seconds: number): Promise<RunningCou
     ) r group by upstream order by upstream`);
 }
 
-/** Maximum number of upstreams that `runningBeyond` lists. */
+/** Maximum number of upstreams that `countRunningBeyond` lists. */
 const beyondMax = 100;
 
 /**
  * The number of jobs that run at unknown upstreams, or with an unknown key of an upstream
  * (`name#key`), in order of name. Reads no more requests than there are slots in use.
  */
-export function runningBeyond(
+export function countRunningBeyond(
   db: Connection,
   known: string[],
 ): Promise<{ upstream: string; jobs: number }[]> {

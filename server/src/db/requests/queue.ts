@@ -35,7 +35,7 @@ export interface WaitingUpstream {
 }
 
 /** Upstreams with waiting requests that may be called now. */
-export function waitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
+export function listWaitingUpstreams(db: Connection): Promise<WaitingUpstream[]> {
   return db.run<WaitingUpstream>(sql`
     with recursive w(upstream, created_at) as (
       (select upstream, created_at from requests where not slot and (status = 'IN_QUEUE' or waits)
@@ -251,7 +251,7 @@ interface Route {
 }
 
 /** Returns, for each route, the seconds until neither its upstream nor its model is paused. */
-export async function pausesOf(
+export async function readPauses(
   db: Connection,
   routes: readonly Route[],
 ): Promise<(route: Route) => number> {
@@ -298,7 +298,7 @@ export async function putOff(db: Connection, claims: Claim[], seconds: number): 
 }
 
 /** Milliseconds until the next request is due, at least 0; null if there is none. */
-export async function nextDueMs(db: Connection): Promise<number | null> {
+export async function readNextDueMs(db: Connection): Promise<number | null> {
   const [row] = await db.run<{ ms: number | null }>(sql`
     select greatest(0, extract(epoch from min(wake_at) - now()) * 1000)::float8 as ms from requests
     where wake_at is not null and (status <> 'IN_QUEUE' or slot)`);
@@ -351,7 +351,7 @@ export function queueStates(
  * The seconds that the oldest request of this account has waited for this upstream, stopped models
  * excluded; 0 if no request waits.
  */
-export async function waitedSeconds(
+export async function readWaitedSeconds(
   db: Connection,
   upstream: string,
   accountId: string,

@@ -21,7 +21,7 @@ export async function list(
  * The newest requests that match, for the operator. No statement reads more than `look` requests,
  * however many are read in all.
  */
-export async function newest(
+export async function listNewest(
   db: Connection,
   filter: PageFilter,
   { limit, look }: Omit<PageBounds, 'below_id'>,
@@ -71,13 +71,13 @@ const attemptColumns = columns('a', {
 });
 export type AttemptRow = RowOf<typeof attemptColumns>;
 
-export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
+export function listAttempts(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run(sql`
     select ${attemptColumns} from attempts a where request_id = ${requestId} order by attempt`);
 }
 
 /** The name of the key that this attempt used; null if its upstream has one key only. */
-export async function keyOfAttempt(
+export async function findKeyOfAttempt(
   db: Connection,
   requestId: string,
   attempt: number,

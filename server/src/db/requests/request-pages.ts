@@ -94,18 +94,18 @@ const calledShare = 1 / 100;
 const countMax = 200;
 
 /** The end of a page where its search begins, and its direction. */
-export interface Way {
+export interface PageDirection {
   sort: 'asc' | 'desc';
   /** Exclusive; null: from the first or the last request. */
   from: string | null;
 }
 
-const below = (from: string | null): Way => ({ sort: 'desc', from });
+const below = (from: string | null): PageDirection => ({ sort: 'desc', from });
 
 /** No index contains `created_at`; bounds on the ids limit the search to a narrow period. */
 function stretch(
   { from_ms, to_ms, first_id, last_id }: PageFilter,
-  { sort, from }: Way,
+  { sort, from }: PageDirection,
   id: string,
 ) {
   const written = idsWritten(from_ms, to_ms);
@@ -133,7 +133,7 @@ function inState({ account_id, status }: PageFilter): Fragment {
 }
 
 /** At most `look` requests, in order, whether they match or not. All of them are in one index. */
-function candidates(filter: PageFilter, way: Way, look: number): Fragment {
+function candidates(filter: PageFilter, way: PageDirection, look: number): Fragment {
   const most = readMax(filter, look);
   const { call_id: number = null, account_id } = filter;
   if (number !== null) {
@@ -157,7 +157,7 @@ function readMax({ call_id = null, metadata }: PageFilter, look: number): number
 function pairedCandidates(
   filter: PageFilter,
   metadata: Metadata,
-  way: Way,
+  way: PageDirection,
   most: number,
 ): Fragment {
   const bounds = stretch(filter, way, 'request_id');
@@ -180,7 +180,7 @@ function pairedCandidates(
 }
 
 /** The candidates with the fields that a filter compares. */
-function searched(filter: PageFilter, way: Way, look: number): Fragment {
+function candidatesToSearch(filter: PageFilter, way: PageDirection, look: number): Fragment {
   const found = candidates(filter, way, look);
   if (!filter.metadata && (filter.call_id ?? null) === null) return found;
   // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
@@ -203,7 +203,7 @@ function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bound
   const { status, model_id, key_id, kinds = null, upstream = null, from_ms, to_ms } = filter;
   const ms = `* interval '1 ms'`;
   return (bind) => `
-    select id from (${searched(filter, way, look)(bind)}) r
+    select id from (${candidatesToSearch(filter, way, look)(bind)}) r
     where (${bind(status)}::text is null or status = ${bind(status)})
       and (${bind(model_id)}::text is null or model_id = ${bind(model_id)})
       and (${bind(key_id)}::uuid is null or key_id = ${bind(key_id)})
@@ -225,22 +225,22 @@ export function idsBelow(
 }
 
 /** Matching ids that are newer than this one, oldest first. */
-export function idsAbove(
+export function listIdsAbove(
   db: Connection,
   filter: PageFilter,
   { above_id, ...bounds }: Bounds & { above_id: string },
 ): Promise<string[]> {
-  return idsOn(db, filter, { sort: 'asc', from: above_id }, bounds);
+  return listIds(db, filter, { sort: 'asc', from: above_id }, bounds);
 }
 
-async function idsOn(
+async function listIds(
   db: Connection,
   filter: PageFilter,
-  way: Way,
+  way: PageDirection,
   bounds: Bounds,
 ): Promise<string[]> {
   const rows = await db.run<{ id: string }>(sql`
-    select id from (${matching(filter, way, bounds)}) m order by id ${constant(way.sort)}`);
+    select id from (${matchingIds(filter, way, bounds)}) m order by id ${constant(way.sort)}`);
   return rows.map(({ id }) => id);
 }
 
@@ -248,7 +248,7 @@ async function idsOn(
 async function reach(
   db: Connection,
   filter: PageFilter,
-  way: Way,
+  way: PageDirection,
   { look = scanMax }: Omit<Bounds, 'limit'>,
 ): Promise<{ id: string; created_at: Date } | null> {
   const most = readMax(filter, look);
@@ -259,7 +259,7 @@ async function reach(
   return row ?? null;
 }
 
-export interface Page {
+export interface RequestIdPage {
   /** In the page's order. */
   ids: string[];
   /** Further requests match. */
@@ -273,7 +273,7 @@ export function pageBelow(
   db: Connection,
   filter: PageFilter,
   { below_id, ...bounds }: PageBounds,
-): Promise<Page> {
+): Promise<RequestIdPage> {
   return pageOn(db, filter, below(below_id), bounds);
 }
 
@@ -281,17 +281,17 @@ export function pageBelow(
 export async function pageOn(
   db: Connection,
   filter: PageFilter,
-  way: Way,
+  way: PageDirection,
   { limit, ...bounds }: Bounds,
-): Promise<Page> {
-  const ids = await idsOn(db, filter, way, { ...bounds, limit: limit + 1 });
+): Promise<RequestIdPage> {
+  const ids = await listIds(db, filter, way, { ...bounds, limit: limit + 1 });
   const more = ids.length > limit;
   const reached = more ? null : await reach(db, filter, way, bounds);
   return { ids: ids.slice(0, limit), more, reached };
 }
 
 /** The id behind which the next page begins; null: there is none. */
-export function nextBehind({ ids, more, reached }: Page): string | null {
+export function nextBehind({ ids, more, reached }: RequestIdPage): string | null {
   return (more ? ids.at(-1) : reached?.id) ?? null;
 }
 

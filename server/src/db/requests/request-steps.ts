@@ -7,7 +7,10 @@ import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Move, { to: Name }>;
+type MoveTo<Name extends Move['to']> = { id: string; attempt: number } & Extract<
+  Move,
+  { to: Name }
+>;
 
 export type Ids = { id: string }[];
 
@@ -15,7 +18,11 @@ export type Ids = { id: string }[];
  * Records each start before its upstream is called. Returns the requests whose upstream may be
  * called now: those that were neither cancelled nor claimed again.
  */
-export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
+export function beginMany(
+  db: Connection,
+  moves: MoveTo<'begin'>[],
+  isRepeat = false,
+): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with begun as (
       update requests r set status = 'IN_PROGRESS', upstream = d.upstream,
@@ -49,7 +56,7 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
 /** Stores the handles of accepted jobs before anything else is done with the answers. */
 export function acceptMany(
   db: Connection,
-  moves: To<'accepted'>[],
+  moves: MoveTo<'accepted'>[],
   isRepeat = false,
 ): Promise<Ids> {
   const rows = moves.map((move) => ({
@@ -103,7 +110,7 @@ export interface CalledBack {
  * route was called after that start, only the operator sees the handle. Returns the requests that
  * are due now.
  */
-export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
+export function noteCallbacks(db: Connection, calls: CalledBack[]): Promise<Ids> {
   const rows = calls.map(({ request_id, attempt, handle }) => ({
     request_id,
     attempt,
@@ -166,7 +173,7 @@ export async function askCancel(
   return row ?? null;
 }
 
-export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false): Promise<Ids> {
+export function waitMany(db: Connection, moves: MoveTo<'wait'>[], isRepeat = false): Promise<Ids> {
   const rows = moves.map((move) => ({
     ...move,
     message: storableMessage(move.message),
@@ -227,7 +234,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
 }
 
 /** Hands claims back, due at once. Frees the slots of queued requests. */
-export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
+export function requeueMany(db: Connection, moves: MoveTo<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), leased = false,
       slot = r.slot and r.status <> 'IN_QUEUE'
@@ -237,7 +244,7 @@ export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids
       and r.wake_at is not null returning r.id`);
 }
 
-export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<Ids> {
+export function endNotifyMany(db: Connection, moves: MoveTo<'notified'>[]): Promise<Ids> {
   const rows = moves.map((move) => ({
     ...move,
     delivery_id: newId(),
@@ -279,7 +286,7 @@ export async function endOutputs(db: Connection, requestId: string): Promise<voi
 }
 
 /** Notes that the bytes of a request's outputs are deleted. */
-export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
+export function endExpireMany(db: Connection, moves: MoveTo<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null, leased = false
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
@@ -292,7 +299,7 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
  * Notes that nothing is left to do. The request is due once more when its outputs expire, if it has
  * any.
  */
-export function idleMany(db: Connection, moves: To<'idle'>[]): Promise<Ids> {
+export function endIdleMany(db: Connection, moves: MoveTo<'idle'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
     from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d

@@ -228,7 +228,7 @@ const statusColumns = columns('r', {
 export type StatusRow = RowOf<typeof statusColumns>;
 
 /** The given requests that have not ended. */
-export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
+export function findStillOpen(db: Connection, ids: string[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     select id from requests
     where id = any(${ids}::uuid[]) and status in ('IN_QUEUE', 'IN_PROGRESS')`);

@@ -2,7 +2,7 @@ import { stepFor, type DueRequest, type Step } from '../../core/request/request.
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
 /** Open requests of an upstream that have the same next step. */
-export interface Work {
+export interface UnfinishedJobs {
   does: Step;
   upstream: string;
   jobs: number;
@@ -11,7 +11,7 @@ export interface Work {
 
 /** All steps that workers would do if everything were due at once. */
 export interface UnfinishedWork {
-  work: Work[];
+  work: UnfinishedJobs[];
   /** Requests that have ended and whose notification is not yet sent. */
   to_notify: number;
   /** Open requests that will send a notification at their end. */
@@ -20,7 +20,7 @@ export interface UnfinishedWork {
   events_to_send: number;
 }
 
-interface Group extends Omit<Work, 'does'> {
+interface Group extends Omit<UnfinishedJobs, 'does'> {
   status: 'IN_QUEUE' | 'IN_PROGRESS';
   kind: DueRequest['kind'];
   past_deadline: boolean;
@@ -32,7 +32,7 @@ interface Group extends Omit<Work, 'does'> {
   to_notify_later: number;
 }
 
-export async function unfinished(db: Connection): Promise<UnfinishedWork> {
+export async function readUnfinished(db: Connection): Promise<UnfinishedWork> {
   const groups = await db.run<Group>(sql`
     select r.status, r.kind, coalesce(r.deadline_at <= now(), false) as past_deadline,
       a.attempt is not null as is_started, a.handle is not null as has_handle, a.outcome,
@@ -51,7 +51,7 @@ export async function unfinished(db: Connection): Promise<UnfinishedWork> {
       select count(*)::int from operator_events where wake_at is not null or letter_due
     ) as events_to_send from requests
     where status not in ('IN_QUEUE', 'IN_PROGRESS') and webhook_state = 'pending'`);
-  const work = new Map<string, Work>();
+  const work = new Map<string, UnfinishedJobs>();
   for (const { upstream, jobs, reserved_usd_micro, ...group } of groups) {
     const { is_started, has_handle, outcome, left } = group;
     const started = is_started ? { has_handle, outcome, left } : null;

@@ -78,7 +78,7 @@ export interface UnknownFilter extends Selection {
 const last: OutcomeId = { request_id: lastId, attempt: 0 };
 
 /** Unresolved outcomes, newest first. Their indexes contain no resolved outcomes. */
-export function inDoubt(
+export function listInDoubt(
   db: Connection,
   { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
 ): Promise<OutcomeId[]> {
@@ -107,7 +107,7 @@ export function inDoubt(
 }
 
 /** All unknown outcomes, resolved or not; if `resolved` is set, only resolved outcomes. */
-function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
+function listEverInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
   const { upstream, since, until = null, model = null, below, limit } = filter;
   const { request_id: id, attempt } = below ?? last;
   return db.run<OutcomeId>(sql`
@@ -135,8 +135,10 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
 }
 
 /** Unknown outcomes, newest first. An outcome whose cost is known needs no resolution. */
-export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
-  const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
+export async function listEnded(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
+  const ids = await (filter.resolved === false
+    ? listInDoubt(db, filter)
+    : listEverInDoubt(db, filter));
   return findOutcomes(db, ids);
 }
 
@@ -164,7 +166,7 @@ const waitingMax = 200;
  * Running requests that wait for a lost answer to their start, at most until their deadline; oldest
  * first.
  */
-export async function waiting(db: Connection): Promise<UnknownRow[]> {
+export async function listWaiting(db: Connection): Promise<UnknownRow[]> {
   const ids = await db.run<OutcomeId>(sql`
     with running as materialized (select id, status from requests where slot)
     select r.id as request_id, 0 as attempt

@@ -1,5 +1,5 @@
 import {
-  afterFailure,
+  failuresAfter,
   modelPause,
   upstreamPause,
   withReply,
@@ -10,7 +10,7 @@ import {
 import { storableText } from '../../lib/json.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection, type Database } from '../../lib/sql/sql.ts';
-import type { Refusal } from '../../core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 
 /** The failures and the pause of an upstream or of one of its models. */
 export interface PauseRecord {
@@ -23,9 +23,9 @@ export interface PauseRecord {
 }
 
 /** A failed start. `pause_seconds`: for a missing model, how long that model is paused. */
-export interface Failure extends StartFailure {
+export interface FailedStart extends StartFailure {
   message: string;
-  why: Refusal;
+  why: UpstreamRefusal;
   /** The upstream's own name of the model. */
   model: string;
   /** For `busy`: the limit applies to our whole account at the upstream. */
@@ -49,7 +49,7 @@ interface StoredState extends FailureState {
 export function noteFailure(
   db: Database,
   upstream: string,
-  failure: Failure,
+  failure: FailedStart,
 ): Promise<PauseRecord> {
   const { account_id, message, why, model } = failure;
   // A missing model says nothing about the upstream's other models.
@@ -96,7 +96,7 @@ export function noteFailure(
   });
 }
 
-function changeOf({ busy, at, ...before }: StoredState, failure: Failure) {
+function changeOf({ busy, at, ...before }: StoredState, failure: FailedStart) {
   const { account_id, why, account_wide = false, pause_seconds } = failure;
   const { model } = before;
   const isWhole = model === '';
@@ -113,7 +113,7 @@ function changeOf({ busy, at, ...before }: StoredState, failure: Failure) {
     model,
     was_paused: before.paused_seconds > 0,
     busy: replies && JSON.stringify(replies),
-    ...afterFailure(before, { ...failure, pause_seconds: pause, threshold }),
+    ...failuresAfter(before, { ...failure, pause_seconds: pause, threshold }),
   };
 }
 
@@ -158,7 +158,7 @@ export function pauseWithKeys(
 export async function noteRefusedPoll(
   db: Connection,
   upstream: string,
-  { message, why }: { message: string; why: Refusal },
+  { message, why }: { message: string; why: UpstreamRefusal },
 ): Promise<void> {
   await db.run(sql`
     insert into upstreams (name, last_error, last_error_at, last_why)

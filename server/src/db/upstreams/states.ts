@@ -1,8 +1,7 @@
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
-import type { Refusal } from '../../core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 
-/** State of an upstream for the operator. */
 export interface UpstreamState {
   name: string;
   /** Waiting requests, counted up to `waitingMax`. */
@@ -15,7 +14,7 @@ export interface UpstreamState {
   last_error: string | null;
   last_error_at: Date | null;
   /** The kind of the newest failure; null if there was none or a start has succeeded since. */
-  last_why: Refusal | null;
+  last_why: UpstreamRefusal | null;
 }
 
 /** Counting more would make each metrics scrape a burden on the database. */
@@ -24,7 +23,7 @@ export const waitingMax = 10_000;
 const upstreamsMax = 100;
 
 /** The given upstreams, and all that were ever called or have waiting requests. */
-export function upstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
+export function readUpstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
   return db.run<UpstreamState>(sql`
     with recursive w(upstream) as (
       (select upstream from requests where status = 'IN_QUEUE' and not slot
@@ -64,7 +63,7 @@ export interface KeyState {
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
-  last_why: Refusal | null;
+  last_why: UpstreamRefusal | null;
 }
 
 /** A key to report on; its pauses are stored under `name`. */
@@ -75,7 +74,7 @@ export interface NamedKey {
 }
 
 /** States of these keys, in the given order. */
-export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
+export function readKeyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
   const numbered = keys.map((key, n) => ({ ...key, n }));
   return db.run<KeyState>(sql`
     with running as (
@@ -110,8 +109,7 @@ export interface PausedModel {
 
 const pausedModelsMax = 1_000;
 
-/** Paused models of these upstreams, in order of name. */
-export function pausedModels(db: Connection, upstreams: string[]): Promise<PausedModel[]> {
+export function listPausedModels(db: Connection, upstreams: string[]): Promise<PausedModel[]> {
   return db.run<PausedModel>(sql`
     select name as upstream, model, failures, last_error, last_error_at,
       extract(epoch from paused_until - now())::float8 as paused_seconds
