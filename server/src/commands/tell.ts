@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import type { Reason } from '../core/reasons.ts';
-import { CommandFailed, Refused } from '../operations/refused.ts';
+import { CommandFailed, Refusal } from '../operations/refused.ts';
 import type { Terminal } from './output.ts';
 
 /** The command that helps with an error. The web pages show the same errors without a command. */
@@ -21,7 +21,7 @@ export function tell(error: unknown, terminal: Terminal, json: boolean): number 
   if (error instanceof CommanderError) return tellUsage(error, terminal, json);
   const expected = [Refused, CommandFailed, ConfigError].some((each) => error instanceof each);
   const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
-  const hint = error instanceof Refused && hints[error.why.reason];
+  const hint = error instanceof Refusal && hints[error.why.reason];
   const message = hint ? `${said} ${hint}` : said;
   if (json) tellJson(message, terminal);
   terminal.err(expected ? message : (stack ?? message));

@@ -9,7 +9,7 @@ import { LogThrottle } from '../lib/log-throttle.ts';
 import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
-import { Refused } from '../operations/refused.ts';
+import { Refusal } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 import { speaksMessages, unstored, usualHeaders } from './speaks-messages.ts';
@@ -78,7 +78,7 @@ const badPath =
 /** Turns anything thrown into an error for the caller. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof Refused)
+  if (thrown instanceof Refusal)
     return new ApiError(thrown.code, {
       message: thrown.message,
       ...(typeof thrown.why.field === 'string' && { param: thrown.why.field }),

@@ -6,7 +6,7 @@ import { inDoubt } from '../db/requests/unknown-outcomes.ts';
 import { throttled } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from './operator-action.ts';
-import { Refused } from './refused.ts';
+import { Refusal } from './refused.ts';
 
 /**
  * Events to the operator about pauses, full disks, audits, chains and unknown outcomes. Deposits,
@@ -87,13 +87,13 @@ export async function bundleUnknown(db: Database): Promise<void> {
   });
 }
 
-/** Sends an event again, whether it was sent or given up. Throws `Refused` if it is unknown. */
+/** Sends an event again, whether it was sent or given up. Throws `Refusal` if it is unknown. */
 export async function resendEvent(
   db: Database,
   id: string | null,
 ): Promise<ActionResult<{ event_id: string }>> {
   if (id === null || !(await operatorEvents.resend(db, id)))
-    throw new Refused('There is no event with this id. Events are deleted after 30 days.', {
+    throw new Refusal('There is no event with this id. Events are deleted after 30 days.', {
       reason: 'event_unknown',
     });
   return { answer: { event_id: id }, target: id };

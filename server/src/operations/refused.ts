@@ -1,15 +1,15 @@
 import type { Reason, Why } from '../core/reasons.ts';
 
 /** An operation that cannot be carried out: a sentence for people, and the reason as data. */
-export class Refused extends Error {
+export class Refusal extends Error {
   /** The error of a call that is refused for this. */
   readonly code: 'bad_request' | 'invalid_input' | 'idempotency_conflict';
   readonly why: Why & { reason: Reason };
 
   constructor(
     message: string,
-    { cause, ...why }: Why & { reason: Reason } & ErrorOptions,
-    code: Refused['code'] = 'bad_request',
+    { cause, ...why }: ReasonDetails & { reason: Reason } & ErrorOptions,
+    code: Refusal['code'] = 'bad_request',
   ) {
     super(message, { cause });
     this.code = code;

@@ -61,7 +61,7 @@ function searchOf(query: Record<string, unknown>): string {
 }
 
 /**
- * The address as it is stored; the form of an unknown one. Throws `Refused` if nobody has it and it
+ * The address as it is stored; the form of an unknown one. Throws `Refusal` if nobody has it and it
  * is not a usable address.
  */
 async function mailboxOf(given: string, { db }: WebDeps): Promise<string> {

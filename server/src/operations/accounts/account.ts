@@ -10,11 +10,11 @@ import { keysOf } from '../../lib/records.ts';
 import { commandLine, logBooking, type ActionResult } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 
-/** The address in its stored form. Throws `Refused` if it is not a usable e-mail address. */
+/** The address in its stored form. Throws `Refusal` if it is not a usable e-mail address. */
 export function emailOf(given: string): string {
   const email = canonicalEmail(given);
   if (email === null)
-    throw new Refused(
+    throw new Refusal(
       `This is not a usable e-mail address. ${emailRule}`,
       { reason: 'email_invalid', field: 'email' },
       'invalid_input',
@@ -24,7 +24,7 @@ export function emailOf(given: string): string {
 
 /**
  * Creates an account with an empty balance or with a first deposit, in one transaction. Throws
- * `Refused` if the address is invalid or taken.
+ * `Refusal` if the address is invalid or taken.
  */
 export async function createAccount(
   db: Database,
@@ -49,7 +49,7 @@ export async function createAccount(
     return inserted;
   });
   if (!made)
-    throw new Refused(`There is already an account for ${email}.`, {
+    throw new Refusal(`There is already an account for ${email}.`, {
       reason: 'email_taken',
       email,
     });
@@ -62,14 +62,14 @@ export function reportAccount(tx: Connection, account_id: string, email: string)
 }
 
 /**
- * The account with this e-mail address or id. Throws `Refused` if there is none, or if this is not
+ * The account with this e-mail address or id. Throws `Refusal` if there is none, or if this is not
  * a usable address.
  */
 export async function needAccount(db: Connection, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId);
   if (account) return account;
   if (emailOrId.includes('@')) emailOf(emailOrId);
-  throw new Refused(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
+  throw new Refusal(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
 }
 
 /** A hundred times the list price; anything higher is a typing mistake. */
@@ -77,11 +77,11 @@ export const ppmMax = 100_000_000;
 
 /**
  * Sets the share of the list price, in millionths, that the account pays from its next call on.
- * Earlier requests keep their price. Throws `Refused` for an invalid value.
+ * Earlier requests keep their price. Throws `Refusal` for an invalid value.
  */
 export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
-    throw new Refused(
+    throw new Refusal(
       'A price multiplier must be a number from 0 to 100 with at most 6 decimals.',
       {
         reason: 'multiplier_invalid',
@@ -135,12 +135,12 @@ export function changeKeysByApi(
   );
 }
 
-/** "0.85" → 850000 millionths. Throws `Refused` for an invalid value. */
+/** "0.85" → 850000 millionths. Throws `Refusal` for an invalid value. */
 export function ppmOf(text: string): number {
   const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
   const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
   if (ppm >= 0 && ppm <= ppmMax) return ppm;
-  throw new Refused(
+  throw new Refusal(
     `"${text}" is not a price multiplier, which is a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
     { reason: 'multiplier_invalid' },
   );
@@ -148,22 +148,22 @@ export function ppmOf(text: string): number {
 
 /**
  * Adds a webhook secret. From now on webhooks are signed with both secrets, the new secret first.
- * Throws `Refused` if two secrets are active already, because the older may still be in use.
+ * Throws `Refusal` if two secrets are active already, because the older may still be in use.
  */
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
   if (!secrets)
-    throw new Refused('Two secrets are already active. Drop the older one with --retire.', {
+    throw new Refusal('Two secrets are already active. Drop the older one with --retire.', {
       reason: 'secrets_two',
     });
   return secrets;
 }
 
-/** Removes the older of two webhook secrets. Throws `Refused` if there is only one secret. */
+/** Removes the older of two webhook secrets. Throws `Refusal` if there is only one secret. */
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)
-    throw new Refused(
+    throw new Refusal(
       'The only active secret cannot be retired. First make another with --rotate.',
       {
         reason: 'secret_last',

@@ -27,19 +27,19 @@ interface Booking {
   account_id: string;
   reference: string;
   isSame: (earlier: Facts) => boolean;
-  /** Decides on the opened books and writes the log row. Throws `Refused`. */
+  /** Decides on the opened books and writes the log row. Throws `Refusal`. */
   book: (tx: Transaction, books: Books, as: { id: string; reference: string }) => unknown;
 }
 
 /**
  * Books money once under its reference. Repeating the same booking changes nothing. Throws
- * `Refused` if the reference was used for anything else, or names two transactions.
+ * `Refusal` if the reference was used for anything else, or names two transactions.
  */
 export async function bookOnce(db: Database, booking: Booking): Promise<Booked> {
   const { account_id } = booking;
   const reference = plainText('reference', booking.reference);
   if (reservedReference.test(reference))
-    throw new Refused(
+    throw new Refusal(
       'References that begin with "voucher:" or "chain:" are reserved. Use another one.',
       { reason: 'reference_reserved' },
     );
@@ -54,7 +54,7 @@ export async function bookOnce(db: Database, booking: Booking): Promise<Booked> 
       }
       // guard: one-transaction-a-reference
       if (namesSeveral(reference))
-        throw new Refused(
+        throw new Refusal(
           'The reference names two transactions. Book each of them under a reference of its own.',
           { reason: 'reference_transactions' },
         );
@@ -103,7 +103,7 @@ function namesSeveral(reference: string): boolean {
   return new Set(Array.from(named, ([, hash]) => hash)).size > 1;
 }
 
-function used(reference: string): Refused {
+function referenceUsed(reference: string): Refusal {
   const message = `The reference "${reference}" was already used for another booking.`;
-  return new Refused(message, { reason: 'reference_used', reference }, 'idempotency_conflict');
+  return new Refusal(message, { reason: 'reference_used', reference }, 'idempotency_conflict');
 }

@@ -22,7 +22,7 @@ export interface Deposit {
 
 /**
  * Books a deposit, with a row in the operator's log. Repeating the same deposit changes nothing.
- * Throws `Refused` if the reference was used for anything else, or if it names a transaction that
+ * Throws `Refusal` if the reference was used for anything else, or if it names a transaction that
  * was credited from its chain.
  */
 export async function deposit(
@@ -31,9 +31,9 @@ export async function deposit(
   by: Author = commandLine,
 ): Promise<Booked> {
   if (amount <= 0n)
-    throw new Refused('A deposit must be more than 0.', { reason: 'amount_not_positive' });
+    throw new Refusal('A deposit must be more than 0.', { reason: 'amount_not_positive' });
   if (expires_at !== null && source !== 'bonus')
-    throw new Refused('Only a bonus can have an end.', { reason: 'end_without_bonus' });
+    throw new Refusal('Only a bonus can have an end.', { reason: 'end_without_bonus' });
   const facts = { account_id, amount, source, reason: null, refunded_id: null, expires_at };
   const note = wanted.note === undefined ? undefined : plainText('note', wanted.note);
   return bookOnce(db, {
@@ -43,13 +43,13 @@ export async function deposit(
     book: async (tx, books, as) => {
       // guard: credited-by-chain-is-refused
       if (source === 'paid' && (await chainDeposits.isCredited(tx, as.reference)))
-        throw new Refused(
+        throw new Refusal(
           'The reference names a transaction that was already credited from its chain. If this is another payment, use a reference without that hash.',
           { reason: 'deposit_on_chain' },
         );
       if (expires_at !== null) {
         if (!(expires_at.getTime() > Date.now()))
-          throw new Refused('A bonus must end in the future.', { reason: 'end_passed' });
+          throw new Refusal('A bonus must end in the future.', { reason: 'end_passed' });
         await countSpending(tx, books, account_id);
         const counted = books.taken(account_id);
         insertBonus(tx, { transfer_id: as.id, account_id, expires_at, amount, counted });
@@ -85,7 +85,7 @@ export async function adjust(
     book: (tx, books, as) => {
       const adjustment = { account_id, amount, reference: as.reference, reason, allows_debt };
       if (!books.adjust(as.id, adjustment))
-        throw new Refused(
+        throw new Refusal(
           'This correction would take more than the account has available. Allow a debt, or take less.',
           { reason: 'beyond_available' },
         );

@@ -3,9 +3,9 @@ import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
-import { Refused } from '../refused.ts';
-import { makeLink, needLink, takeLink } from './link.ts';
-import { needPerson } from './person.ts';
+import { Refusal } from '../refused.ts';
+import { makeLink, requireLink, takeLink } from './link.ts';
+import { requirePerson } from './person.ts';
 
 /**
  * Changes the address that a person signs in with. The new address is confirmed by a link, or an
@@ -20,7 +20,7 @@ export interface EmailChange {
 /**
  * Returns the token of the link for the new address. It stops working when another link is
  * requested or when anything else ends the person's open links, such as a new password. The browser
- * that asks stays signed in. Throws `Refused` if the address is invalid.
+ * that asks stays signed in. Throws `Refusal` if the address is invalid.
  */
 export async function askForEmail(
   db: Database,
@@ -34,12 +34,12 @@ export async function askForEmail(
   });
 }
 
-/** The person whose address this link changes. Throws `Refused`. */
-export async function changesEmailOf(db: Database, token: string): Promise<string> {
-  return (await needLink(db, 'email', token)).person_id;
+/** The person whose address this link changes. Throws `Refusal`. */
+export async function findPersonOfChange(db: Database, token: string): Promise<string> {
+  return (await requireLink(db, 'email', token)).person_id;
 }
 
-/** Throws `Refused` if the link is invalid or someone else has taken the address meanwhile. */
+/** Throws `Refusal` if the link is invalid or someone else has taken the address meanwhile. */
 export function confirmEmail(db: Database, token: string): Promise<EmailChange> {
   return db.tx(async (tx) => {
     const link = await takeLink(tx, 'email', token);
@@ -50,7 +50,7 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
 }
 
 /**
- * For operators, who vouch for the address. Signs out all the person's browsers. Throws `Refused`.
+ * For operators, who vouch for the address. Signs out all the person's browsers. Throws `Refusal`.
  */
 export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
   const email = emailOf(given);
@@ -66,7 +66,7 @@ async function replace(tx: Transaction, person_id: string, email: string): Promi
   await links.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
   if (before === null)
-    throw new Refused(`The address ${email} is taken by another person.`, {
+    throw new Refusal(`The address ${email} is taken by another person.`, {
       reason: 'email_taken',
       email,
     });

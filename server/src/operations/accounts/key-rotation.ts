@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
 import * as changes from '../../db/accounts/key-changes.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 /** A week, for teams that deploy once a week. */
 export const overlapMaxHours = 168;
@@ -10,7 +10,7 @@ export const overlapMaxHours = 168;
 /**
  * Gives a key a new secret, returned here and never again. The old secret works until the overlap
  * ends; id, limits and spending stay. `last4` names the secret to replace, so that only one of two
- * simultaneous rotations happens. Throws `Refused`.
+ * simultaneous rotations happens. Throws `Refusal`.
  */
 export function rotateKey(
   db: Database,
@@ -18,7 +18,7 @@ export function rotateKey(
 ): Promise<{ key: string; previous_until: Date | null }> {
   const { key_id, last4, overlap_hours } = wanted;
   if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
-    throw new Refused(`The overlap must be a whole number of hours from 0 to ${overlapMaxHours}.`, {
+    throw new Refusal(`The overlap must be a whole number of hours from 0 to ${overlapMaxHours}.`, {
       reason: 'overlap_invalid',
       maximum: overlapMaxHours,
     });
@@ -26,18 +26,18 @@ export function rotateKey(
   return db.tx(async (tx) => {
     const now = await changes.lock(tx, key_id);
     if (!now || now.revoked)
-      throw new Refused('This key is revoked. Make another one.', { reason: 'key_revoked' });
+      throw new Refusal('This key is revoked. Make another one.', { reason: 'key_revoked' });
     if (now.is_studio)
-      throw new Refused('The studio key cannot be rotated: nobody has its secret.', {
+      throw new Refusal('The studio key cannot be rotated: nobody has its secret.', {
         reason: 'studio_key_secret',
       });
     if (now.expired)
-      throw new Refused('This key has expired. Give it a later expiry first.', {
+      throw new Refusal('This key has expired. Give it a later expiry first.', {
         reason: 'key_expired',
       });
     // guard: one-rotation
     if (now.last4 !== last4) {
-      throw new Refused(
+      throw new Refusal(
         'This key was rotated in the meantime, so nothing was changed. Reload it.',
         {
           reason: 'key_rotated',
@@ -52,11 +52,11 @@ export function rotateKey(
 
 /**
  * Ends the overlap of the last rotation now, so the previous secret stops working. Throws
- * `Refused`.
+ * `Refusal`.
  */
 export async function endOverlap(db: Database, key_id: string): Promise<void> {
   if (!(await changes.dropPrevious(db, key_id)))
-    throw new Refused('This key has no earlier secret that still works.', {
+    throw new Refusal('This key has no earlier secret that still works.', {
       reason: 'overlap_over',
     });
 }

@@ -14,7 +14,7 @@ import { ApiError } from '../../core/errors.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import type { KeyHead } from '../../db/accounts/key-changes.ts';
 import { keysOf } from '../../lib/records.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 /** Rules for the keys of an account, the same at every door. */
 
@@ -56,7 +56,7 @@ export function demandFitting(key: { scope: KeyScope; is_studio: boolean }, give
     named.filter((name) => given[name] !== null),
   );
   if (field !== undefined)
-    throw new Refused(
+    throw new Refusal(
       `A key that manages keys spends nothing, so it has no ${field}. Limit the keys that it makes.`,
       { reason: 'key_spends_nothing', field },
     );
@@ -87,7 +87,7 @@ export function demandBelow(
     if (wanted === undefined) continue;
     if (ceiling === null || (wanted !== null && wanted <= ceiling)) continue;
     const said = wordsOf(ceiling);
-    throw new Refused(
+    throw new Refusal(
       `The operator has set ${name} to at most ${said}. You can lower it, but not raise or remove it.`,
       { reason: 'limit_of_operator', field: name, ceiling: said },
     );
@@ -95,7 +95,7 @@ export function demandBelow(
   for (const field of keysOf(bounds)) {
     const maximum = set[ceilingOf[field]] ?? Math.max(bounds[field], set[field] ?? 0);
     if ((limits[field] ?? 0) > maximum)
-      throw new Refused(`${field} can be at most ${maximum}. Ask the operator for more.`, {
+      throw new Refusal(`${field} can be at most ${maximum}. Ask the operator for more.`, {
         reason: 'limit_too_high',
         field,
         maximum,

@@ -113,7 +113,7 @@ interface WantedKey extends KeyChange {
 /**
  * Creates a key; its secret is returned here and never again. The limits of an operator become
  * ceilings of this key alone. Others get the account's ceilings where they set no limit. Throws
- * `Refused`, `rate_limited` or `forbidden`.
+ * `Refusal`, `rate_limited` or `forbidden`.
  */
 export async function createKey(
   db: Database,
@@ -169,7 +169,7 @@ function newRow(secret: string, name: string) {
 /** The caller has locked the account, so that no other process makes a key after the count. */
 async function insert(tx: Transaction, key: keys.NewKey): Promise<void> {
   if (await keys.hasLiving(tx, key.account_id, livingKeysMax)) {
-    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`, {
+    throw new Refusal(`An account has at most ${livingKeysMax} keys. Revoke one first.`, {
       reason: 'keys_too_many',
       limit: livingKeysMax,
     });
@@ -181,7 +181,7 @@ async function insert(tx: Transaction, key: keys.NewKey): Promise<void> {
  * Changes the given fields. An operator's limits become ceilings for this key and for keys that
  * the account makes later. Others can always lower a limit. They can raise it up to the ceiling of
  * this key, or without one up to the service's own limit; they cannot remove a ceiling. Throws
- * `Refused`.
+ * `Refusal`.
  */
 export async function changeKey(
   db: Database,
@@ -208,15 +208,15 @@ export async function changeKey(
   return { ...of(key), answer: undefined, details: { key_id: key.id, ...told(given), before } };
 }
 
-/** Revokes a key for good, from the next call on. Throws `Refused`. */
+/** Revokes a key for good, from the next call on. Throws `Refusal`. */
 export async function revokeKey(db: Database, key: KeyName): Promise<ActionResult<void>> {
   if (!(await keys.revoke(db, key.id))) {
     if (await changes.isStudio(db, key.id))
-      throw new Refused(
+      throw new Refusal(
         'The studio key cannot be revoked. Set its monthly limit to 0 to stop it.',
         { reason: 'studio_key_stays' },
       );
-    throw new Refused('This key is already revoked.', { reason: 'key_revoked' });
+    throw new Refusal('This key is already revoked.', { reason: 'key_revoked' });
   }
   return { ...of(key), answer: undefined, details: { key_id: key.id } };
 }

@@ -3,7 +3,7 @@ import * as links from '../../db/accounts/links.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Transaction } from '../../lib/sql/sql.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 /**
  * Links in letters: they confirm an address, set a new password, or set another address. Only a
@@ -37,18 +37,22 @@ export async function makeLink(
   return token;
 }
 
-/** Throws `Refused` if the link was used or has expired. */
-export async function needLink(db: Connection, kind: Kind, token: string): Promise<links.LinkRow> {
+/** Throws `Refusal` if the link was used or has expired. */
+export async function requireLink(
+  db: Connection,
+  kind: Kind,
+  token: string,
+): Promise<links.LinkRow> {
   const link = await links.find(db, nameOfLink(kind, token));
   if (link) return link;
-  throw new Refused('This link was used or has expired. Ask for another one.', {
+  throw new Refusal('This link was used or has expired. Ask for another one.', {
     reason: 'link_gone',
   });
 }
 
 /**
  * Uses a link up. The person is locked first: links of one person that are opened at the same time
- * wait for one another, and the first may end the others. Throws `Refused`.
+ * wait for one another, and the first may end the others. Throws `Refusal`.
  */
 export async function takeLink(tx: Transaction, kind: Kind, token: string): Promise<links.LinkRow> {
   const link = await needLink(tx, kind, token);

@@ -11,7 +11,7 @@ import { demandName } from './key-rules.ts';
 /** No operator has this many programs that need a key. */
 export const operatorKeysMax = 100;
 
-/** Creates an operator key; its secret is returned here and never again. Throws `Refused`. */
+/** Creates an operator key; its secret is returned here and never again. Throws `Refusal`. */
 export async function createOperatorKey(
   db: Database,
   wanted: { name: string; scopes: readonly Scope[] },
@@ -19,7 +19,7 @@ export async function createOperatorKey(
 ): Promise<ActionResult<{ key: string; operator_key_id: string; name: string; scopes: Scope[] }>> {
   const name = demandName(wanted.name);
   if (await operatorKeys.hasLiving(db, operatorKeysMax)) {
-    throw new Refused(`There can be at most ${operatorKeysMax} operator keys. Revoke one first.`, {
+    throw new Refusal(`There can be at most ${operatorKeysMax} operator keys. Revoke one first.`, {
       reason: 'operator_keys_too_many',
       limit: operatorKeysMax,
     });
@@ -36,14 +36,14 @@ export async function createOperatorKey(
   };
 }
 
-/** Revokes an operator key for good, from the next call on. Throws `Refused`. */
+/** Revokes an operator key for good, from the next call on. Throws `Refusal`. */
 export async function revokeOperatorKey(
   db: Database,
   id: string,
 ): Promise<ActionResult<{ operator_key_id: string }>> {
   const target = await operatorKeys.revoke(db, id);
   if (target === null)
-    throw new Refused('This operator key is already revoked, or never existed.', {
+    throw new Refusal('This operator key is already revoked, or never existed.', {
       reason: 'operator_key_revoked',
     });
   return { answer: { operator_key_id: id }, target, details: { key_id: id } };

@@ -43,7 +43,7 @@ export interface SignedUp {
 /**
  * Creates a person, with an account of their own or a membership in the account they were invited
  * to. If the address belongs to someone already, the result is `known`, or `unproven` if they never
- * confirmed it; the caller must not show this. Throws `Refused` if the invitation has expired or is
+ * confirmed it; the caller must not show this. Throws `Refusal` if the invitation has expired or is
  * for another address.
  */
 export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
@@ -85,7 +85,7 @@ async function startAnew(tx: Transaction, person: people.NewPerson): Promise<voi
   await people.setPassword(tx, id, email_verified ? password : null);
 }
 
-/** Adds a signed-in person to the account they were invited to. Throws `Refused`. */
+/** Adds a signed-in person to the account they were invited to. Throws `Refusal`. */
 export function acceptInvitation(
   db: Database,
   person: { id: string; email: string },
@@ -104,11 +104,11 @@ export function acceptInvitation(
 async function need(tx: Transaction, token: string, email: string) {
   const invitation = await invitations.findOpen(tx, hashToken(token));
   if (!invitation)
-    throw new Refused('This invitation was used or has expired. Ask for a new one.', {
+    throw new Refusal('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
   if (!isSameEmail(invitation.email, email))
-    throw new Refused('This invitation is for another e-mail address.', {
+    throw new Refusal('This invitation is for another e-mail address.', {
       reason: 'invitation_of_other',
     });
   return invitation;
@@ -123,7 +123,7 @@ async function use(
   // With the lock, this happens either before or after a removal of the inviter.
   if (account_id) await accounts.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
-    throw new Refused('This invitation was used or has expired. Ask for a new one.', {
+    throw new Refusal('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
   if (!account_id || !(await joinAccount(tx, { account_id, person_id, role }))) return;
@@ -175,13 +175,13 @@ export function settlePerson(db: Database, person: { id: string; email: string }
   });
 }
 
-/** Creates an account for a person. Throws `Refused` if they belong to an account already. */
+/** Creates an account for a person. Throws `Refusal` if they belong to an account already. */
 export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
-    if ((await people.memberships(tx, person.id)).length > 0)
-      throw new Refused('You already belong to an account.', { reason: 'account_had' });
-    return ownAccount(tx, person);
+    if ((await people.listMemberships(tx, person.id)).length > 0)
+      throw new Refusal('You already belong to an account.', { reason: 'account_had' });
+    return makeOwnAccount(tx, person);
   });
 }
 
@@ -196,7 +196,7 @@ export async function createOwner(
   await db.tx(async (tx) => {
     const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
     if (!(await people.insert(tx, person)))
-      throw new Refused(`The address ${email} is taken by another person.`, {
+      throw new Refusal(`The address ${email} is taken by another person.`, {
         reason: 'email_taken',
         email,
       });
@@ -204,18 +204,18 @@ export async function createOwner(
   });
 }
 
-/** Nobody joins without end, not even those whom operators invite. Throws `Refused`. */
+/** Nobody joins without end, not even those whom operators invite. Throws `Refusal`. */
 async function joinAccount(
   tx: Transaction,
   member: Parameters<typeof people.join>[1],
 ): Promise<boolean> {
   if ((await members.count(tx, member.account_id)) >= members.membersMax)
-    throw new Refused(`This account has ${members.membersMax} people, the most that it may have.`, {
+    throw new Refusal(`This account has ${members.membersMax} people, the most that it may have.`, {
       reason: 'people_too_many',
       limit: members.membersMax,
     });
-  if ((await people.memberships(tx, member.person_id)).length >= people.accountsMax)
-    throw new Refused(`You belong to ${people.accountsMax} accounts, the most that one may have.`, {
+  if ((await people.listMemberships(tx, member.person_id)).length >= people.accountsMax)
+    throw new Refusal(`You belong to ${people.accountsMax} accounts, the most that one may have.`, {
       reason: 'accounts_too_many',
       limit: people.accountsMax,
     });
@@ -273,7 +273,7 @@ export async function insertInvitation(
 
 /**
  * Returns the token of a link that lets a person set a new password within an hour. Throws
- * `Refused` if nobody signs in with this address.
+ * `Refusal` if nobody signs in with this address.
  */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await needPerson(db, email);
@@ -283,7 +283,7 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 /**
  * Sets the password of the person whom the link was sent or handed to, and signs all their browsers
  * out. If this proves the address, everything that an earlier person may have left ends, unless
- * they are the one signed in here. Throws `Refused` if the link was used or has expired.
+ * they are the one signed in here. Throws `Refusal` if the link was used or has expired.
  */
 export async function setNewPassword(
   db: Database,
@@ -309,7 +309,7 @@ export function askToConfirm(db: Database, id: string): Promise<string> {
   return makeLink(db, 'confirm', id);
 }
 
-/** The person whose address this link confirms. Throws `Refused`. */
+/** The person whose address this link confirms. Throws `Refusal`. */
 export async function findUnconfirmed(
   db: Database,
   token: string,
@@ -320,7 +320,7 @@ export async function findUnconfirmed(
 
 /**
  * Confirms an address with the link that was sent to it. The caller has checked that this is the
- * person who signed up, not only a reader of the letter, such as a scanner. Throws `Refused`.
+ * person who signed up, not only a reader of the letter, such as a scanner. Throws `Refusal`.
  */
 export function confirmAddress(db: Database, token: string): Promise<string> {
   return db.tx(async (tx) => {

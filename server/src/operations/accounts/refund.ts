@@ -24,7 +24,7 @@ export interface BookedRefund extends Booked {
 /**
  * Gives back what a request was charged, or a part of it, out of revenue. All its refunds together
  * are at most the charge. A refund does not reduce the month's spending of the key. Returns null if
- * there is no such request. Throws `Refused`.
+ * there is no such request. Throws `Refusal`.
  */
 export async function refund(
   db: Database,
@@ -32,7 +32,7 @@ export async function refund(
   by: Author = commandLine,
 ): Promise<BookedRefund | null> {
   if (amount !== null && amount <= 0n)
-    throw new Refused('A refund must be more than 0.', { reason: 'amount_not_positive' });
+    throw new Refusal('A refund must be more than 0.', { reason: 'amount_not_positive' });
   const charge = await findCharge(db, request_id);
   if (charge === null) return null;
   const { account_id } = charge;
@@ -61,18 +61,18 @@ export async function refund(
   return { ...booked, account_id, request_id, refunded_usd_micro };
 }
 
-function nothingLeft(charged: bigint): Refused {
+function nothingLeft(charged: bigint): Refusal {
   return charged === 0n
-    ? new Refused('This request was not charged, so there is nothing to refund.', {
+    ? new Refusal('This request was not charged, so there is nothing to refund.', {
         reason: 'not_charged',
       })
-    : new Refused('The whole charge of this request was already refunded.', {
+    : new Refusal('The whole charge of this request was already refunded.', {
         reason: 'refunded_already',
       });
 }
 
-function beyondCharge(left: bigint): Refused {
-  return new Refused(
+function beyondCharge(left: bigint): Refusal {
+  return new Refusal(
     `At most ${formatUsd(left)} USD of this request's charge are left to refund. Use a lower amount.`,
     { reason: 'refund_beyond_charge', left_usd_micro: String(left) },
   );

@@ -12,7 +12,7 @@ import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 const peopleMax = 100;
 
 /**
- * Changes a member's role. Returns false if they do not belong to the account. Throws `Refused` if
+ * Changes a member's role. Returns false if they do not belong to the account. Throws `Refusal` if
  * they are its last owner. When an owner gets another role, their open invitations are withdrawn.
  */
 export function setRole(
@@ -61,7 +61,7 @@ function change(
     await accounts.lock(tx, account_id);
     if (!(await work(tx))) return false;
     if (await members.hasOwner(tx, account_id)) return true;
-    throw new Refused(
+    throw new Refusal(
       'An account must have at least one owner. Make somebody else an owner first.',
       {
         reason: 'owner_last',
@@ -72,7 +72,7 @@ function change(
 
 /**
  * Invites an address into an account; this replaces an earlier invitation of the same address.
- * Throws `Refused` if the person is a member already or the account is full.
+ * Throws `Refusal` if the person is a member already or the account is full.
  */
 export async function inviteMember(
   db: Database,
@@ -84,14 +84,14 @@ export async function inviteMember(
   return db.tx(async (tx) => {
     await accounts.lock(tx, account_id);
     if (await members.has(tx, account_id, email))
-      throw new Refused(`${email} already belongs to this account.`, {
+      throw new Refusal(`${email} already belongs to this account.`, {
         reason: 'member_already',
         email,
       });
     await invitations.withdrawOf(tx, account_id, email);
     const open = await invitations.listOpen(tx, account_id);
     if ((await members.count(tx, account_id)) + open.length >= peopleMax)
-      throw new Refused(
+      throw new Refusal(
         `An account can have at most ${peopleMax} people, including invited ones.`,
         {
           reason: 'people_too_many',
@@ -126,7 +126,7 @@ export function withdrawInvitation(
   });
 }
 
-/** Renames an account as its pages show it. Throws `Refused` if the name is invalid. */
+/** Renames an account as its pages show it. Throws `Refusal` if the name is invalid. */
 export async function renameAccount(db: Database, account_id: string, name: string): Promise<void> {
   await accounts.setName(db, account_id, displayName(name));
 }

@@ -35,9 +35,9 @@ export async function createVouchers(
 ): Promise<{ id: string; code: string }[]> {
   const { amount, count, expires_at } = wanted;
   if (amount <= 0n)
-    throw new Refused('A voucher must be worth more than 0.', { reason: 'amount_not_positive' });
+    throw new Refusal('A voucher must be worth more than 0.', { reason: 'amount_not_positive' });
   if (!Number.isInteger(count) || count < 1 || count > vouchersMax)
-    throw new Refused(`Between 1 and ${vouchersMax} vouchers can be made at a time.`, {
+    throw new Refusal(`Between 1 and ${vouchersMax} vouchers can be made at a time.`, {
       reason: 'vouchers_at_once',
       limit: vouchersMax,
     });
@@ -67,7 +67,7 @@ export async function createVouchers(
 }
 
 /**
- * Voids a voucher; a repeat changes nothing. Throws `Refused` if the voucher is unknown or was
+ * Voids a voucher; a repeat changes nothing. Throws `Refusal` if the voucher is unknown or was
  * redeemed.
  */
 export async function voidVoucher(
@@ -84,7 +84,7 @@ export async function voidVoucher(
     throw new Refused(`There is no voucher with the id ${id}.`, { reason: 'voucher_unknown' });
   if (found.redeemed_at === null) return;
   const when = found.redeemed_at.toISOString();
-  throw new Refused(`This voucher was redeemed at ${when}. Correct the balance instead.`, {
+  throw new Refusal(`This voucher was redeemed at ${when}. Correct the balance instead.`, {
     reason: 'voucher_redeemed',
     redeemed_at: when,
   });
@@ -99,7 +99,7 @@ export interface Redemption extends Funds {
 
 /**
  * Redeems a voucher once: it is marked as redeemed and its deposit is booked in one transaction.
- * `code` comes from `parseVoucherCode`. Throws `Refused`; the message may say why the voucher is
+ * `code` comes from `parseVoucherCode`. Throws `Refusal`; the message may say why the voucher is
  * worth nothing, because the caller has the full code.
  */
 export function redeemVoucher(
@@ -128,21 +128,21 @@ export function redeemVoucher(
   });
 }
 
-function worthNothing(known: vouchers.KnownVoucher | null): Refused {
+function worthNothing(known: vouchers.KnownVoucher | null): Refusal {
   if (!known)
-    return new Refused('There is no voucher with this code. Check the code.', {
+    return new Refusal('There is no voucher with this code. Check the code.', {
       reason: 'voucher_unknown',
     });
   if (known.redeemed_by !== null)
-    return new Refused('This voucher was already redeemed. Ask for another one.', {
+    return new Refusal('This voucher was already redeemed. Ask for another one.', {
       reason: 'voucher_used',
     });
   if (known.voided_at !== null)
-    return new Refused('This voucher was cancelled by the operator.', {
+    return new Refusal('This voucher was cancelled by the operator.', {
       reason: 'voucher_voided',
     });
   const expired_at = known.expires_at!.toISOString();
-  return new Refused(`This voucher expired at ${expired_at}.`, {
+  return new Refusal(`This voucher expired at ${expired_at}.`, {
     reason: 'voucher_expired',
     expired_at,
   });

@@ -13,7 +13,7 @@ import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { needAccount } from '../accounts/account.ts';
 import { plainText } from '../accounts/booking.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 import { creditedEvent } from './deposit-events.ts';
 
 /** Decisions of an operator on deposits that were not credited automatically. */
@@ -45,7 +45,7 @@ export interface CreditWanted {
 /**
  * Credits a held or ignored deposit with the amount of its row. This is never undone. For a token
  * that the chain file does not credit, the amount counts one token as one US dollar; the operator
- * agrees by naming the account. `described`: the chains, for the event. Throws `Refused`.
+ * agrees by naming the account. `described`: the chains, for the event. Throws `Refusal`.
  */
 export function creditDeposit(
   db: Database,
@@ -62,11 +62,11 @@ export function creditDeposit(
     const { amount_usd_micro, state, why, tx_hash } = deposit;
     // Another endpoint may have corrected the deposit since `find`.
     if (deposit.account_id !== found.account_id || why !== found.why)
-      throw new Refused('This deposit has just changed. Look at it again.', {
+      throw new Refusal('This deposit has just changed. Look at it again.', {
         reason: 'deposit_changed',
       });
     if (amount_usd_micro <= 0n || amount_usd_micro > creditMaxUsdMicro)
-      throw new Refused(
+      throw new Refusal(
         `A deposit of ${formatUsd(amount_usd_micro)} USD cannot be credited: it must be more than 0 and at most ${formatUsd(creditMaxUsdMicro)} USD.`,
         { reason: 'deposit_amount' },
       );
@@ -74,7 +74,7 @@ export function creditDeposit(
     const mentioned = await chainDeposits.findMentioned(tx, [tx_hash]);
     // guard: credited-by-hand-is-asked
     if (!allows_booked && mentioned.has(tx_hash))
-      throw new Refused(
+      throw new Refusal(
         'A booking by hand already names this transaction in its reference. Credit the deposit only if that booking was for another payment.',
         { reason: 'deposit_booked' },
       );
@@ -101,7 +101,7 @@ export function creditDeposit(
   });
 }
 
-/** Ignores a held deposit. It may still be credited later. Throws `Refused`. */
+/** Ignores a held deposit. It may still be credited later. Throws `Refusal`. */
 export function ignoreDeposit(
   db: Database,
   { deposit_id, reason: given }: { deposit_id: string; reason: string },
@@ -111,7 +111,7 @@ export function ignoreDeposit(
     const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
     const { account_id, amount_usd_micro, state, why } = deposit;
     if (state === 'ignored')
-      throw new Refused('This deposit is already ignored.', { reason: 'deposit_ignored' });
+      throw new Refusal('This deposit is already ignored.', { reason: 'deposit_ignored' });
     await chainDeposits.ignore(tx, deposit_id);
     return {
       answer: { deposit_id, state: 'ignored', account_id, amount_usd_micro, transfer_id: null },
@@ -127,10 +127,10 @@ export function ignoreDeposit(
   });
 }
 
-/** The place of a deposit. Throws `Refused` if it is not known: another row may be the same one. */
+/** The place of a deposit. Throws `Refusal` if it is not known: another row may be the same one. */
 function placeOf({ chain, tx_hash, log_position }: chainDeposits.OpenDeposit): DepositPlace {
   if (log_position !== null) return { chain, tx_hash, log_position };
-  throw new Refused(
+  throw new Refusal(
     'No endpoint has shown the receipt of this transaction yet, so nobody knows where in it the deposit is. Set another endpoint, or book the amount by hand with the hash of the transaction as the reference.',
     { reason: 'deposit_unplaced' },
   );
@@ -140,7 +140,7 @@ function reasonOf(given: string | undefined): { reason?: string } {
   return given === undefined ? {} : { reason: plainText('reason', given) };
 }
 
-/** The deposit. Throws `Refused` if it is unknown or was credited. */
+/** The deposit. Throws `Refusal` if it is unknown or was credited. */
 async function demandDeposit(
   db: Connection,
   id: string,
@@ -148,10 +148,10 @@ async function demandDeposit(
 ): Promise<chainDeposits.OpenDeposit> {
   const deposit = isUuid(id) ? await load(db, id) : null;
   if (!deposit)
-    throw new Refused(`There is no deposit with the id ${id}.`, { reason: 'deposit_unknown' });
+    throw new Refusal(`There is no deposit with the id ${id}.`, { reason: 'deposit_unknown' });
   // guard: deposit-decided-once
   if (deposit.state === 'credited')
-    throw new Refused('This deposit was already credited, and that is never undone.', {
+    throw new Refusal('This deposit was already credited, and that is never undone.', {
       reason: 'deposit_credited',
     });
   return deposit;
@@ -161,7 +161,7 @@ async function demandDeposit(
 function namingOf(
   owner: string | null,
   why: chainDeposits.OpenDeposit['why'],
-): ConstructorParameters<typeof Refused> {
+): ConstructorParameters<typeof Refusal> {
   if (owner === null)
     return [
       'No account has the address of this deposit. Name the account that gets it.',
@@ -185,11 +185,11 @@ async function receiverOf(
   named: string | null = null,
 ): Promise<string> {
   const isOwners = owner !== null && (why === 'review' || why === 'dust');
-  if (named === null && !isOwners) throw new Refused(...namingOf(owner, why));
-  const { id } = await needAccount(db, named ?? owner!);
+  if (named === null && !isOwners) throw new Refusal(...namingOf(owner, why));
+  const { id } = await requireAccount(db, named ?? owner!);
   // guard: deposit-stays-with-owner
   if (owner !== null && id !== owner)
-    throw new Refused(
+    throw new Refusal(
       'The address of this deposit belongs to another account. Credit it there, and correct the two balances if need be.',
       { reason: 'deposit_of_other' },
     );

@@ -5,7 +5,7 @@ import * as chains from '../../db/deposits/chains.ts';
 import * as installation from '../../db/installation.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 /** A chain on which customers can pay. */
 export interface DepositChain extends ShownChain {
@@ -104,7 +104,7 @@ export function depositAddress(
 /**
  * Replaces the account's current address by a new one, so that payments are not linked on the
  * chain. The earlier address is still read, and its deposits still belong to the account. Throws
- * `Refused` if the account has too many addresses.
+ * `Refusal` if the account has too many addresses.
  */
 export function renewAddress(
   db: Database,
@@ -123,7 +123,7 @@ export function renewAddress(
     const issued = await addresses.countIssued(tx, accountId, key_id);
     // guard: new-addresses-bounded
     if (issued >= addressesMax)
-      throw new Refused(
+      throw new Refusal(
         `An account can have ${addressesMax} addresses of a network. Use the current one: it ` +
           'stays valid.',
         { reason: 'addresses_too_many', maximum: addressesMax },

@@ -1,7 +1,7 @@
 import * as chains from '../../db/deposits/chains.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 export interface Rescan {
   chain: string;
@@ -12,7 +12,7 @@ export interface Rescan {
 /**
  * Makes the worker read blocks once more, to find missed deposits, while it reads new blocks as
  * before. Known deposits stay as they are. If `to` is null or was not read yet, the rescan ends at
- * the newest block that was read. Replaces a rescan that has not ended. Throws `Refused`.
+ * the newest block that was read. Replaces a rescan that has not ended. Throws `Refusal`.
  */
 export async function rescanChain(
   db: Database,
@@ -21,13 +21,13 @@ export async function rescanChain(
   to: bigint | null = null,
 ): Promise<ActionResult<Rescan>> {
   if (to !== null && to < from)
-    throw new Refused(`Block ${to} is before block ${from}: give the lower one first.`, {
+    throw new Refusal(`Block ${to} is before block ${from}: give the lower one first.`, {
       reason: 'blocks_reversed',
     });
   return db.tx(async (tx) => {
     const { scanned_height: scanned, stopped_why } = await lockRead(tx, name);
     if (stopped_why !== null)
-      throw new Refused(`Reading of ${name} is stopped: ${stopped_why}. Resume it first.`, {
+      throw new Refusal(`Reading of ${name} is stopped: ${stopped_why}. Resume it first.`, {
         reason: 'chain_stopped',
       });
     if (from > scanned) throw unread(name, from, scanned);
@@ -38,7 +38,7 @@ export async function rescanChain(
   });
 }
 
-/** Ends a rescan, for example of blocks that the endpoints no longer have. Throws `Refused`. */
+/** Ends a rescan, for example of blocks that the endpoints no longer have. Throws `Refusal`. */
 export function cancelRescan(db: Database, name: string): Promise<ActionResult<{ chain: string }>> {
   return db.tx(async (tx) => {
     await lockRead(tx, name);
@@ -48,7 +48,7 @@ export function cancelRescan(db: Database, name: string): Promise<ActionResult<{
 }
 
 /**
- * Locks the row of a chain that was read. Throws `Refused` for a chain that was never read, because
+ * Locks the row of a chain that was read. Throws `Refusal` for a chain that was never read, because
  * it may have been read under another name.
  */
 export async function lockRead(
@@ -59,12 +59,12 @@ export async function lockRead(
   const scanned_height = chain?.scanned_height ?? null;
   // guard: renamed-chain-is-not-resumed
   if (!chain || scanned_height === null)
-    throw new Refused(`No chain with the name ${name} was read yet.`, { reason: 'chain_unknown' });
+    throw new Refusal(`No chain with the name ${name} was read yet.`, { reason: 'chain_unknown' });
   return { ...chain, scanned_height };
 }
 
-export function unread(name: string, block: bigint, scanned: bigint): Refused {
-  return new Refused(
+export function unread(name: string, block: bigint, scanned: bigint): Refusal {
+  return new Refusal(
     `Block ${block} of ${name} was not read yet: reading is at block ${scanned}.`,
     { reason: 'block_unread', scanned_height: String(scanned) },
   );

@@ -5,7 +5,7 @@ import { lockRead, unread } from './rescan-chain.ts';
 
 /**
  * Makes the worker continue a stopped chain, or read a chain again from a height on. Known deposits
- * stay as they are, so no deposit is credited twice. Throws `Refused`.
+ * stay as they are, so no deposit is credited twice. Throws `Refusal`.
  */
 export function resumeChain(
   db: Database,

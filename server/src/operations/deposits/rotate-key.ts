@@ -3,11 +3,11 @@ import * as addresses from '../../db/deposits/addresses.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { Refusal } from '../refused.ts';
 
 /**
  * Derives a family's new addresses from the configured key. Each account gets a new address when it
- * next asks. Earlier addresses are still read and still belong to their accounts. Throws `Refused`.
+ * next asks. Earlier addresses are still read and still belong to their accounts. Throws `Refusal`.
  */
 export function rotateKey(
   db: Database,
@@ -16,12 +16,12 @@ export function rotateKey(
   return db.tx(async (tx) => {
     const stored = await addresses.currentKey(tx, family);
     if (!stored)
-      throw new Refused(
+      throw new Refusal(
         `No address of the family ${family} was issued yet, so there is no key to replace. The first address uses the configured key.`,
         { reason: 'deposit_key_unused' },
       );
     if (stored.xpub === xpub || !(await addresses.lockKey(tx, stored.id)))
-      throw new Refused(`The configured key of ${family} is already the current one.`, {
+      throw new Refusal(`The configured key of ${family} is already the current one.`, {
         reason: 'deposit_key_same',
       });
     await addresses.replaceKey(tx, { id: newId(), family, xpub });

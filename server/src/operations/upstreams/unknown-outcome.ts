@@ -35,7 +35,7 @@ export function resolveOutcome(
       : resolutions.findLeft(tx, of));
     if (row === null) return null;
     if ((await book(tx, by, [of], finding)) === 0)
-      throw new Refused('The cost of this request is already booked and can be booked only once.', {
+      throw new Refusal('The cost of this request is already booked and can be booked only once.', {
         reason: 'cost_booked',
       });
     const { account_id } = row;
@@ -49,14 +49,14 @@ async function findEnded(tx: Transaction, request_id: string) {
   const row = await resolutions.findEnded(tx, request_id);
   if (row === null) return null;
   if (!row.is_final)
-    throw new Refused(
+    throw new Refusal(
       'The request has not ended: its answer may still come. Wait until it has ended.',
       {
         reason: 'request_open',
       },
     );
   if (!inDoubt.has(row.error_code))
-    throw new Refused('The outcome of this request is already known.', { reason: 'outcome_known' });
+    throw new Refusal('The outcome of this request is already known.', { reason: 'outcome_known' });
   return row;
 }
 
