@@ -3,7 +3,7 @@ import type { PauseRecord } from '../db/upstreams/pauses.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
-import type { Refusal } from '../core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../core/catalog/upstream-key.ts';
 import type { ReportEvent } from './operator-events.ts';
 
 /** Reports events to the operator: in the log, in metrics and as events of the operator. */
@@ -16,7 +16,7 @@ interface Log {
 }
 
 /** Failures that only the operator can fix. */
-const operatorFaults: Partial<Record<Refusal, string>> = {
+const operatorFaults: Partial<Record<UpstreamRefusal, string>> = {
   account: 'your account at the upstream is out of credit',
   credential: 'the upstream rejects your key',
   model: 'the upstream does not have a model that the catalog names',
@@ -43,7 +43,7 @@ export function openEvents(
   const throttle = new LogThrottle();
   const loss = logLosses(metrics, log);
   return {
-    ended(ending: EndTransition): void {
+    noteEnd(ending: EndTransition): void {
       const { id: request_id, to: status, model_id, upstream } = ending;
       const code = ending.to === 'FAILED' ? ending.code : '';
       metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
@@ -52,7 +52,7 @@ export function openEvents(
       log.info({ request_id, model_id, upstream, code, cause: ending.cause }, 'request failed');
     },
 
-    notified({ id: request_id, ...sent }: Extract<MoveTransition, { to: 'notified' }>): void {
+    noteWebhook({ id: request_id, ...sent }: Extract<MoveTransition, { to: 'notified' }>): void {
       const { delivered, status, error, duration_ms, url } = sent;
       metrics.webhooks.inc({ result: delivered ? 'delivered' : 'failed' });
       if (delivered) return;

@@ -7,8 +7,8 @@ import { gzip } from 'node:zlib';
 import type pg from 'pg';
 import { entryNames, type SnapshotHeader, type SnapshotManifest } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
-import { longTransaction } from '../lib/sql/long-transaction.ts';
+import { readUnfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
+import { runLongTransaction } from '../lib/sql/long-transaction.ts';
 import { tarWriter, type Seal, type TarWriter } from '../lib/files/sealed-tar.ts';
 import type { Database, Transaction } from '../lib/sql/sql.ts';
 import { pieces } from '../lib/streams.ts';
@@ -83,10 +83,10 @@ async function write(
   // The list of media is kept in memory, so that the transaction can end before their bytes are
   // copied: while it is open, a running service's database cannot clean up old rows.
   const mode = 'isolation level repeatable read, read only';
-  const { copies, media, left } = await longTransaction(db, mode, async (tx, client) => ({
+  const { copies, media, left } = await runLongTransaction(db, mode, async (tx, client) => ({
     copies: await writeTables(tx, client, tar, secret, tell),
-    media: await snapshot.livingMedia(tx),
-    left: await unfinished(tx),
+    media: await snapshot.listLivingMedia(tx),
+    left: await readUnfinished(tx),
   }));
   const rows = Object.fromEntries([...copies].map(([name, { rowCount }]) => [name, rowCount]));
   const manifest: SnapshotManifest = { rows, files: 0, bytes: 0 };
@@ -113,10 +113,10 @@ async function writeTables(
   secret: string | null,
   tell: (what: string) => void,
 ): Promise<Map<string, { rowCount: number }>> {
-  const tables = await snapshot.keptTables(tx);
+  const tables = await snapshot.listKeptTables(tx);
   const header: SnapshotHeader = {
-    taken_at: (await snapshot.transactionTime(tx)).toISOString(),
-    migrations: await snapshot.appliedMigrations(tx),
+    taken_at: (await snapshot.readTransactionTime(tx)).toISOString(),
+    migrations: await snapshot.listMigrations(tx),
     tables,
     secret,
   };
@@ -137,7 +137,7 @@ async function writeTables(
 /** Passes on the bytes of an object. Throws `CommandFailed` if they changed since it was stored. */
 async function* completeBody(
   body: AsyncIterable<Uint8Array>,
-  { storage_key, size, sha256 }: snapshot.StoredObject,
+  { storage_key, size, sha256 }: snapshot.SnapshotObject,
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -12,18 +12,18 @@ import {
   unreadable,
   type SnapshotHeader,
   type SnapshotManifest,
-  type Table,
+  type SnapshotTable,
 } from '../core/snapshot.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as installation from '../db/installation.ts';
 import { readMigrations } from '../db/migrate.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
+import { readUnfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
-import { longTransaction } from '../lib/sql/long-transaction.ts';
+import { runLongTransaction } from '../lib/sql/long-transaction.ts';
 import {
   DamagedArchive,
-  firstName,
+  readFirstName,
   proveSeal,
   readEntries,
   type TarEntry,
@@ -94,7 +94,7 @@ async function withSnapshot<T>(path: string, work: (file: FileHandle) => Promise
     throw new CommandFailed(`${path} cannot be read: ${error.message}.`);
   });
   try {
-    const reason = unreadable(await firstName(file));
+    const reason = unreadable(await readFirstName(file));
     if (reason) throw new CommandFailed(`${path} is not imported. ${reason}`);
     await proveSeal(file);
     return await work(file);
@@ -114,25 +114,25 @@ async function load(
 ): Promise<ImportResult> {
   const source = await Source.open(file);
   const header = await source.take<SnapshotHeader>(entryNames.header);
-  const known = await snapshot.keptTables(db);
-  const migrations = await snapshot.appliedMigrations(db);
+  const known = await snapshot.listKeptTables(db);
+  const migrations = await snapshot.listMigrations(db);
   const reason = mismatch(header, { migrations, tables: known });
   if (reason) throw new CommandFailed(`${options.path} is not imported. ${reason}`);
   const tables = known.filter(({ name }) => header.tables.some((table) => table.name === name));
-  return longTransaction(db, 'isolation level repeatable read', async (tx, client) => {
+  return runLongTransaction(db, 'isolation level repeatable read', async (tx, client) => {
     await claimEmpty(tx, tables);
     const counts = await loadRows(client, source, tables, options.tell);
     await snapshot.settleTables(tx, tables);
     const released = options.releaseOpen ? await releaseOpen(within(db, tx)) : 0;
-    const left = await unfinished(tx);
+    const left = await readUnfinished(tx);
     const toSend = left.to_notify + left.events_to_send;
     const held = !options.releaseOpen && left.work.length + toSend > 0;
     if (held) await installation.holdImported(tx);
     // The original service may have issued more addresses. A copy on hold skips them when resumed.
     else await addresses.leaveOut(tx);
     options.tell('checking the books');
-    const { checked } = await proven(tx);
-    const loaded = await pulsing(tx, () => loadMedia(storage, source, options.tell));
+    const { checked } = await demandSoundBooks(tx);
+    const loaded = await workWithPulse(tx, () => loadMedia(storage, source, options.tell));
     const manifest = await source.take<SnapshotManifest>(entryNames.manifest);
     for (const { name } of tables)
       if (manifest.rows[name] !== counts.get(name))
@@ -148,9 +148,9 @@ async function load(
  * Locks the tables before it checks that they are empty. Otherwise two imports, or an import and
  * the creation of a first account, could both find the database empty.
  */
-async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
+async function claimEmpty(tx: Transaction, tables: SnapshotTable[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
-  const filled = await snapshot.filledTable(tx, tables);
+  const filled = await snapshot.findFilledTable(tx, tables);
   if (filled === null) return;
   throw new CommandFailed(
     `This database is not empty: it has ${filled}. A snapshot goes into a new database, so that ` +
@@ -172,11 +172,11 @@ class Source {
 
   static async open(file: FileHandle): Promise<Source> {
     const source = new Source(file);
-    await source.next();
+    await source.readNext();
     return source;
   }
 
-  async next(): Promise<void> {
+  async readNext(): Promise<void> {
     const { value = none } = await this.#entries.next();
     this.entry = value;
   }
@@ -185,7 +185,7 @@ class Source {
   async take<Entry>(name: string): Promise<Entry> {
     if (this.entry.name !== name) throw new DamagedArchive('its parts are out of order');
     const value = await json(this.entry.body);
-    await this.next();
+    await this.readNext();
     // The archive's checksum proves that an export wrote this value.
     return value as Entry;
   }
@@ -195,7 +195,7 @@ class Source {
 async function loadRows(
   client: pg.Client,
   source: Source,
-  tables: Table[],
+  tables: SnapshotTable[],
   tell: (what: string) => void,
 ): Promise<Map<string, number>> {
   const counts = new Map(tables.map(({ name }) => [name, 0]));
@@ -203,18 +203,18 @@ async function loadRows(
     const table = tables.find((each) => each.name === name);
     if (table === undefined) throw new DamagedArchive('it has rows of an unknown table');
     const copy = snapshot.copyIn(client, table);
-    await pipeline(rowsOf(name, source, tell), copy);
+    await pipeline(readRows(name, source, tell), copy);
     counts.set(name, copy.rowCount);
   }
   return counts;
 }
 
-async function* rowsOf(
+async function* readRows(
   table: string,
   source: Source,
   tell: (what: string) => void,
 ): AsyncGenerator<Uint8Array> {
-  for (; tableIn(source) === table; await source.next()) {
+  for (; tableIn(source) === table; await source.readNext()) {
     tell(source.entry.name);
     yield await gunzipped(await buffer(source.entry.body));
   }
@@ -233,7 +233,7 @@ async function loadMedia(
   tell: (what: string) => void,
 ): Promise<number> {
   let files = 0;
-  for (; source.entry.name.startsWith(entryNames.media); await source.next()) {
+  for (; source.entry.name.startsWith(entryNames.media); await source.readNext()) {
     const { name, size, body } = source.entry;
     const stored = await storage.put(name.slice(entryNames.media.length), body);
     if (stored.size !== size) throw new DamagedArchive(`${name} is incomplete`);
@@ -243,7 +243,7 @@ async function loadMedia(
   return files;
 }
 
-async function proven(tx: Transaction): Promise<AuditReport> {
+async function demandSoundBooks(tx: Transaction): Promise<AuditReport> {
   const report = await proveBooks(tx);
   if (report.ok) return report;
   const broken = report.violations.map(
@@ -256,7 +256,7 @@ async function proven(tx: Transaction): Promise<AuditReport> {
 /**
  * Queries the database regularly, so that load balancers and poolers do not cut an idle connection.
  */
-async function pulsing<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+async function workWithPulse<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   const pulse = setInterval(() => tx.send(rawSql('select')), pulseMs);
   try {
     return await work();

@@ -4,12 +4,12 @@ import { longTransaction } from '../lib/sql/long-transaction.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { commandLine, logAction } from './operator-action.ts';
 
-export type { Mended };
+export type { MendedCounter };
 
 export interface MendResult {
   /** The books as they are now. */
   report: AuditReport;
-  mended: Mended[];
+  mended: MendedCounter[];
 }
 
 /**
@@ -20,7 +20,7 @@ export async function mend(db: Database): Promise<MendResult> {
   const report = await audit(db);
   if (!report.mendable) return { report, mended: [] };
   const accountIds = await accountsOf(db, report);
-  const changes = await longTransaction(db, 'isolation level read committed', async (tx) => {
+  const changes = await runLongTransaction(db, 'isolation level read committed', async (tx) => {
     const mended = await mendCounters(tx, accountIds);
     for (const [account_id, own] of Map.groupBy(mended, (each) => each.account_id)) {
       const counters = own.map(

@@ -2,8 +2,8 @@ import type { NewEvent } from '../core/operator-event.ts';
 import * as audits from '../db/audit-results.ts';
 import * as chains from '../db/deposits/chains.ts';
 import * as operatorEvents from '../db/operator-events.ts';
-import { inDoubt } from '../db/requests/unknown-outcomes.ts';
-import { throttled } from '../lib/log-throttle.ts';
+import { listInDoubt } from '../db/requests/unknown-outcomes.ts';
+import { throttleLog } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from './operator-action.ts';
 import { Refusal } from './refused.ts';
@@ -28,7 +28,9 @@ export function openReports(
   db: Database,
   log: { warn(fields: object, message: string): void },
 ): ReportEvent {
-  const warn = throttled((told) => log.warn(told, 'an event to the operator could not be written'));
+  const warn = throttleLog((told) =>
+    log.warn(told, 'an event to the operator could not be written'),
+  );
   return (event, subject) =>
     void operatorEvents.addOnce(db, event, subject, quietSeconds).catch(warn);
 }
@@ -72,10 +74,10 @@ export async function noteFailedRead(
 export async function bundleUnknown(db: Database): Promise<void> {
   await db.tx(async (tx) => {
     await operatorEvents.lockSubjects(tx);
-    const period = await operatorEvents.unannounced(tx, bundleSeconds);
+    const period = await operatorEvents.findUnannounced(tx, bundleSeconds);
     if (period === null) return;
     const page = { upstream: null, below: null, limit: countMax };
-    const found = await inDoubt(tx, { ...page, ...period });
+    const found = await listInDoubt(tx, { ...page, ...period });
     if (found.length === 0) return;
     const data = {
       count: found.length,

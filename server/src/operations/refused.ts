@@ -1,10 +1,10 @@
-import type { Reason, Why } from '../core/reasons.ts';
+import type { Reason, ReasonDetails } from '../core/reasons.ts';
 
 /** An operation that cannot be carried out: a sentence for people, and the reason as data. */
 export class Refusal extends Error {
   /** The error of a call that is refused for this. */
   readonly code: 'bad_request' | 'invalid_input' | 'idempotency_conflict';
-  readonly why: Why & { reason: Reason };
+  readonly why: ReasonDetails & { reason: Reason };
 
   constructor(
     message: string,

@@ -1,7 +1,7 @@
 import type { RestoredWhy } from '../core/restored.ts';
 import * as addresses from '../db/deposits/addresses.ts';
 import * as installation from '../db/installation.ts';
-import { afterRelease, unfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
+import { afterRelease, readUnfinished, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { within, type Database } from '../lib/sql/sql.ts';
 import { releaseOpen } from './requests/release.ts';
 
@@ -30,16 +30,16 @@ export function resumeAfterRestore(
   return db.tx(async (tx) => {
     const row = await installation.find(tx);
     const why = row && (row.held_why ?? (row.is_original ? null : 'copy'));
-    const found = await unfinished(tx);
+    const found = await readUnfinished(tx);
     const isReleased = options.release && why !== null;
     const left = isReleased ? afterRelease(found) : found;
     const held_since = row?.held_since ?? null;
-    const told = { held: why !== null, why, held_since, found, unfinished: left };
-    if (options.look || why === null) return told;
-    const timeline = await installation.currentTimeline(db).catch(() => null);
+    const result = { held: why !== null, why, held_since, found, unfinished: left };
+    if (options.look || why === null) return result;
+    const timeline = await installation.readTimeline(db).catch(() => null);
     if (isReleased) await releaseOpen(within(db, tx));
     await addresses.leaveOut(tx);
     await installation.resume(tx, timeline);
-    return told;
+    return result;
   });
 }

@@ -53,7 +53,7 @@ export async function createAccount(
       reason: 'email_taken',
       email,
     });
-  return needAccount(db, email);
+  return requireAccount(db, email);
 }
 
 /** Writes the event that this account was created. */
@@ -65,7 +65,10 @@ export function reportAccount(tx: Connection, account_id: string, email: string)
  * The account with this e-mail address or id. Throws `Refusal` if there is none, or if this is not
  * a usable address.
  */
-export async function needAccount(db: Connection, emailOrId: string): Promise<accounts.AccountRow> {
+export async function requireAccount(
+  db: Connection,
+  emailOrId: string,
+): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId);
   if (account) return account;
   if (emailOrId.includes('@')) emailOf(emailOrId);

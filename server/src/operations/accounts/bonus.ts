@@ -41,7 +41,7 @@ async function expire(tx: Transaction, account_id: string): Promise<void> {
 }
 
 /** The unspent part of each bonus with an end; the bonus that ends first comes first. */
-export async function unspentBonuses(
+export async function readUnspentBonuses(
   db: Connection,
   accountId: string,
 ): Promise<{ left_usd_micro: bigint; expires_at: string }[]> {

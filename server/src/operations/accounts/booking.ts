@@ -21,7 +21,7 @@ export interface Booked extends Funds {
 }
 
 /** The facts by which a repeated booking is recognised. */
-type Facts = Omit<Referenced, 'id' | 'created_at'>;
+type Facts = Omit<ReferencedBooking, 'id' | 'created_at'>;
 
 interface Booking {
   account_id: string;
@@ -35,7 +35,7 @@ interface Booking {
  * Books money once under its reference. Repeating the same booking changes nothing. Throws
  * `Refusal` if the reference was used for anything else, or names two transactions.
  */
-export async function bookOnce(db: Database, booking: Booking): Promise<Booked> {
+export async function bookOnce(db: Database, booking: Booking): Promise<BookingResult> {
   const { account_id } = booking;
   const reference = plainText('reference', booking.reference);
   if (reservedReference.test(reference))
@@ -49,7 +49,7 @@ export async function bookOnce(db: Database, booking: Booking): Promise<Booked> 
       const earlier = await findReference(tx, reference);
       // guard: deposit-booked-once
       if (earlier) {
-        if (!booking.isSame(earlier)) throw used(reference);
+        if (!booking.isSame(earlier)) throw referenceUsed(reference);
         return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
       }
       // guard: one-transaction-a-reference
@@ -65,7 +65,7 @@ export async function bookOnce(db: Database, booking: Booking): Promise<Booked> 
     });
   } catch (error) {
     // Another transaction has just used the same reference for another account.
-    if (codeOf(error) === '23505') throw used(reference);
+    if (codeOf(error) === '23505') throw referenceUsed(reference);
     throw error;
   }
 }

@@ -55,7 +55,7 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
 export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
   const email = emailOf(given);
   return db.tx(async (tx) => {
-    const person = await needPerson(tx, before);
+    const person = await requirePerson(tx, before);
     await sessions.endAll(tx, person.id);
     return replace(tx, person.id, email);
   });

@@ -26,7 +26,7 @@ export interface HandOver {
 export function handOver(db: Database, id: string): Promise<HandOver | null> {
   return db.tx(async (tx) => {
     await people.lock(tx, id);
-    const person = await people.emailOf(tx, id);
+    const person = await people.findEmail(tx, id);
     return person && { email: person.email, ...(await endEarlier(tx, { id, ...person })) };
   });
 }
@@ -52,7 +52,7 @@ export async function endEarlier(
 /** Ends every access to the accounts that the person founded, except their own. */
 async function endAccess(tx: Transaction, id: string): Promise<Omit<HandOver, 'email'>> {
   await invitations.withdrawAllBy(tx, id);
-  const founded = await members.foundedBy(tx, id);
+  const founded = await members.listFoundedBy(tx, id);
   for (const account_id of founded) {
     await accounts.lock(tx, account_id);
     await accounts.replaceSecrets(tx, account_id, newWebhookSecret(randomBytes));

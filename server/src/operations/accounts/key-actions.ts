@@ -22,7 +22,11 @@ export function runManaged<Answer>(
     await accounts.lock(inside, account_id);
     if (action === 'key.change') {
       const count = changedADayMax;
-      const seconds = await operatorLog.secondsUntilOlder(inside, { account_id, action, count });
+      const seconds = await operatorLog.countSecondsUntilOlder(inside, {
+        account_id,
+        action,
+        count,
+      });
       // guard: keys-changed-a-day
       if (seconds > 0) throw tooManyADay(`change keys ${count} times by API`, count, seconds);
     }

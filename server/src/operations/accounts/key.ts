@@ -42,10 +42,14 @@ export const madeADayMax = 2_000;
  * The hash of the key that an account's people spend with on the web pages. The key is created at
  * first use, and nobody has its secret.
  */
-export async function studioKey(db: Database, account_id: string, bounds: Bounds): Promise<Buffer> {
+export async function findOrMakeStudioKey(
+  db: Database,
+  account_id: string,
+  bounds: Bounds,
+): Promise<Buffer> {
   const found = await keys.findStudio(db, account_id);
   if (found) return found;
-  const set = await ceilingsOf(db, account_id, bounds);
+  const set = await readCeilings(db, account_id, bounds);
   const key = newKey(randomBytes);
   const made = { ...newRow(key, 'Studio'), account_id, is_studio: true };
   await keys.insert(db, { ...made, ...noSettings, ...limitsFrom(set), ...set });
@@ -57,12 +61,12 @@ export async function studioKey(db: Database, account_id: string, bounds: Bounds
  * newest change to any of the account's keys. A ceiling above the service's own limit has no
  * effect.
  */
-export async function ceilingsOf(
+export async function readCeilings(
   db: Connection,
   account_id: string,
   bounds: Bounds,
 ): Promise<Ceilings> {
-  const set = await keys.ceilingsOf(db, account_id);
+  const set = await keys.readCeilings(db, account_id);
   const below = (ceiling: number | null, most: number) =>
     ceiling !== null && ceiling < most ? ceiling : null;
   return {
@@ -133,23 +137,29 @@ export async function createKey(
     }
     // guard: managers-only-if-allowed
     if (scope === 'keys' && !keys_by_api) throw noKeysByApi();
-    const seconds = await keys.secondsUntilOlder(tx, account_id, madeADayMax);
+    const seconds = await keys.countSecondsUntilOlder(tx, account_id, madeADayMax);
     // guard: keys-made-a-day
     if (seconds > 0) throw tooManyADay(`make ${madeADayMax} keys`, madeADayMax, seconds);
     const created_by = by.who === 'key' ? by.key_id : null;
-    return insert(tx, { ...row, account_id, scope, created_by, ...(await bound(tx, by, limits)) });
+    return insert(tx, {
+      ...row,
+      account_id,
+      scope,
+      created_by,
+      ...(await boundSettings(tx, by, limits)),
+    });
   });
-  const details = { key_id: row.id, ...told(limits) };
+  const details = { key_id: row.id, ...forLog(limits) };
   return { answer: { key, key_id: row.id }, account_id, target: name, details };
 }
 
 /** The settings of a key that the account makes itself, with its ceilings. */
-async function bound(
+async function boundSettings(
   tx: Transaction,
   by: OwnAsker,
   given: KeyChange,
 ): Promise<KeySettings & Ceilings> {
-  const set = await ceilingsOf(tx, by.account_id, by.bounds);
+  const set = await readCeilings(tx, by.account_id, by.bounds);
   const { monthly_limit_usd_micro: monthly, rpm, open_jobs, ...rest } = { ...noSettings, ...given };
   const limits = {
     monthly_limit_usd_micro: monthly ?? set.monthly_ceiling_usd_micro,
@@ -193,7 +203,7 @@ export async function changeKey(
   const wanted = { ...limits, ...(name !== undefined && { name: demandName(name) }) };
   await db.tx(async (tx) => {
     if (by.who === 'operator') {
-      if ((await keys.set(tx, key.id, wanted)) !== 'changed') throw revoked();
+      if ((await keys.set(tx, key.id, wanted)) !== 'changed') throw keyRevoked();
       return keys.setCeilings(tx, key.id, limits);
     }
     const now = await changes.lock(tx, key.id);
@@ -228,7 +238,7 @@ function of({ account_id, name: target }: KeyName): { account_id: string; target
 }
 
 /** Settings for the log: amounts as texts. */
-function told(given: object): object {
+function forLog(given: object): object {
   const asText = ([name, value]: [string, unknown]) => [
     name,
     typeof value === 'bigint' ? value.toString() : value,

@@ -55,8 +55,8 @@ export async function requireLink(
  * wait for one another, and the first may end the others. Throws `Refusal`.
  */
 export async function takeLink(tx: Transaction, kind: Kind, token: string): Promise<links.LinkRow> {
-  const link = await needLink(tx, kind, token);
+  const link = await requireLink(tx, kind, token);
   await people.lock(tx, link.person_id);
   if (await links.take(tx, nameOfLink(kind, token))) return link;
-  return needLink(tx, kind, token);
+  return requireLink(tx, kind, token);
 }

@@ -52,7 +52,8 @@ export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
   const password = await hashPassword(wanted.password);
   const id = newId();
   return db.tx(async (tx) => {
-    const invitation = wanted.token === null ? null : await need(tx, wanted.token, email);
+    const invitation =
+      wanted.token === null ? null : await requireInvitation(tx, wanted.token, email);
     const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
     if (!(await people.insert(tx, person))) {
@@ -67,7 +68,7 @@ export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
       return { person: 'unproven', login: null, email, email_verified };
     }
     if (invitation) await use(tx, invitation, { id, email });
-    if (!invitation?.account_id) await ownAccount(tx, { id, email });
+    if (!invitation?.account_id) await makeOwnAccount(tx, { id, email });
     return { person: 'new', login: { id, password }, email, email_verified };
   });
 }
@@ -92,16 +93,16 @@ export function acceptInvitation(
   token: string,
 ): Promise<invitations.Invitation> {
   return db.tx(async (tx) => {
-    const invitation = await need(tx, token, person.email);
+    const invitation = await requireInvitation(tx, token, person.email);
     await use(tx, invitation, person);
     // This invitation is to an account of their own, which only a person without any account gets.
-    if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
-      await ownAccount(tx, person);
+    if (!invitation.account_id && (await people.listMemberships(tx, person.id)).length === 0)
+      await makeOwnAccount(tx, person);
     return invitation;
   });
 }
 
-async function need(tx: Transaction, token: string, email: string) {
+async function requireInvitation(tx: Transaction, token: string, email: string) {
   const invitation = await invitations.findOpen(tx, hashToken(token));
   if (!invitation)
     throw new Refusal('This invitation was used or has expired. Ask for a new one.', {
@@ -135,7 +136,10 @@ async function use(
  * Creates the person's own account. If an operator has already created an account with this
  * address, the person does not get that account, because joining it takes an invitation.
  */
-async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<string> {
+async function makeOwnAccount(
+  tx: Transaction,
+  person: { id: string; email: string },
+): Promise<string> {
   const account_id = newId();
   const made = {
     id: account_id,
@@ -171,7 +175,8 @@ export function settlePerson(db: Database, person: { id: string; email: string }
       : [];
     if (invited.some(({ account_id }) => account_id !== null)) return;
     for (const { id } of invited) await invitations.accept(tx, id);
-    if ((await people.memberships(tx, person.id)).length === 0) await ownAccount(tx, person);
+    if ((await people.listMemberships(tx, person.id)).length === 0)
+      await makeOwnAccount(tx, person);
   });
 }
 
@@ -276,7 +281,7 @@ export async function insertInvitation(
  * `Refusal` if nobody signs in with this address.
  */
 export async function resetLink(db: Database, email: string): Promise<string> {
-  const person = await needPerson(db, email);
+  const person = await requirePerson(db, email);
   return makeLink(db, 'reset', person.id);
 }
 
@@ -290,11 +295,11 @@ export async function setNewPassword(
   link: { token: string; text: string; signed_in_id: string | null },
 ): Promise<void> {
   // Before the hash, because anyone may make up links.
-  await needLink(db, 'reset', link.token);
+  await requireLink(db, 'reset', link.token);
   const password = await hashPassword(link.text);
   await db.tx(async (tx) => {
     const { person_id: id } = await takeLink(tx, 'reset', link.token);
-    const before = await people.emailOf(tx, id);
+    const before = await people.findEmail(tx, id);
     if (!before?.email_verified && link.signed_in_id !== id)
       await endEarlier(tx, { id, owner_proven: false });
     if (!(await people.setPassword(tx, id, password)))
@@ -314,8 +319,8 @@ export async function findUnconfirmed(
   db: Database,
   token: string,
 ): Promise<{ id: string; password: string | null }> {
-  const { person_id: id } = await needLink(db, 'confirm', token);
-  return { id, password: await people.passwordOf(db, id) };
+  const { person_id: id } = await requireLink(db, 'confirm', token);
+  return { id, password: await people.findPassword(db, id) };
 }
 
 /**
@@ -326,7 +331,7 @@ export function confirmAddress(db: Database, token: string): Promise<string> {
   return db.tx(async (tx) => {
     const { person_id } = await takeLink(tx, 'confirm', token);
     await people.verify(tx, person_id);
-    return (await people.emailOf(tx, person_id))!.email;
+    return (await people.findEmail(tx, person_id))!.email;
   });
 }
 

@@ -40,7 +40,7 @@ export async function changeBilledTo(
 }
 
 /** The receipt of a deposit, issued at the first call; null if the transfer has no receipt. */
-export async function receiptOf(
+export async function issueReceipt(
   db: Database,
   account_id: string,
   transferId: string,

@@ -5,7 +5,7 @@ import { commandLine, logBooking, type Author } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 import { bookOnce, isSameBooking, plainText, type Booked } from './booking.ts';
 
-export interface Refund {
+export interface RefundInput {
   request_id: string;
   /** Null: all that is left of the charge. */
   amount: bigint | null;
@@ -14,7 +14,7 @@ export interface Refund {
   reason: string;
 }
 
-export interface BookedRefund extends Booked {
+export interface BookedRefund extends BookingResult {
   account_id: string;
   request_id: string;
   /** The sum of the request's refunds. */

@@ -20,12 +20,12 @@ export function rollUpDays(db: Database): Promise<number> {
 export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
   const to = midnightBefore(now - lateMs);
   const since = new Date(midnightBefore(now).getTime() - (keptDays - 1) * dayMs);
-  const known = await spend.rolledUp(db, account_id);
+  const known = await spend.findRolledUp(db, account_id);
   if (known && known.until >= to) return known.until;
   return db.tx(async (tx) => {
     const { until } = await spend.lockRolledUp(tx, account_id, since);
     if (until < to) await spend.rollUp(tx, account_id, until, to);
-    return (await spend.rolledUp(tx, account_id))!.until;
+    return (await spend.findRolledUp(tx, account_id))!.until;
   });
 }
 

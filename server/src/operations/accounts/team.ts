@@ -21,7 +21,7 @@ export function setRole(
   by: Operator,
 ): Promise<boolean> {
   const { account_id, role } = member;
-  return change(db, account_id, async (tx) => {
+  return changeKeepingOwner(db, account_id, async (tx) => {
     const before = await members.find(tx, member);
     if (!before || !(await members.setRole(tx, member))) return false;
     if (role !== 'owner') await invitations.withdrawBy(tx, member);
@@ -38,7 +38,7 @@ export function removeMember(
   by: Operator,
 ): Promise<boolean> {
   const { account_id } = member;
-  return change(db, account_id, async (tx) => {
+  return changeKeepingOwner(db, account_id, async (tx) => {
     const before = await members.find(tx, member);
     if (!before || !(await members.remove(tx, member))) return false;
     await invitations.withdrawBy(tx, member);

@@ -55,7 +55,7 @@ export function creditDeposit(
   const reason = reasonOf(wanted.reason);
   return db.tx(async (tx) => {
     const found = await demandDeposit(tx, deposit_id, chainDeposits.find);
-    const account_id = await receiverOf(tx, found, named);
+    const account_id = await chooseReceiver(tx, found, named);
     // Balances come first in every transaction.
     const books = await openBooks(tx, [account_id]);
     const deposit = await demandDeposit(tx, deposit_id, chainDeposits.lock);
@@ -179,7 +179,7 @@ function namingOf(
 }
 
 /** The account that gets the deposit. */
-async function receiverOf(
+async function chooseReceiver(
   db: Connection,
   { account_id: owner, why }: chainDeposits.OpenDeposit,
   named: string | null = null,

@@ -24,25 +24,25 @@ export interface AccountAddress {
  * yet, is stopped or has a wrong setting. It is also left out while its key differs from the stored
  * key. A restored copy issues no addresses.
  */
-export async function accountAddresses(
+export async function listAddresses(
   db: Database,
   accountId: string,
   offered: readonly DepositChain[],
 ): Promise<AccountAddress[]> {
-  const readable = await chains.readable(
+  const readable = await chains.findReadable(
     db,
     offered.map(({ chain }) => chain.name),
   );
   const open = offered.filter(({ chain }) => readable.has(chain.name));
   const keys = new Map(open.map(({ key }) => [key.family, key]));
-  const known = keys.size === 0 ? [] : await addresses.currentOf(db, accountId, [...keys.keys()]);
+  const known = keys.size === 0 ? [] : await addresses.listCurrent(db, accountId, [...keys.keys()]);
   const found = new Map<Family, string>();
   for (const key of keys.values()) {
     const current = compare(
       known.find(({ family }) => family === key.family),
       key,
     );
-    const { address } = isMissing(current) ? await depositAddress(db, accountId, key) : current;
+    const { address } = isMissing(current) ? await issueAddress(db, accountId, key) : current;
     if (address !== null) found.set(key.family, address);
   }
   return open.flatMap(({ chain, show }) => {
@@ -52,16 +52,16 @@ export async function accountAddresses(
 }
 
 /**
- * Like `accountAddresses`, for a person who is about to pay: the chains are read more often for a
+ * Like `listAddresses`, for a person who is about to pay: the chains are read more often for a
  * while. Not for calls whose replies merely include addresses, because programs may make such calls
  * all the time.
  */
-export async function addressesForPayer(
+export async function listAddressesForPayer(
   db: Database,
   accountId: string,
   offered: readonly DepositChain[],
 ): Promise<AccountAddress[]> {
-  const open = await accountAddresses(db, accountId, offered);
+  const open = await listAddresses(db, accountId, offered);
   const families = new Set(open.map(({ chain }) => chain.family));
   if (families.size > 0) await addresses.noteShown(db, accountId, [...families]);
   return open;
@@ -85,13 +85,13 @@ export type IssuedAddress =
  * compared with the database each time: if one of them differs, no address is returned. A restored
  * copy issues no address until it is resumed.
  */
-export function depositAddress(
+export function issueAddress(
   db: Database,
   accountId: string,
   key: DepositKey,
 ): Promise<IssuedAddress> {
   return db.tx(async (tx) => {
-    const stored = await storedRow(tx, accountId, key);
+    const stored = await storeAndReadRow(tx, accountId, key);
     const current = compare(stored, key);
     if (!isMissing(current)) return current;
     // The original database may have given the next address to another customer.
@@ -112,7 +112,7 @@ export function renewAddress(
   key: DepositKey,
 ): Promise<IssuedAddress> {
   return db.tx(async (tx) => {
-    const stored = await storedRow(tx, accountId, key);
+    const stored = await storeAndReadRow(tx, accountId, key);
     const { key_id, address } = stored;
     const current = compare(stored, key);
     if (current.differs !== null) return current;
@@ -159,29 +159,29 @@ function isMissing({ address, differs }: IssuedAddress): boolean {
 }
 
 /** Families whose configured key differs from the stored one, so that no address is shown. */
-export async function differingKeys(
+export async function findDifferingKeys(
   db: Database,
   offered: readonly DepositChain[],
 ): Promise<Family[]> {
   const keys = new Map(offered.map(({ key }) => [key.family, key]));
   const found: Family[] = [];
   for (const { family, xpub } of keys.values()) {
-    const stored = await addresses.currentKey(db, family);
+    const stored = await addresses.findCurrentKey(db, family);
     if (stored !== null && stored.xpub !== xpub) found.push(family);
   }
   return found;
 }
 
 /** The family's current key and the account's address. Stores the configured key as first key. */
-async function storedRow(
+async function storeAndReadRow(
   tx: Connection,
   accountId: string,
   { family, xpub }: DepositKey,
 ): Promise<addresses.CurrentRow> {
-  const [known] = await addresses.currentOf(tx, accountId, [family]);
+  const [known] = await addresses.listCurrent(tx, accountId, [family]);
   if (known) return known;
   await addresses.addXpub(tx, { id: newId(), family, xpub });
-  const [added] = await addresses.currentOf(tx, accountId, [family]);
+  const [added] = await addresses.listCurrent(tx, accountId, [family]);
   return added!;
 }
 
@@ -196,7 +196,7 @@ async function issue(
   // An operator has just replaced the key.
   if (index === null) return { address: null, differs: 'xpub_differs' };
   const { family, addressAt } = key;
-  const [stored] = await addresses.currentOf(tx, account_id, [family]);
+  const [stored] = await addresses.listCurrent(tx, account_id, [family]);
   const earlier = compare(stored, key);
   if (!isMissing(earlier)) return earlier;
   const address = addressAt(index);

@@ -12,26 +12,30 @@ interface EventDeposit extends Omit<DepositPlace, 'log_position'> {
   amount_usd_micro: bigint;
 }
 
-/** `on`: the chains, each with its own form of addresses and hashes. */
+/** `chains`: each with its own form of addresses and hashes. */
 export function creditedEvent(
   deposit: EventDeposit & { transfer_id: string },
-  on: readonly ShownChain[],
+  chains: readonly ShownChain[],
 ): NewEvent {
   const { account_id, transfer_id } = deposit;
-  return { type: 'deposit.credited', account_id, data: { ...dataOf(deposit, on), transfer_id } };
+  return {
+    type: 'deposit.credited',
+    account_id,
+    data: { ...dataOf(deposit, chains), transfer_id },
+  };
 }
 
 export function heldEvent(
   deposit: EventDeposit & { why: HeldWhy },
-  on: readonly ShownChain[],
+  chains: readonly ShownChain[],
 ): NewEvent {
   const { account_id, why } = deposit;
-  return { type: 'deposit.held', account_id, data: { ...dataOf(deposit, on), why } };
+  return { type: 'deposit.held', account_id, data: { ...dataOf(deposit, chains), why } };
 }
 
-function dataOf(deposit: EventDeposit, on: readonly ShownChain[]) {
+function dataOf(deposit: EventDeposit, chains: readonly ShownChain[]) {
   const { id: deposit_id, amount_usd_micro } = deposit;
-  const { chain, token, tx_hash, log_position } = asExplorersWrite(deposit, on);
+  const { chain, token, tx_hash, log_position } = asExplorersWrite(deposit, chains);
   return {
     deposit_id,
     chain,

@@ -27,15 +27,15 @@ export async function recordApart(
     if (done) onCredited(done.credited);
     return done;
   };
-  const whole = await refusedOr(() => write(read));
+  const whole = await tryWork(() => write(read));
   if (!('refusal' in whole)) return whole.done !== null;
   const refusals: { transfer: FinalTransfer; refusal: unknown }[] = [];
   for (const transfer of read.final) {
     const alone = (final: FinalTransfer) =>
       write({ ...read, final: [final], seen: null, state: null });
-    let result = await refusedOr(() => alone(transfer));
+    let result = await tryWork(() => alone(transfer));
     if ('refusal' in result)
-      result = await refusedOr(() => alone({ ...transfer, is_confirmed: false }));
+      result = await tryWork(() => alone({ ...transfer, is_confirmed: false }));
     if ('refusal' in result) refusals.push({ transfer, refusal: result.refusal });
     else if (result.done === null) return false;
   }
@@ -43,12 +43,12 @@ export async function recordApart(
     if (leaveOut === null) throw refusal;
     leaveOut(`the database refuses the deposit ${transfer.tx_hash}: ${messageOf(refusal)}`);
   }
-  const shown = await refusedOr(() => write({ ...read, final: [] }));
+  const shown = await tryWork(() => write({ ...read, final: [] }));
   const rest = 'refusal' in shown ? await write({ ...read, final: [], seen: null }) : shown.done;
   return rest !== null;
 }
 
-async function refusedOr<T>(work: () => Promise<T>): Promise<{ done: T } | { refusal: unknown }> {
+async function tryWork<T>(work: () => Promise<T>): Promise<{ done: T } | { refusal: unknown }> {
   try {
     return { done: await work() };
   } catch (refusal) {

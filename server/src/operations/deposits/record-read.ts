@@ -7,10 +7,10 @@ import {
   type DepositRules,
   type FoundDeposit,
   type HeldWhy,
-  type Verdict,
+  type DepositDecision,
 } from '../../core/deposit/deposit.ts';
 import type { BlockRange, FinalTransfer, SeenTransfer } from '../../core/deposit/transfer.ts';
-import { COLUMN_MAX } from '../../core/price/money.ts';
+import { columnMax } from '../../core/price/money.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import * as chains from '../../db/deposits/chains.ts';
@@ -58,7 +58,7 @@ export function recordRead(
   return db.tx(async (tx) => {
     const found = [...read.final, ...(read.seen ?? [])];
     const receivers = found.map(({ to_address }) => to_address);
-    const owners = await addresses.ownersOf(tx, key, receivers);
+    const owners = await addresses.findOwners(tx, key, receivers);
     // Balances come first in every transaction.
     const paid = read.final.flatMap(({ to_address }) => owners.get(to_address) ?? []);
     const books = await openBooks(tx, paid);
@@ -82,7 +82,7 @@ export function recordRead(
     );
     const decided = [...added, ...changed];
     const credited = decided.filter(isCredited);
-    const held = decided.filter((each): each is Held => each.state === 'held');
+    const held = decided.filter((each): each is HeldDeposit => each.state === 'held');
     for (const each of credited)
       books.deposit(
         each.transfer_id,
@@ -111,15 +111,16 @@ export function recordRead(
   });
 }
 
-type Credited = chainDeposits.NewDeposit & CreditedDeposit & { transfer_id: string };
+type NewCredit = chainDeposits.NewDeposit & CreditedDeposit & { transfer_id: string };
 
-function isCredited(deposit: chainDeposits.NewDeposit): deposit is Credited {
+function isCredited(deposit: chainDeposits.NewDeposit): deposit is NewCredit {
   return deposit.transfer_id !== null && deposit.log_position !== null;
 }
 
-type Held = chainDeposits.NewDeposit & { why: HeldWhy };
+type HeldDeposit = chainDeposits.NewDeposit & { why: HeldWhy };
 
-interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_mentioned'> {
+interface DepositCandidate
+  extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_mentioned'> {
   chain: string;
   facts: Token;
 }
@@ -129,7 +130,7 @@ interface Found extends FinalTransfer, Pick<FoundDeposit, 'account_id' | 'is_men
  * found several times is decided once, by a copy that is confirmed if there is one.
  */
 function decide(
-  found: Found[],
+  found: DepositCandidate[],
   stored: readonly chainDeposits.KnownDeposit[],
   rules: DepositRules,
 ): { added: chainDeposits.NewDeposit[]; changed: chainDeposits.NewDeposit[] } {
@@ -167,7 +168,7 @@ function decide(
  * has no number may be any deposit of its transaction.
  */
 function earlierOf(
-  found: Pick<Found, 'tx_hash' | 'log_position' | 'block_log_index'>,
+  found: Pick<DepositCandidate, 'tx_hash' | 'log_position' | 'block_log_index'>,
   known: readonly chainDeposits.KnownDeposit[],
 ): chainDeposits.KnownDeposit | undefined {
   const { log_position: place, block_log_index: number } = found;
@@ -204,7 +205,7 @@ function shownOf(
 }
 
 function decisionOf(
-  verdict: Verdict,
+  verdict: DepositDecision,
 ): Pick<chainDeposits.NewDeposit, 'state' | 'why' | 'transfer_id'> {
   if (verdict.state === 'credited') return { state: 'credited', why: null, transfer_id: newId() };
   return { ...verdict, transfer_id: null };
@@ -219,5 +220,5 @@ function demandToken(tokens: ReadonlyMap<string, Token>, address: string): Token
 /** At most what a balance can hold: a larger amount is not real, and an operator looks at it. */
 function amountOf(units: bigint, token: Token): bigint {
   const amount = microOf(units, token);
-  return amount > COLUMN_MAX ? COLUMN_MAX : amount;
+  return amount > columnMax ? columnMax : amount;
 }

@@ -32,7 +32,7 @@ export async function rescanChain(
       });
     if (from > scanned) throw unread(name, from, scanned);
     const until = to === null || to > scanned ? scanned : to;
-    await chains.rescan(tx, name, { from, to: until });
+    await chains.setRescan(tx, name, { from, to: until });
     const details = { from: String(from), to: String(until) };
     return { answer: { chain: name, from, to: until }, target: name, details };
   });
@@ -42,7 +42,7 @@ export async function rescanChain(
 export function cancelRescan(db: Database, name: string): Promise<ActionResult<{ chain: string }>> {
   return db.tx(async (tx) => {
     await lockRead(tx, name);
-    await chains.rescan(tx, name, null);
+    await chains.setRescan(tx, name, null);
     return { answer: { chain: name }, target: name, details: { from: null, to: null } };
   });
 }

@@ -14,7 +14,7 @@ export function rotateKey(
   { family, xpub }: Pick<DepositKey, 'family' | 'xpub'>,
 ): Promise<ActionResult<{ family: Family; retired_addresses: number }>> {
   return db.tx(async (tx) => {
-    const stored = await addresses.currentKey(tx, family);
+    const stored = await addresses.findCurrentKey(tx, family);
     if (!stored)
       throw new Refusal(
         `No address of the family ${family} was issued yet, so there is no key to replace. The first address uses the configured key.`,

@@ -23,7 +23,6 @@ export interface Submit {
 
 export interface AccountLimits {
   open_jobs: number;
-  /** Bytes of inputs in one day. */
   bytes_a_day: number;
 }
 
@@ -46,18 +45,20 @@ export function decideSubmits(
   submits: Submit[],
   books: Books,
   usage: KeyUsage,
-  { earlier, own }: WrittenRequest,
+  { earlier, own }: StoredSubmits,
   accepted: requests.NewRequest[],
 ): (SubmitResult | ApiError)[] {
   const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
   return submits.map((submit) =>
     // guard: lost-commit-submit
-    own.has(submit.row.id) ? taken(submit.row) : decide(submit, books, usage, known, accepted),
+    own.has(submit.row.id)
+      ? acceptedResult(submit.row)
+      : decide(submit, books, usage, known, accepted),
   );
 }
 
 /** The rows that the database already has for these submits. */
-interface WrittenRequest {
+interface StoredSubmits {
   /** Earlier requests with the same Idempotency-Key as one of the submits. */
   earlier: requests.EarlierRequest[];
   /**
@@ -66,10 +67,10 @@ interface WrittenRequest {
   own: ReadonlySet<string>;
 }
 
-function taken(row: requests.NewRequest): SubmitResult {
+function acceptedResult(row: requests.NewRequest): SubmitResult {
   const { id, model_id, kind, quoted_usd_micro, queue_position, unknown_inputs = null } = row;
-  const told = { model_id, kind, quoted_usd_micro, queue_position, unknown_inputs };
-  return { request_id: id, ...told, replayed: false };
+  const fields = { model_id, kind, quoted_usd_micro, queue_position, unknown_inputs };
+  return { request_id: id, ...fields, replayed: false };
 }
 
 function decide(
@@ -94,7 +95,7 @@ function decide(
   if (refusal) return refusal;
   accepted.push(row);
   usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);
-  const submitted = taken(row);
+  const submitted = acceptedResult(row);
   if (key !== null) {
     const { account_id, idempotency_key, fingerprint } = row;
     known.set(key, {

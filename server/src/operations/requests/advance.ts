@@ -41,9 +41,9 @@ export async function moveMany(
     run('accepted', (on, accepts) => requestSteps.acceptMany(on, accepts, isRepeat)),
     run('wait', (on, waits) => requestSteps.waitMany(on, waits, isRepeat)),
     run('requeue', requestSteps.requeueMany),
-    run('notified', requestSteps.notifiedMany),
-    run('expired', requestSteps.expiredMany),
-    run('idle', requestSteps.idleMany),
+    run('notified', requestSteps.endNotifyMany),
+    run('expired', requestSteps.endExpireMany),
+    run('idle', requestSteps.endIdleMany),
   ]);
   // All writes have finished by now, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));
@@ -58,21 +58,21 @@ function valueOf<T>(result: PromiseSettledResult<T>): T {
 /**
  * Decides on endings of locked requests: the time of the end if it takes effect, null if another
  * attempt was faster, an error for an impossible charge or an output that cannot be written. Rows
- * to write are added to `ended`. A repeat also returns the time if an earlier try, whose answer was
- * lost, ended the request.
+ * to write are added to `toWrite`. A repeat also returns the time if an earlier try, whose answer
+ * was lost, ended the request.
  */
 export function decideEndings(
   endings: EndTransition[],
   books: Books,
   usage: KeyUsage,
   rows: endedRequests.LockedRequest[],
-  ended: endedRequests.EndedRequest[],
+  toWrite: endedRequests.EndedRequest[],
   { isRepeat = false } = {},
 ): (Date | null | Error)[] {
-  const open = new Map(rows.map((row) => [row.id, row]));
+  const locked = new Map(rows.map((row) => [row.id, row]));
   return endings.map((ending) => {
     const { account_id, key_id, opens_job } = ending;
-    const row = open.get(ending.id);
+    const row = locked.get(ending.id);
     if (!row) return null;
     // guard: lost-commit-end
     if (isRepeat && hasEnded(ending, row)) return row.ended_at;
@@ -88,10 +88,10 @@ export function decideEndings(
     const closes_job = opens_job;
     books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
-    ended.push(written);
+    toWrite.push(written);
     // So that a second ending of the same request in this batch returns null.
     // guard: one-end-in-a-batch
-    open.delete(ending.id);
+    locked.delete(ending.id);
     return row.ended_at;
   });
 }

@@ -12,12 +12,12 @@ import * as requests from '../../db/requests/requests.ts';
 import * as requestSteps from '../../db/requests/request-steps.ts';
 import { batch, type Batch, type BatchOptions } from '../../lib/batch.ts';
 import type { Metrics } from '../../lib/metrics.ts';
-import { persistent, type Persist } from '../../lib/sql/persistent.ts';
+import { persistent, type Persister } from '../../lib/sql/persistent.ts';
 import { isDataError, isUnavailable, type Database } from '../../lib/sql/sql.ts';
 import type { Submit, SubmitResult } from './admit.ts';
 import { moveMany } from './advance.ts';
 import type { Events } from '../events.ts';
-import { settleBatch, type Settlement } from './settle.ts';
+import { settleBatch, type BatchResult } from './settle.ts';
 
 /**
  * Operations on single requests. Calls that arrive together share one statement or one transaction,
@@ -77,7 +77,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     const verdict = submitted[0]!;
     if (verdict instanceof Error) throw verdict;
     if (verdict.replayed) return verdict;
-    hints.created([verdict.request_id]);
+    hints.tellCreated([verdict.request_id]);
     if (wanted.row.call_seconds === null) hints.work();
     return verdict;
   }
@@ -89,8 +89,8 @@ export function batchOperations(deps: BatchDeps): Operations {
       overtaken(ending);
       return null;
     }
-    events.ended(ending);
-    hints.changed([ending.id]);
+    events.noteEnd(ending);
+    hints.tellChanged([ending.id]);
     // Its slot at the upstream is free again, so a worker can start the next job.
     hints.work();
     return verdict;
@@ -100,8 +100,8 @@ export function batchOperations(deps: BatchDeps): Operations {
       overtaken(moving);
       return false;
     }
-    if (shows(moving)) hints.changed([moving.id]);
-    if (moving.to === 'notified') events.notified(moving);
+    if (shows(moving)) hints.tellChanged([moving.id]);
+    if (moving.to === 'notified') events.noteWebhook(moving);
     return true;
   }
   function overtaken(transition: Transition): void {
@@ -117,7 +117,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     async askCancel(id, rule) {
       const asked = await requestSteps.askCancel(db, id, rule);
       if (asked?.is_new) {
-        hints.changed([id]);
+        hints.tellChanged([id]);
         hints.work();
       }
       return asked?.cancel_requested_at ?? null;
@@ -180,11 +180,11 @@ function shows(moving: MoveTransition): boolean {
  * Repeats a write whose answer was lost, for as long as a lease lasts. If this process gave up at
  * once, nobody would know what was reserved and charged, or the handle of a paid job would be lost.
  */
-function persistence(leaseSeconds: number): Persist {
+function persistence(leaseSeconds: number): Persister {
   return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });
 }
 
-function moves(db: Database, persist: Persist) {
+function moves(db: Database, persist: Persister) {
   return (members: MoveTransition[]): Promise<boolean[]> =>
     persist((isRepeat) => moveMany(db, members, { isRepeat }));
 }
@@ -198,9 +198,9 @@ interface Member {
 /** The verdicts for each member, in order. */
 async function settleMany(
   db: Database,
-  persist: Persist,
+  persist: Persister,
   members: Member[],
-): Promise<Settlement[]> {
+): Promise<BatchResult[]> {
   const submits = members.flatMap((member) => member.submits);
   const endings = members.flatMap((member) => member.endings);
   const settled = await persist((isRepeat) =>
@@ -221,7 +221,7 @@ async function settleMany(
 /** For each callback, true if the request's poll is due now. */
 function callBacks(db: Database) {
   return async (calls: requestSteps.CalledBack[]): Promise<boolean[]> => {
-    const due = new Set((await requestSteps.calledBackMany(db, calls)).map(({ id }) => id));
+    const due = new Set((await requestSteps.noteCallbacks(db, calls)).map(({ id }) => id));
     return calls.map(({ request_id }) => due.has(request_id));
   };
 }

@@ -3,7 +3,7 @@ import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import type { ReadCall } from '../../core/apis/api.ts';
 import type { Quote } from '../../core/price/price.ts';
 import { redactInput } from '../../core/request/redact.ts';
-import { afterFailure } from '../../core/request/routing.ts';
+import { nextTry } from '../../core/request/routing.ts';
 import { insertLeft } from '../../db/requests/left-starts.ts';
 import { countdown } from '../../lib/bounded.ts';
 import type { Budget } from '../../lib/budget.ts';
@@ -65,7 +65,7 @@ export interface RoutedRun extends ChatRun {
 }
 
 /** The caller left, the time was up or this server stopped before anything was sent. */
-export const unsent: ChatOutcome = {
+export const notSent: ChatOutcome = {
   outcome: 'not_accepted',
   message: 'the call ended before anything was sent',
 };
@@ -84,11 +84,11 @@ export async function callRoutes(
   const { request_id, body } = wanted;
   let called: ChatAnswer | undefined;
   for (const route of wanted.routes) {
-    for await (const key of keysFor(route, deps.circuit)) {
+    for await (const key of yieldKeys(route, deps.circuit)) {
       const run = { ...wanted, route, key };
-      if (signal.aborted || !wanted.isAwaited()) return called ?? { outcome: unsent, run };
+      if (signal.aborted || !wanted.isAwaited()) return called ?? { outcome: notSent, run };
       const began = performance.now();
-      const outcome = await callAt(run, deps, streamed, signal);
+      const outcome = await callRoute(run, deps, streamed, signal);
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
@@ -98,7 +98,7 @@ export async function callRoutes(
       // The failure of an aborted call says nothing about the upstream.
       if (signal.aborted) return called;
       const cause = await noteFailure(run, outcome, deps);
-      const next = afterFailure(outcome, route, route === wanted.routes.at(-1));
+      const next = nextTry(outcome, route, route === wanted.routes.at(-1));
       if (next === 'nothing') return called;
       if (outcome.outcome === 'unknown') {
         const seconds = (performance.now() - began) / 1000;
@@ -121,7 +121,7 @@ export async function callRoutes(
 }
 
 /** The keys of a route, each once; only null if its upstream has a single one. */
-async function* keysFor(route: ModelUpstream, circuit: Circuit): AsyncGenerator<string | null> {
+async function* yieldKeys(route: ModelUpstream, circuit: Circuit): AsyncGenerator<string | null> {
   const used: string[] = [];
   for (;;) {
     const key = await circuit.keyFor(route, used);
@@ -153,11 +153,11 @@ async function noteFailure(
   log.debug({ request_id, model_id: model.id, ...called, outcome, why, cause }, 'start failed');
   const isUnasked = failed.outcome === 'not_accepted' && failed.unasked;
   if (!isUnasked)
-    await circuit.failed(pathOf(run), { ...failed, account_id, model_id: model.id, cause });
+    await circuit.noteFailure(pathOf(run), { ...failed, account_id, model_id: model.id, cause });
   return cause;
 }
 
-async function callAt(
+async function callRoute(
   run: RoutedRun,
   deps: ChatCallDeps,
   streamed: boolean,
@@ -176,13 +176,13 @@ async function callAt(
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };
     }
-    const asked = {
+    const upstreamCall = {
       request_id,
       model: route.model,
       conversation: call.conversation,
       max_tokens,
       // Only if the model has a price for what is written to the cache.
-      marks: run.model.price.cache_write_usd_micro !== undefined,
+      cacheControl: run.model.price.cache_write_usd_micro !== undefined,
       files: run.files,
       context_tokens: run.model.context_tokens,
       stream: streamed,
@@ -190,7 +190,7 @@ async function callAt(
       signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     };
     const outcome = await holdingInputs(deps, run, (shares) =>
-      upstream.chat!({ ...asked, ...(patience ? besides(shares, patience) : shares) }),
+      upstream.chat!({ ...upstreamCall, ...(patience ? besides(shares, patience) : shares) }),
     );
     const isOpen = outcome.outcome === 'reply' || outcome.outcome === 'unknown';
     if (!patience?.over.aborted || !isOpen) return outcome;

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import type { Why } from '../../core/reasons.ts';
+import type { ReasonDetails } from '../../core/reasons.ts';
 import { fileId } from '../../core/request/id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { ownFile, ownFiles, ownOutput } from '../../core/request/own-link.ts';
@@ -114,7 +114,7 @@ export async function checkMedia(
   media: MediaInputs,
   accountId: string,
   deps: MediaDeps,
-  refuse: (path: string, rule: string, why: Why) => ApiError,
+  refuse: (path: string, rule: string, why: ReasonDetails) => ApiError,
 ): Promise<{ path: string; content_type: string }[]> {
   const closed = { reason: 'address_not_public' } as const;
   const hosts = media.urls.map(({ path, url }) => {

@@ -14,8 +14,13 @@ import type { Json } from '../../lib/json.ts';
 import { FetchError } from '../../lib/outbound/fetch.ts';
 import type { ChatOutcome, Rejection } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
-import { callRoutes, unsent } from './call-routes.ts';
-import type { ChatCallDeps, ChatRun, RoutedRun } from './call-routes.ts';
+import {
+  callRoutes,
+  notSent,
+  type ChatCallDeps,
+  type ChatRun,
+  type RoutedRun,
+} from './call-routes.ts';
 
 /**
  * Runs a chat call after its reservation: calls the upstream and settles. Every outcome ends in
@@ -54,7 +59,7 @@ export interface ChatEnd {
   broken: { why: Break; error: unknown } | null;
 }
 
-type Settled = Omit<ChatEnd, 'broken'>;
+type SettledChat = Omit<ChatEnd, 'broken'>;
 
 /** Why a reply broke off. */
 export type Break = 'time_was_up' | 'server_stopped' | 'model_broke_off';
@@ -64,7 +69,7 @@ export interface BegunReply {
   /** The caller's names of what the model was not told. */
   ignored: string[];
   /** The usage that the upstream told before the reply began. */
-  told: Json | null;
+  reportedUsage: Json | null;
   /** When the request ended, once it has ended here. */
   ended: () => Date | null;
   /** Fires when the reply will not go on. */
@@ -81,7 +86,7 @@ export interface Reader<T> {
   fail(error: unknown): T | Promise<T>;
 }
 
-type Open<T> = (begun: BegunReply) => Reader<T> | Promise<Reader<T>>;
+type ReaderOpener<T> = (begun: BegunReply) => Reader<T> | Promise<Reader<T>>;
 
 /**
  * Calls the model, lets a reader take the reply, and settles. If no upstream begins a reply, the
@@ -93,15 +98,15 @@ export async function runChat<T>(
   wanted: ChatRun,
   deps: ChatDeps,
   onLeave: (callback: () => void) => () => void,
-  open: Open<T>,
+  open: ReaderOpener<T>,
 ): Promise<T> {
   const abort = new AbortController();
-  const cut = () => abort.abort();
-  if (deps.cutoff.aborted) cut();
+  const abortCall = () => abort.abort();
+  if (deps.cutoff.aborted) abortCall();
   const { model, keep, call, account_id } = wanted;
   const limit = setTimeout(() => abort.abort(timeIsUp), model.job_age_seconds * 1000 - 1_000);
   limit.unref();
-  deps.cutoff.addEventListener('abort', cut);
+  deps.cutoff.addEventListener('abort', abortCall);
   // A kept reply that is not streamed can be fetched with its Idempotency-Key after a lost
   // connection.
   const finishes = model.on_disconnect === 'finish' || (keep && !call.stream);
@@ -112,18 +117,18 @@ export async function runChat<T>(
   });
   try {
     const { outcome, run } = await callRoutes(wanted, deps, call.stream, abort.signal);
-    if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, abort.signal);
+    if (outcome.outcome !== 'reply') throw await endRefused(run, deps, outcome, abort.signal);
     return await passOn(outcome, run, deps, abort, open);
   } finally {
     clearTimeout(limit);
     stopWaiting();
     if (draining) deps.drains.give(account_id, 1);
-    deps.cutoff.removeEventListener('abort', cut);
+    deps.cutoff.removeEventListener('abort', abortCall);
   }
 }
 
 /** The error of a call without an answer. */
-export function unanswered(cause: unknown, { cutoff }: Pick<ChatDeps, 'cutoff'>): ApiError {
+export function noAnswer(cause: unknown, { cutoff }: Pick<ChatDeps, 'cutoff'>): ApiError {
   const message =
     'This server stopped before the model had answered. Nothing was charged; send the request again.';
   return new ApiError('submit_failed', { cause, ...(cutoff.aborted && { message }) });
@@ -131,18 +136,18 @@ export function unanswered(cause: unknown, { cutoff }: Pick<ChatDeps, 'cutoff'>)
 
 /** Settles in any case, also if the reader fails. */
 async function passOn<T>(
-  { events, told, ignored = [] }: Extract<ChatOutcome, { outcome: 'reply' }>,
+  { events, reportedUsage, ignored = [] }: Extract<ChatOutcome, { outcome: 'reply' }>,
   run: RoutedRun,
   deps: ChatDeps,
   abort: AbortController,
-  open: Open<T>,
+  open: ReaderOpener<T>,
 ): Promise<T> {
   const { signal } = abort;
-  let settled: Settled | null = null;
+  let settled: SettledChat | null = null;
   const names = [...new Set([...run.call.ignored, ...ignored])];
-  const ended = () => settled?.ended ?? null;
-  const opened = async () => open({ ignored: names, told, ended, signal });
-  const reader = await opened().catch((error: unknown): Reader<T> => {
+  const endedAt = () => settled?.ended ?? null;
+  const openReader = async () => open({ ignored: names, reportedUsage, ended: endedAt, signal });
+  const reader = await openReader().catch((error: unknown): Reader<T> => {
     const fail = () => Promise.reject<T>(error as Error);
     return { take: () => false, end: fail, fail };
   });
@@ -161,7 +166,6 @@ function breakOf({ reason }: AbortSignal, { cutoff }: ChatDeps): Break {
   return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
 }
 
-/** All that was read of a reply. */
 interface ReadReply {
   reply: GatheredReply;
   end: bills.DeliveryEnd;
@@ -187,10 +191,10 @@ async function readAll(
   try {
     for (let next = await events.next(); !next.done; next = await events.next()) {
       const event = next.value;
-      if (isTaken && !(isTaken = await takes(event, take, read, signal))) {
+      if (isTaken && !(isTaken = await deliver(event, take, read, signal))) {
         if (signal.aborted) read.end = unfinishedEnd(run, signal, read.reply);
         // The rest is read for its usage if an outside service bills it.
-        else if (run.model.on_disconnect !== 'finish') read.end = 'given_up';
+        else if (run.model.on_disconnect !== 'finish') read.end = 'abandoned';
         if (read.end !== 'complete') break;
       }
       // Added only now: a caller who has left meanwhile did not get this piece.
@@ -201,14 +205,14 @@ async function readAll(
     read.end = isOversized(thrown) ? 'oversized' : unfinishedEnd(run, signal, read.reply);
     if (isTaken) blame(thrown, run, deps, signal, read);
   }
-  if (hasLeft) read.end = 'given_up';
+  if (hasLeft) read.end = 'abandoned';
   if (read.end !== 'complete') abort.abort(streamEnded);
   await events.return?.().then(undefined, () => {});
   return read;
 }
 
 /** False: nobody reads on. */
-async function takes(
+async function deliver(
   event: ReplyEvent,
   take: Reader<unknown>['take'],
   read: ReadReply,
@@ -241,10 +245,10 @@ function blame(
 
 /** A refusal after the reply began. After its first words, agents act on a too long prompt only. */
 function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiError | null {
-  const refused = error instanceof ReplyBroken ? error.refused : null;
-  if (refused === null) return null;
-  const isTooLong = refused.refusal.reason === 'messages_too_long';
-  return isTooLong || reply.text() === '' ? rejection(refused, run) : null;
+  const endRefused = error instanceof ReplyBroken ? error.refused : null;
+  if (endRefused === null) return null;
+  const isTooLong = endRefused.refusal.reason === 'messages_too_long';
+  return isTooLong || reply.text() === '' ? rejection(endRefused, run) : null;
 }
 
 /** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */
@@ -253,17 +257,17 @@ function unfinishedEnd(
   { reason }: AbortSignal,
   reply: GatheredReply,
 ): bills.DeliveryEnd {
-  if (reason === callerLeft) return 'given_up';
+  if (reason === callerLeft) return 'abandoned';
   if (reason !== timeIsUp) return 'broken';
   // A caller who waited until the time limit and got nothing pays nothing.
-  return !run.hasLeft() && reply.text() === '' ? 'broken' : 'given_up';
+  return !run.hasLeft() && reply.text() === '' ? 'broken' : 'abandoned';
 }
 
 function isOversized(error: unknown): boolean {
   return error instanceof FetchError && error.kind === 'too_large';
 }
 
-async function refused(
+async function endRefused(
   run: RoutedRun,
   deps: ChatDeps,
   outcome: ChatOutcome,
@@ -273,18 +277,18 @@ async function refused(
   if (end !== null) {
     await settle(run, deps, gatherReply(), end);
     if (end === 'oversized') return new ApiError('submit_failed', { cause: outcome, ...oversized });
-    return unanswered(reason, deps);
+    return noAnswer(reason, deps);
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
-  const told = outcome.outcome === 'unknown' ? (outcome.told ?? null) : null;
-  const isLost = outcome.outcome === 'unknown' && told === null;
+  const reportedUsage = outcome.outcome === 'unknown' ? (outcome.reportedUsage ?? null) : null;
+  const isLost = outcome.outcome === 'unknown' && reportedUsage === null;
   const isRejected = outcome.outcome === 'rejected';
   await deps.operations.end({
     ...endOf(run),
     to: 'FAILED',
     code: isRejected ? 'upstream_rejected' : isLost ? 'outcome_unknown' : 'upstream_failed',
     message: publicText(outcome),
-    cost_usd_micro: told && costOf(run, told, null),
+    cost_usd_micro: reportedUsage && costOf(run, reportedUsage, null),
     cause: redactInput(message, run.body),
   });
   if (outcome.outcome === 'rejected') return rejection(outcome, run);
@@ -296,7 +300,7 @@ async function refused(
       cause: message,
     });
   }
-  return unanswered(message, deps);
+  return noAnswer(message, deps);
 }
 
 function rejection(
@@ -326,17 +330,17 @@ function billedEnd(
   { model, hasLeft }: RoutedRun,
   outcome: ChatOutcome,
   reason: unknown,
-): 'given_up' | 'oversized' | null {
+): 'abandoned' | 'oversized' | null {
   // Nobody bills a call that was not sent or not accepted.
   if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
-  const isLeft = reason === callerLeft || (reason === timeIsUp && hasLeft());
+  const callerIsGone = reason === callerLeft || (reason === timeIsUp && hasLeft());
   // If the caller did not end the call, the operator bears its cost.
-  return isLeft ? 'given_up' : null;
+  return callerIsGone ? 'abandoned' : null;
 }
 
 function publicText(outcome: ChatOutcome): string {
-  if (outcome === unsent) return 'The call ended before the model was called.';
+  if (outcome === notSent) return 'The call ended before the model was called.';
   if (outcome.outcome === 'rejected') return outcome.message;
   const isRefused = outcome.outcome === 'not_accepted';
   return isRefused ? 'The model had no capacity.' : 'The model gave no answer.';
@@ -349,16 +353,16 @@ async function settle(
   reply: GatheredReply,
   end: bills.DeliveryEnd,
   refusal: ApiError | null = null,
-): Promise<Settled> {
+): Promise<SettledChat> {
   const { conversation, stream } = run.call;
   const said = { prompt: { ...conversation, files: run.files }, stream };
   const bill = bills.chargeableUsage(said, run.max_tokens, run.model, { reply, end });
-  const told = bills.toldUsage({ reply, end }, stream);
+  const reportedUsage = bills.reportedUsageOf({ reply, end }, stream);
   const { prompt_tokens, completion_tokens, ...cacheUse } = bill ?? nothing;
   const tokens = { input_tokens: prompt_tokens, output_tokens: completion_tokens, ...cacheUse };
   const amount = bill === null ? 0n : charge(run.quote, tokens);
-  const usage = bills.usageOf(told, bill ?? nothing, amount);
-  const base = { ...endOf(run), cost_usd_micro: costOf(run, told, bill) };
+  const usage = bills.usageOf(reportedUsage, bill ?? nothing, amount);
+  const base = { ...endOf(run), cost_usd_micro: costOf(run, reportedUsage, bill) };
   if (bill === null) {
     const code = refusal ? 'upstream_rejected' : 'upstream_failed';
     const message = refusal?.message ?? 'The model ended before any output.';
@@ -369,7 +373,7 @@ async function settle(
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    output: run.keep ? kept(run, reply, usage) : bills.detailsOf(usage),
+    output: run.keep ? storedReply(run, reply, usage) : bills.detailsOf(usage),
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
     tokens: bills.tokensIn(usage),
@@ -377,13 +381,13 @@ async function settle(
   });
   const settled = { failed: false, released: ended === null, ended, refusal };
   if (ended) return { ...settled, charge: amount, usage };
-  return { ...settled, charge: 0n, usage: bills.usageOf(told, bill, 0n) };
+  return { ...settled, charge: 0n, usage: bills.usageOf(reportedUsage, bill, 0n) };
 }
 
-const nothing: bills.Bill = { prompt_tokens: 0, completion_tokens: 0 };
+const nothing: bills.TokenBill = { prompt_tokens: 0, completion_tokens: 0 };
 
 /** A reply as it is stored: a chat completion, whatever the caller's API. */
-function kept(run: ChatRun, reply: GatheredReply, usage: Json): Json {
+function storedReply(run: ChatRun, reply: GatheredReply, usage: Json): Json {
   const { request_id, created, model } = run;
   const now = () => created;
   const answering = { request_id, created, now, model: model.id, body: {}, stream: false };
@@ -396,10 +400,14 @@ function kept(run: ChatRun, reply: GatheredReply, usage: Json): Json {
  * The cost that the upstream states. If it states none or 0, and the route has a cost: the route's
  * cost of the billed tokens or, if nothing is billed, of the tokens that the upstream reports.
  */
-function costOf({ route }: RoutedRun, told: Json | null, bill: bills.Bill | null): bigint | null {
-  const stated = costInUsage(told ?? {});
+function costOf(
+  { route }: RoutedRun,
+  reportedUsage: Json | null,
+  bill: bills.TokenBill | null,
+): bigint | null {
+  const stated = costInUsage(reportedUsage ?? {});
   if (stated !== null && stated > 0n) return stated;
-  const used = bill ?? (told && readUsage(told));
+  const used = bill ?? (reportedUsage && readUsage(reportedUsage));
   if (used === null) return stated;
   return chatCost(route, { ...used, prompt_tokens: used.prompt_tokens ?? 0 }) ?? stated;
 }

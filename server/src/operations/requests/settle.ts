@@ -8,7 +8,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { decideEndings } from './advance.ts';
 import { decideSubmits, type Submit, type SubmitResult } from './admit.ts';
 
-export interface Settlement {
+export interface BatchResult {
   /** A verdict for each submit, in order. */
   submitted: (SubmitResult | ApiError)[];
   /** When each request ended; null: another attempt was faster; an error: it cannot be written. */
@@ -25,7 +25,7 @@ export function settleBatch(
   submits: Submit[],
   endings: EndTransition[],
   { isRepeat = false } = {},
-): Promise<Settlement> {
+): Promise<BatchResult> {
   return db.tx(async (tx) => {
     const members = [...submits.map(({ row }) => row), ...endings];
     const keyed = submits.flatMap(({ row }) => (row.idempotency_key === null ? [] : [row]));

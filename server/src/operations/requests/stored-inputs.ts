@@ -61,7 +61,7 @@ async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: St
 }
 
 function stored(
-  { storage_key, content_type, size, ...more }: Stored,
+  { storage_key, content_type, size, ...more }: StoredInput,
   link: string | null,
   { storage }: Pick<StoredDeps, 'storage'>,
 ): InputFile {
@@ -78,7 +78,7 @@ function stored(
   };
 }
 
-interface Stored {
+interface StoredInput {
   storage_key: string;
   content_type: string;
   size: bigint | number;

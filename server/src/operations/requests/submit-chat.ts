@@ -22,7 +22,7 @@ import type { Operations } from './batched.ts';
 import type { ChatRun } from './call-routes.ts';
 import { checkMedia, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
-import type { MakingCall } from './submit.ts';
+import type { CallTrace } from './submit.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
 
 const maxTokensDefault = 4_096;
@@ -45,7 +45,7 @@ export interface ReceivedChat {
   read: ReadCall;
   /** From the call's header; null: the call has no such header. */
   metadata: Metadata | null;
-  making: MakingCall;
+  making: CallTrace;
 }
 
 /** A chat call that has been checked and priced. */
@@ -181,7 +181,7 @@ export async function reserveChat(
   const metadata = eitherMetadata(read.metadata, call.metadata);
   const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
-  making.makes(request_id, model.id);
+  making.willCreate(request_id, model.id);
   const { turns } = read.conversation;
   // A field that is null counts as omitted. A null further inside stays, because it can have a
   // meaning in a message or in the schema of a tool.
@@ -212,7 +212,7 @@ export async function reserveChat(
     open_jobs: null,
     refusal,
   });
-  making.made(submitted);
+  making.created(submitted);
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
   const keep = idempotency_key !== null;
   const created = Math.floor(Date.now() / 1000);

@@ -37,27 +37,27 @@ export interface WantedJob {
   /** The call that repeats are compared with. Default: `body` at the path of the queue. */
   compared?: { path: string; body: unknown };
   metadata: Metadata | null;
-  call: MakingCall;
+  call: CallTrace;
   /** How the caller named the model in another service's API. Left out: our own API. */
   door?: ReplicateDoor;
 }
 
 /** The call that makes a request: its numbers lead to the request. */
-export interface MakingCall {
+export interface CallTrace {
   /** The caller's own number; null: none. */
   caller_id: string | null;
   /**
    * Names the call after the request that it tries to make. Throws if the caller has left, so that
    * nothing is reserved that nobody waits for.
    */
-  makes(request_id: string, model_id: string): void;
+  willCreate(request_id: string, model_id: string): void;
   /**
    * The request of an earlier call with this fingerprint whose reply was lost. Left out: a call
    * without an Idempotency-Key is never a repeat.
    */
-  earlier?(print: Buffer): Promise<SubmitResult | null>;
+  findLostRepeat?(print: Buffer): Promise<SubmitResult | null>;
   /** The call made this request, or repeats the call that did. */
-  made(request: { request_id: string; replayed: boolean }): void;
+  created(request: { request_id: string; replayed: boolean }): void;
 }
 
 export interface SubmitDeps extends MediaDeps, RouteDeps {
@@ -96,12 +96,12 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   await checkInput(model, sized.input, caller.account_id, deps);
   const compared = wanted.compared ?? { path: `/queue/${model.id}`, body: input };
   const print =
-    idempotency_key === null && call.earlier === undefined
+    idempotency_key === null && call.findLostRepeat === undefined
       ? null
       : fingerprint({ method: 'POST', ...compared, webhook_url });
-  const earlier = idempotency_key === null && print ? await call.earlier?.(print) : null;
+  const earlier = idempotency_key === null && print ? await call.findLostRepeat?.(print) : null;
   if (earlier) {
-    call.made(earlier);
+    call.created(earlier);
     return earlier;
   }
   const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
@@ -110,7 +110,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const unknown = unknownInputs(model, sized.input);
   const id = newId();
   // Before the submit, because the database's answer may be lost after it has stored the request.
-  call.makes(id, model.id);
+  call.willCreate(id, model.id);
   const submitted = await deps.operations.submit({
     row: {
       id,
@@ -138,7 +138,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
     account: deps.settings.account,
     refusal,
   });
-  call.made(submitted);
+  call.created(submitted);
   return submitted;
 }
 
@@ -180,7 +180,7 @@ async function checkInput(
     });
   }
   const files = await checkMedia(mediaInputs(input), accountId, deps, invalid);
-  checkTypes(model, [...files, ...(await typesOfData(input))]);
+  checkTypes(model, [...files, ...(await sniffTypesOfData(input))]);
 }
 
 /** Refuses a file of a type that the row neither takes nor gets converted. */
@@ -195,7 +195,7 @@ function checkTypes(model: Model, files: { path: string; content_type: string }[
   });
 }
 
-async function typesOfData(input: Record<string, unknown>) {
+async function sniffTypesOfData(input: Record<string, unknown>) {
   return Promise.all(
     dataInputs(input).map(async ({ path, address }) => ({
       path,

@@ -2,7 +2,7 @@ import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
 import { routesInOrder } from '../../core/request/routing.ts';
 import type { Circuit } from './circuit.ts';
-import type { Closed, QueueView } from './queue-view.ts';
+import type { QueueClosure, QueueView } from './queue-view.ts';
 
 /** The routes that a new request may take. */
 export interface RouteChoice {
@@ -31,11 +31,11 @@ export async function chooseRoutes(
   const refusal = closedHere(deps, model.kind !== 'text');
   if (refusal) return { routes, refusal };
   const open: ModelUpstream[] = [];
-  const closed: Closed[] = [];
+  const closed: QueueClosure[] = [];
   for (const route of routes) {
     const { upstream } = route;
     const wanted = { model_id: model.id, upstream, model: route.model, account_id };
-    const why = await deps.queue.closed(wanted);
+    const why = await deps.queue.findClosed(wanted);
     if (why === null) open.push(route);
     else closed.push(why);
   }

@@ -1,4 +1,4 @@
-import { isOfKey, pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
+import { isOfKey, pausedName, type UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 import * as upstreamPauses from '../../db/upstreams/pauses.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../upstreams/keys.ts';
@@ -40,7 +40,7 @@ export interface FailedCall {
   model_id: string;
   /** The upstream's message, without the caller's input. */
   cause: string;
-  why?: Refusal | undefined;
+  why?: UpstreamRefusal | undefined;
   /** How long the upstream asks us to wait. */
   retry_after_ms?: number | undefined;
   /** True for a rate limit; `account_wide`: the limit covers our whole account at the upstream. */
@@ -50,7 +50,7 @@ export interface FailedCall {
 
 /** A refused poll of a running job. */
 type RefusedPoll = Pick<FailedCall, 'model_id' | 'cause' | 'retry_after_ms'> & {
-  why: Refusal;
+  why: UpstreamRefusal;
 };
 
 /**
@@ -58,9 +58,9 @@ type RefusedPoll = Pick<FailedCall, 'model_id' | 'cause' | 'retry_after_ms'> & {
  */
 export interface Circuit {
   keyFor: KeyFor;
-  failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
+  noteFailure(route: UpstreamCall, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now()`. */
-  succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
+  noteSuccess(route: UpstreamCall, account_id: string, began: number): Promise<void>;
   /** Counts a stream that the upstream broke off. Its start had succeeded. */
   streamBroke(upstream: string): void;
   /** Whether this account's calls try this route last, because its newest calls there were lost. */
@@ -85,7 +85,7 @@ export interface UpstreamFailure {
   /** The upstream's own name for the model; not set for a poll. */
   model?: string;
   model_id: string;
-  why: Refusal;
+  why: UpstreamRefusal;
   cause: string;
 }
 
@@ -117,7 +117,7 @@ function startCircuit(
   db: Database,
   upstreams: ReadonlyMap<string, Upstream>,
   listener: Listener,
-): Pick<Circuit, 'failed' | 'succeeded' | 'streamBroke' | 'isLast'> {
+): Pick<Circuit, 'noteFailure' | 'noteSuccess' | 'streamBroke' | 'isLast'> {
   const lostStarts = countLostStarts({
     threshold: limits.model_threshold,
     seconds: limits.failure_pause_seconds,
@@ -140,14 +140,14 @@ function startCircuit(
   }
 
   return {
-    async failed(route, failed) {
+    async noteFailure(route, failure) {
       // A failed write is only reported, because the call itself still has to be settled.
-      await noteFailed(route, failed).catch((err: unknown) =>
+      await noteFailed(route, failure).catch((err: unknown) =>
         listener.failureNotRecorded(route.upstream, err),
       );
     },
-    async succeeded({ upstream, model, key }, account_id, began) {
-      lostStarts.answered(account_id, { upstream, model });
+    async noteSuccess({ upstream, model, key }, account_id, began) {
+      lostStarts.noteAnswer(account_id, { upstream, model });
       const names = await noteHealthy(upstream, model, began);
       listener.startSucceeded({ upstream, model }, names);
       if (typeof key !== 'string') return;
@@ -164,7 +164,7 @@ function startCircuit(
   ): Promise<void> {
     const { account_id, model_id, cause, retry_after_ms } = failed;
     const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
-    if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
+    if (why === 'lost') lostStarts.noteLost(account_id, { upstream, model });
     const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
     const name = pausedName(upstream, blamed);
     const { account_wide } = failed;
@@ -235,7 +235,7 @@ function wishSeconds(retryAfterMs = 0): number {
   return isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;
 }
 
-function pauseSeconds(why: Refusal, retryAfterMs?: number): number {
+function pauseSeconds(why: UpstreamRefusal, retryAfterMs?: number): number {
   const wish = wishSeconds(retryAfterMs);
   if (why === 'model') return missingModelPauseSeconds;
   return why === 'account' || why === 'credential'

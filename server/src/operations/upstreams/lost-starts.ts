@@ -1,8 +1,8 @@
 /** Counts, in this process, an account's successive lost starts (without an answer) at a route. */
 export interface LostStarts {
-  lost(account_id: string, route: Route): void;
+  noteLost(account_id: string, route: Route): void;
   /** A start was answered, so the count starts again from zero. */
-  answered(account_id: string, route: Route): void;
+  noteAnswer(account_id: string, route: Route): void;
   /** Whether this account's calls try this route last. */
   isLast(account_id: string, route: Route): boolean;
 }
@@ -28,14 +28,14 @@ export function countLostStarts(
   const keyOf = (account_id: string, { upstream, model }: Route) =>
     `${account_id} ${upstream} ${model}`;
   return {
-    lost(account_id, route) {
+    noteLost(account_id, route) {
       const key = keyOf(account_id, route);
       const count = (counts.get(key)?.count ?? 0) + 1;
       counts.delete(key);
       counts.set(key, { count, until: now() + seconds * 1000 });
       if (counts.size > countsMax) counts.delete(counts.keys().next().value!);
     },
-    answered(account_id, route) {
+    noteAnswer(account_id, route) {
       counts.delete(keyOf(account_id, route));
     },
     isLast(account_id, route) {

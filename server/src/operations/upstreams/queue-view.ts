@@ -7,23 +7,23 @@ import type { QueueState } from '../../db/requests/queue.ts';
  */
 export interface QueueView {
   /** Number of requests ahead in the queue; counts up to `positionMax`. */
-  position(upstream: string, requestId: string): Promise<number>;
+  readPosition(upstream: string, requestId: string): Promise<number>;
   /** The queue position for a new request; the next call gets the position behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
   /**
    * Why this upstream accepts no request for this model now, and for how long; null if it does
    * accept.
    */
-  closed(wanted: Wanted): Promise<Closed | null>;
+  findClosed(wanted: QueueQuery): Promise<QueueClosure | null>;
 }
 
-export interface Closed {
+export interface QueueClosure {
   /** For the log. */
   cause: string;
   seconds: number;
 }
 
-interface Wanted {
+interface QueueQuery {
   model_id: string;
   upstream: string;
   /** The upstream's own name of the model. */
@@ -91,7 +91,7 @@ export function createQueueView(
   }
 
   return {
-    async position(upstream, requestId) {
+    async readPosition(upstream, requestId) {
       const { state, entered } = await view(upstream);
       return Math.min(
         positionMax,
@@ -104,7 +104,7 @@ export function createQueueView(
       entered.splice(countBelow(entered, requestId), 0, requestId);
       return position;
     },
-    async closed({ model_id, upstream, model, account_id }) {
+    async findClosed({ model_id, upstream, model, account_id }) {
       const current = await view(upstream);
       const { state } = current;
       if (state.stopped_models.includes(model_id))

@@ -72,7 +72,7 @@ export function resolveOutcomes(
 ): Promise<{ resolved: number; is_all: boolean }> {
   return db.tx(async (tx) => {
     const page = { ...selected, below: null, limit: resolvedMax + 1 };
-    const found = await resolutions.inDoubt(tx, page);
+    const found = await resolutions.listInDoubt(tx, page);
     const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
     const { upstream: target, since, until, model } = selected;
     const which = { since, ...(until && { until }), ...(model && { model }) };

@@ -26,7 +26,7 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
     // If the database cannot be read, treat no key as paused: the call itself shows whether it
     // works.
-    const pauseOf = await queue.pausesOf(db, routes).catch(() => () => 0);
+    const pauseOf = await queue.readPauses(db, routes).catch(() => () => 0);
     const secondsOf = (key: string) => pauseOf({ upstream: pausedName(upstream, key), model });
     const from = nexts.get(upstream) ?? 0;
     const [next] = [...keys.slice(from), ...keys.slice(0, from)]
@@ -44,15 +44,18 @@ export interface UpstreamKeyView extends upstreamStates.KeyState {
 }
 
 /** The keys of all upstreams that have several keys, in their order. */
-export async function keyStates(db: Connection, upstreams: Upstreams): Promise<UpstreamKeyView[]> {
+export async function readKeyStates(
+  db: Connection,
+  upstreams: Upstreams,
+): Promise<UpstreamKeyView[]> {
   const keys = [...upstreams].flatMap(([upstream, live]) =>
     keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
   );
   if (keys.length === 0) return [];
   const names = keys.map(({ name }) => name);
   const [states, models] = await Promise.all([
-    upstreamStates.keyStates(db, keys),
-    upstreamStates.pausedModels(db, names),
+    upstreamStates.readKeyStates(db, keys),
+    upstreamStates.listPausedModels(db, names),
   ]);
   return states.map((state, i) => {
     const paused_models = models.filter((model) => model.upstream === names[i]);
