@@ -3,7 +3,7 @@ import type { Hints } from '../db/hints.ts';
 import type { DepositVersion } from '../db/deposits/deposit-lists.ts';
 import type { EntryRow } from '../db/requests/request-pages.ts';
 import type { AccountMovement } from '../ledger/statement.ts';
-import { Funds } from './dashboard/views.ts';
+import { Funds } from './schemas/account.ts';
 import { entryOf, RequestEntry } from './requests/views.ts';
 import { list, object } from './schemas/schema.ts';
 import { serialize } from './schemas/serialize.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { verify } from '../../core/request/signature.ts';
-import { outputsGone } from '../../core/request/views.ts';
+import { expiry, outputsGone } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { openEndpoint } from '../endpoint.ts';

@@ -21,7 +21,8 @@ import {
 } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { RefusedCalls } from './keys.ts';
-import { Funds } from './views.ts';
+import { Funds } from '../schemas/account.ts';
+import { dayMs } from '../../lib/day.ts';
 
 /** The first page: balance, spending and running requests. */
 

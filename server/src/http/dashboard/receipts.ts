@@ -6,7 +6,7 @@ import { idOf } from '../form.ts';
 import { id, microUsd, named, nullable, object, text, time, url } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
-import { SourceName } from './views.ts';
+import { SourceName } from '../schemas/account.ts';
 
 /** Receipts for paid deposits, and the transactions of deposits from chains. */
 

@@ -43,7 +43,7 @@ import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { badField } from '../schemas/validate.ts';
 import { ChainTransaction, issuerOf, transactionOf } from './receipts.ts';
-import { SourceName, SourceSum } from './views.ts';
+import { SourceName, SourceSum } from '../schemas/account.ts';
 
 /** Every movement of an account's money: on pages, and as a file. */
 

@@ -31,7 +31,7 @@ import { visitEndpoint } from '../endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { mayWrite, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
-import { Role } from './views.ts';
+import { Role } from '../schemas/account.ts';
 
 /** The people of an account. */
 

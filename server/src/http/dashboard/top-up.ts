@@ -6,7 +6,7 @@ import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import { boolean, form, id, microUsd, nullable, object, text } from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { throttle } from '../session/throttle.ts';
-import { Funds } from './views.ts';
+import { Funds } from '../schemas/account.ts';
 
 /** Ways to get money into an account. */
 

@@ -19,7 +19,7 @@ import type { Author } from '../../operations/operator-action.ts';
 import { Refused } from '../../operations/refused.ts';
 import { AccountKey, Ceilings, view as keyView } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
-import { Role, SourceName, SourceSum } from '../dashboard/views.ts';
+import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {

@@ -2,8 +2,8 @@ import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import { invite, inviterOf, type NewInvitation } from '../../operations/accounts/person.ts';
-import { Role } from '../dashboard/views.ts';
-import type { HttpDeps } from '../deps.ts';
+import { Role } from '../schemas/account.ts';
+import type { CallDeps, MailDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import {

@@ -4,7 +4,7 @@ import { movements, seqsBetween, type Movement } from '../../ledger/statement.ts
 import type { Database } from '../../lib/sql/sql.ts';
 import { isUuid } from '../../lib/id.ts';
 import { kindsIn, MovementKind } from '../dashboard/statement.ts';
-import { SourceName } from '../dashboard/views.ts';
+import { SourceName } from '../schemas/account.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
   choice,

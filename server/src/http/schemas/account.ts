@@ -1,8 +1,8 @@
 import { roles } from '../../core/account/role.ts';
 import { sources } from '../../core/account/source.ts';
-import { choice, microUsd, named, object } from '../schemas/schema.ts';
+import { choice, microUsd, named, object } from './schema.ts';
 
-/** Schemas that several calls of the pages, or their events, share. */
+/** Parts of accounts that several calls of the pages, or their events, share. */
 
 export const Role = named('Role', choice(roles));
 
