@@ -14,23 +14,7 @@ import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from '../operations/operator-action.ts';
 import type { HttpDeps } from './deps.ts';
 import { timeToCome } from './form.ts';
-import {
-  boolean,
-  choice,
-  form,
-  id,
-  integer,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-  type Static,
-  type TObject,
-  type TSchema,
-} from './schemas/schema.ts';
+import * as s from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
 
 /** A key as each caller sees it, and the bodies that make and change one. */
@@ -38,18 +22,20 @@ import { badField } from './schemas/validate.ts';
 type Shown = { [Name in SettingName]: TUnsafe<WrittenSettings[Name]> };
 type Given = { [Name in SettingName]: TOptional<TUnsafe<WrittenSettings[Name]>> };
 
-function eachSetting<Made>(make: (schema: TSchema) => TSchema): Made {
+function eachSetting<Schemas>(make: (schema: s.TSchema) => s.TSchema): Schemas {
   const made = settingNames.map((name) => [name, make(keySettings[name].schema)]);
   // TypeScript does not follow the names.
   return Object.fromEntries(made) as Made;
 }
 
 /** Settings in a body: null removes one. */
-export const settings = eachSetting<Given>((schema) => optional(nullable(schema)));
+export const settings = eachSetting<OptionalSettingSchemas>((schema) =>
+  s.optional(s.nullable(schema)),
+);
 /** Settings in a reply, without the bounds of bodies: the command line sets higher limits. */
-const shown = eachSetting<Shown>((schema) => nullable(unbounded(schema)));
+const shown = eachSetting<SettingSchemas>((schema) => s.nullable(unbounded(schema)));
 
-function unbounded(schema: TSchema): TSchema {
+function unbounded(schema: s.TSchema): s.TSchema {
   const kept = Object.entries(schema).filter(
     ([word, value]) => !/^(min|max)/.test(word) && value !== 'micro_usd',
   );
@@ -58,47 +44,47 @@ function unbounded(schema: TSchema): TSchema {
 
 export const Ceilings = named(
   'KeyCeilings',
-  object(
+  s.object(
     {
-      monthly_ceiling_usd_micro: nullable(microUsd()),
-      rpm_ceiling: nullable(integer()),
-      open_jobs_ceiling: nullable(integer()),
+      monthly_ceiling_usd_micro: s.nullable(s.microUsd()),
+      rpm_ceiling: s.nullable(s.integer()),
+      open_jobs_ceiling: s.nullable(s.integer()),
     },
     { description: "The operator's limits; people may set lower ones. Null: unlimited." },
   ),
 );
 
 const parts = {
-  key_id: id('Its id, which never changes.'),
-  name: text('Your name for it.'),
-  hint: text('First and last characters of its secret.'),
-  prefix: text('First characters of its secret.'),
-  last4: text('Last characters of its secret.'),
-  is_studio: boolean('True: people spend with it in the studio, and nobody has its secret.'),
-  scope: choice(
+  key_id: s.id('Its id, which never changes.'),
+  name: s.text('Your name for it.'),
+  hint: s.text('First and last characters of its secret.'),
+  prefix: s.text('First characters of its secret.'),
+  last4: s.text('Last characters of its secret.'),
+  is_studio: s.boolean('True: people spend with it in the studio, and nobody has its secret.'),
+  scope: s.choice(
     keyScopes,
     'spend: it runs models. keys: it manages the keys of scope spend, and nothing else.',
   ),
   state: choice(['active', 'expired', 'revoked'], 'Only an active key works.'),
   ...shown,
   ...Ceilings.properties,
-  spent_usd_micro: microUsd('In this month (UTC), reservations included.'),
-  month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
-  reserved_usd_micro: microUsd('Held by its open requests.'),
-  resets_at: time('When the next month begins.'),
-  open_requests: integer('Its open jobs now.'),
-  created_at: time('When it was made.'),
-  created_by: nullable(
-    id('The key of scope keys that made it. Null: a person or the operator did.'),
+  spent_usd_micro: s.microUsd('In this month (UTC), reservations included.'),
+  month_usd_micro: s.microUsd('Charged and reserved this month (UTC).'),
+  reserved_usd_micro: s.microUsd('Held by its open requests.'),
+  resets_at: s.time('When the next month begins.'),
+  open_requests: s.integer('Its open jobs now.'),
+  created_at: s.time('When it was made.'),
+  created_by: s.nullable(
+    s.id('The key of scope keys that made it. Null: a person or the operator did.'),
   ),
-  created_by_name: nullable(text('Name of the key that made it; null: no key did.')),
-  revoked_at: nullable(time('When it was revoked.')),
-  previous_until: nullable(
-    time('The time until which the previous secret (replaced at the last rotation) works.'),
+  created_by_name: s.nullable(s.text('Name of the key that made it; null: no key did.')),
+  revoked_at: s.nullable(s.time('When it was revoked.')),
+  previous_until: s.nullable(
+    s.time('The time until which the previous secret (replaced at the last rotation) works.'),
   ),
-  last_used_at: nullable(time('Its newest call.')),
-  previous_used_at: nullable(
-    time('When the previous secret (replaced at the last rotation) was last used.'),
+  last_used_at: s.nullable(s.time('Its newest call.')),
+  previous_used_at: s.nullable(
+    s.time('When the previous secret (replaced at the last rotation) was last used.'),
   ),
 };
 type Parts = typeof parts;
@@ -136,9 +122,9 @@ export const AccountKey = viewOf('AccountKey', [
 ]);
 
 /** A new key, with its secret. */
-export function withSecret<P extends TObject['properties']>(name: string, key: TObject<P>) {
-  const secret = text('The secret, shown only here.');
-  return named(name, object({ key: secret, ...key.properties }));
+export function withSecret<P extends s.TObject['properties']>(name: string, key: s.TObject<P>) {
+  const secret = s.text('The secret, shown only here.');
+  return s.named(name, s.object({ key: secret, ...key.properties }));
 }
 
 /** A key with all parts; its schema chooses among them. */
@@ -169,7 +155,7 @@ export const KeyChangeForm = form({ name: optional(name), ...settings });
  * to be changed.
  */
 export function settingsOf(
-  given: Static<typeof KeyForm>,
+  given: s.Static<typeof KeyForm>,
   now: keys.KeyRow | null,
   { catalog }: Pick<HttpDeps, 'catalog'>,
 ): KeyChange {

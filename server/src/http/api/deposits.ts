@@ -16,52 +16,40 @@ import {
   type AccountAddress,
 } from '../../operations/deposits/deposit-address.ts';
 import { pageFrom } from '../form.ts';
-import {
-  choice,
-  id,
-  integer,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  form,
-  object,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-  type Static,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 
 /** The addresses to which an account sends USDT, and its deposits. */
 
-const DepositAddress = named(
+const DepositAddress = s.named(
   'DepositAddress',
-  object({
-    chain: text('Name of the chain, such as `tron`.'),
-    title: text('The name that people know, such as `BNB Chain (BEP20)`.'),
-    family: choice(['evm', 'tron'], 'The form of its addresses.'),
-    chain_id: integer('Number of the chain; for EVM chains its number in EIP-155.'),
-    token: object({
-      symbol: text('Symbol of the token, such as `USDT`.'),
-      address: text('Its contract. Other tokens of that name are not credited.'),
-      decimals: integer('Decimals of its amounts on the chain.'),
+  s.object({
+    chain: s.text('Name of the chain, such as `tron`.'),
+    title: s.text('The name that people know, such as `BNB Chain (BEP20)`.'),
+    family: s.choice(['evm', 'tron'], 'The form of its addresses.'),
+    chain_id: s.integer('Number of the chain; for EVM chains its number in EIP-155.'),
+    token: s.object({
+      symbol: s.text('Symbol of the token, such as `USDT`.'),
+      address: s.text('Its contract. Other tokens of that name are not credited.'),
+      decimals: s.integer('Decimals of its amounts on the chain.'),
     }),
-    address: text("The account's own address, for any amount at any time, for ever."),
-    minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
-    finality: choice(
+    address: s.text("The account's own address, for any amount at any time, for ever."),
+    minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
+    finality: s.choice(
       ['finalized', 'confirmations'],
       'Credited once the network calls the block final, or after `confirmations` blocks.',
     ),
-    confirmations: nullable(integer('Blocks on top of it before a deposit is credited.')),
-    block_seconds: nullable(integer('Usual seconds between two blocks, rounded up.')),
-    usual_seconds: nullable(integer('Usual time until a deposit is credited.')),
-    explorer_url: nullable(text('A page that shows the address.')),
+    confirmations: s.nullable(s.integer('Blocks on top of it before a deposit is credited.')),
+    block_seconds: s.nullable(s.integer('Usual seconds between two blocks, rounded up.')),
+    usual_seconds: s.nullable(s.integer('Usual time until a deposit is credited.')),
+    explorer_url: s.nullable(s.text('A page that shows the address.')),
   }),
 );
 
-const DepositAddressList = named('DepositAddressList', object({ data: listOf(DepositAddress) }));
+const DepositAddressList = s.named(
+  'DepositAddressList',
+  s.object({ data: s.list(DepositAddress) }),
+);
 
 /** GET /deposit-addresses */
 export const addresses = keyedEndpoint(
@@ -76,7 +64,7 @@ export const addresses = keyedEndpoint(
 function addressesOf(
   { chain, address }: AccountAddress,
   live: readonly DepositChain[],
-): Static<typeof DepositAddress>[] {
+): s.Static<typeof DepositAddress>[] {
   const { name, title, family, chain_id, minimum_usd_micro, finality, explorer } = chain;
   const written = (token: string) => asExplorersWrite({ chain: name, token }, live).token;
   return creditedTokens(chain).map(({ symbol, decimals, address: contract }) => ({
@@ -95,36 +83,38 @@ function addressesOf(
   }));
 }
 
-const DepositWhy = named(
+const DepositWhy = s.named(
   'DepositWhy',
-  choice(
+  s.choice(
     ['unconfirmed', 'review', 'dust', 'token', 'operator'],
     'Why a deposit is held or ignored. unconfirmed: a second source does not know it yet. review: the operator looks at it. dust: less than the minimum. token: another token. operator: decided by the operator.',
   ),
 );
 
-const Deposit = named(
+const Deposit = s.named(
   'Deposit',
-  object({
-    deposit_id: nullable(id('Null until its block is final.')),
-    chain: text('Name of the chain.'),
-    token: text('Symbol of the token; its contract if the chain is no longer read.'),
-    address: text('The address that got it.'),
-    tx_hash: text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
-    log_position: nullable(integer("Its place in the transaction's receipt, from 0.")),
-    amount: text('Amount of the token with at most six decimals, such as `25.5`.'),
-    amount_usd_micro: microUsd('The same amount; 1 USDT counts as 1 USD.'),
-    state: choice(
+  s.object({
+    deposit_id: s.nullable(s.id('Null until its block is final.')),
+    chain: s.text('Name of the chain.'),
+    token: s.text('Symbol of the token; its contract if the chain is no longer read.'),
+    address: s.text('The address that got it.'),
+    tx_hash: s.text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
+    log_position: s.nullable(s.integer("Its place in the transaction's receipt, from 0.")),
+    amount: s.text('Amount of the token with at most six decimals, such as `25.5`.'),
+    amount_usd_micro: s.microUsd('The same amount; 1 USDT counts as 1 USD.'),
+    state: s.choice(
       ['seen', 'held', 'credited', 'ignored', 'dropped'],
       'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it.',
     ),
-    why: nullable(DepositWhy),
-    confirmations: integer('Blocks on top of it when the chain was last read.'),
-    required: nullable(integer('Blocks that it needs; null: the network says when it is final.')),
-    explorer_url: nullable(text('A page that shows the transaction.')),
-    seen_at: time('When it was noticed.'),
-    credited_at: nullable(time('When it was added to the balance.')),
-    transfer_id: nullable(id('The id of its transfer on the statement.')),
+    why: s.nullable(DepositWhy),
+    confirmations: s.integer('Blocks on top of it when the chain was last read.'),
+    required: s.nullable(
+      s.integer('Blocks that it needs; null: the network says when it is final.'),
+    ),
+    explorer_url: s.nullable(s.text('A page that shows the transaction.')),
+    seen_at: s.time('When it was noticed.'),
+    credited_at: s.nullable(s.time('When it was added to the balance.')),
+    transfer_id: s.nullable(s.id('The id of its transfer on the statement.')),
   }),
 );
 
@@ -132,7 +122,7 @@ const sightingsMax = 100;
 
 /** GET /deposits */
 export const list = keyedEndpoint(
-  { query: form(pageQuery(20)), reply: named('DepositList', pageOf(Deposit)) },
+  { query: s.form(s.pageQuery(20)), reply: s.named('DepositList', s.pageOf(Deposit)) },
   async ({ req, query }, { db, chains: { live } }) =>
     depositPage(db, req.caller.account_id, query, live),
 );
@@ -162,7 +152,7 @@ function depositOf(
   entry: lists.DepositEntry,
   heads: ReadonlyMap<string, bigint>,
   live: readonly DepositChain[],
-): Static<typeof Deposit> {
+): s.Static<typeof Deposit> {
   const chain = live.find((each) => each.chain.name === entry.chain)?.chain;
   const { id: deposit_id, log_position, state, why, transfer_id, block_height } = entry;
   const shown = asExplorersWrite(entry, live);

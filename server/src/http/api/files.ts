@@ -19,18 +19,9 @@ import { agrees, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
 import { isContainer, typeByTracks } from '../../storage/inspect.ts';
 import { boundaryOf, isForm } from '../body.ts';
 import { leftOf } from '../call.ts';
-import type { HttpDeps } from '../deps.ts';
-import {
-  choice,
-  integer,
-  named,
-  object,
-  optional,
-  text,
-  time,
-  type Static,
-} from '../schemas/schema.ts';
-import type { Sendable } from '../schemas/serialize.ts';
+import type { CallDeps, FileDeps, HttpDeps, RequestDeps } from '../deps.ts';
+import * as s from '../schemas/schema.ts';
+import type { Serializable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from '../endpoint.ts';
 import { inShare } from '../overload.ts';
 import {
@@ -46,10 +37,10 @@ const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain
 const acceptedNames = typeNames((type) => accepted.test(type));
 const acceptedWords = `images, video, audio, PDF and plain text (${acceptedNames})`;
 
-const UploadedFile = named(
+const UploadedFile = s.named(
   'UploadedFile',
-  object({
-    file_id: text('Can be used in place of a URL in any URL field of an input.', {
+  s.object({
+    file_id: s.text('Can be used in place of a URL in any URL field of an input.', {
       pattern: '^file_[0-9a-f]{32}$',
     }),
     content_type: text('Found in the bytes.'),
@@ -66,9 +57,9 @@ const UploadedFile = named(
 );
 
 /** The form of OpenAI's clients. Other fields are ignored. */
-export const uploadForm = object({
-  file: text('The bytes of the file.', { format: 'binary' }),
-  purpose: optional(text('Any text, such as `user_data`.')),
+export const uploadForm = s.object({
+  file: s.text('The bytes of the file.', { format: 'binary' }),
+  purpose: s.optional(s.text('Any text, such as `user_data`.')),
 });
 
 /** POST /files: the body is the raw bytes, or a form with the file. */
@@ -78,7 +69,7 @@ export const upload = keyedEndpoint({ reply: UploadedFile }, async ({ req, reply
 });
 
 /** A file as the reply to its upload shows it. */
-export function viewOf({ id, ...row }: files.FileRow): Sendable<Static<typeof UploadedFile>> {
+export function viewOf({ id, ...row }: files.FileRow): Serializable<s.Static<typeof UploadedFile>> {
   const { content_type, size, sha256, created_at, expires_at } = row;
   return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }

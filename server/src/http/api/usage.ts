@@ -9,20 +9,8 @@ import {
 import { objectOf } from '../../lib/json.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
 import { inSum } from '../database-share.ts';
-import type { HttpDeps } from '../deps.ts';
-import {
-  form,
-  id,
-  integer,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  record,
-  signedMicroUsd,
-  text,
-} from '../schemas/schema.ts';
+import type { CallDeps, ShareDeps } from '../deps.ts';
+import * as s from '../schemas/schema.ts';
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -31,7 +19,7 @@ import { metadataQuery } from '../requests/list.ts';
 /** Limit of metadata names in `by`: each name multiplies the number of groups. */
 const namesMax = 2;
 
-const UsageLine = named(
+const UsageLine = s.named(
   'UsageLine',
   object({
     day: nullable(text('The day (UTC) on which the requests ended; null if not by day.')),
@@ -41,14 +29,14 @@ const UsageLine = named(
       nullable(text()),
       'The values of the names in `by`; null where a request has no such name.',
     ),
-    requests: integer('Requests that ended; cancelled ones are not counted.'),
-    completed: integer('`COMPLETED`.'),
-    failed: integer('`FAILED`.'),
-    charged_usd_micro: signedMicroUsd('Charged, less the refunds booked in these days.'),
-    input_tokens: integer('Tokens that chats read.'),
-    output_tokens: integer('Tokens that chats wrote.'),
-    cached_tokens: integer('The part of `input_tokens` that was read from a cache.'),
-    reasoning_tokens: integer('The part of `output_tokens` that was reasoning.'),
+    requests: s.integer('Requests that ended; cancelled ones are not counted.'),
+    completed: s.integer('`COMPLETED`.'),
+    failed: s.integer('`FAILED`.'),
+    charged_usd_micro: s.signedMicroUsd('Charged, less the refunds booked in these days.'),
+    input_tokens: s.integer('Tokens that chats read.'),
+    output_tokens: s.integer('Tokens that chats wrote.'),
+    cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
+    reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
   }),
 );
 
@@ -61,15 +49,15 @@ const UsageQuery = form({
       `${namesMax} names, none with a comma.`,
     { maxLength: 500, example: 'day,model', rule: groupsRule },
   ),
-  model_id: optional(text('Only requests of this model.', { minLength: 1, maxLength: 300 })),
-  key_id: optional(id('Only requests made with this key.')),
+  model_id: s.optional(s.text('Only requests of this model.', { minLength: 1, maxLength: 300 })),
+  key_id: s.optional(s.id('Only requests made with this key.')),
   ...usagePage,
 });
 
 /** GET /usage: sorted by the values of `by`: day, model, key, then metadata. */
 export const usage = keyedEndpoint(
-  { query: UsageQuery, rawQuery: metadataQuery, reply: pageOf(UsageLine) },
-  async ({ req, reply, query }, deps) => {
+  { query: UsageQuery, rawQuery: metadataQuery, reply: s.pageOf(UsageLine) },
+  async ({ req, reply, query }, deps: ShareDeps) => {
     const { by, names } = groupsIn(query.by);
     const { account_id } = req.caller;
     const asked = {

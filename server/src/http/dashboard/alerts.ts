@@ -2,19 +2,7 @@ import * as alerts from '../../db/accounts/alerts.ts';
 import * as people from '../../db/accounts/people.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
-import {
-  amount,
-  boolean,
-  form,
-  list,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 

@@ -23,27 +23,14 @@ import {
   view,
   withSecret,
 } from '../keys.ts';
-import {
-  choice,
-  form,
-  id,
-  integer,
-  list as listOf,
-  named,
-  object,
-  optional,
-  pageWith,
-  pageQuery,
-  text,
-} from '../schemas/schema.ts';
-import { keyBounds } from '../session/studio.ts';
+import * as s from '../schemas/schema.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
 
-export const RefusedCalls = named(
+export const RefusedCalls = s.named(
   'RefusedCalls',
-  object({ key_id: id(), name: text(), code: text(), calls: integer() }),
+  s.object({ key_id: s.id(), name: s.text(), code: s.text(), calls: s.integer() }),
 );
 
 const NewKey = withSecret('NewKey', Key);
@@ -66,9 +53,9 @@ export const list = visitEndpoint(
     query: object({ state: optional(choice(['active', 'all'])), ...pageQuery(50) }),
     reply: pageWith(Key, {
       studio: Key,
-      defaults: object({ rpm: integer(), open_jobs: integer() }),
+      defaults: s.object({ rpm: s.integer(), open_jobs: s.integer() }),
       ceilings: Ceilings,
-      refused: listOf(RefusedCalls),
+      refused: s.list(RefusedCalls),
     }),
   },
   async ({ query, req }, deps) => {
@@ -97,7 +84,7 @@ export const read = visitEndpoint(
 
 /** POST /keys */
 export const create = visitEndpoint(
-  { body: form({ name, ...settings, scope: optional(choice(keyScopes)) }), reply: NewKey },
+  { body: s.form({ name, ...settings, scope: s.optional(s.choice(keyScopes)) }), reply: NewKey },
   async ({ req, body, reply }, deps) => {
     const by = askerOf(req, deps);
     const { name: wantedName, scope = 'spend', ...given } = body;
@@ -128,9 +115,9 @@ export const change = visitEndpoint(
 export const rotate = visitEndpoint(
   {
     params: ['key_id'],
-    body: form({
-      last4: text(undefined, { minLength: 4, maxLength: 4 }),
-      overlap_hours: integer(undefined, { minimum: 0, maximum: overlapMaxHours }),
+    body: s.form({
+      last4: s.text(undefined, { minLength: 4, maxLength: 4 }),
+      overlap_hours: s.integer(undefined, { minimum: 0, maximum: overlapMaxHours }),
     }),
     reply: NewKey,
   },

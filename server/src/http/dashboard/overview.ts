@@ -5,20 +5,7 @@ import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
 import { inSum } from '../database-share.ts';
 import { StatusName } from '../requests/schema.ts';
-import {
-  boolean,
-  choice,
-  id,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from '../schemas/account.ts';
@@ -37,41 +24,41 @@ export const balance = visitEndpoint(
   async ({ req }, { db }) => (await accounts.find(db, req.account_id))!,
 );
 
-const KeyMonth = named(
+const KeyMonth = s.named(
   'KeyMonth',
-  object({
-    key_id: id(),
-    name: text(),
-    is_studio: boolean(),
-    revoked: boolean(),
-    monthly_limit_usd_micro: nullable(microUsd()),
-    spent_usd_micro: microUsd('Reservations included.'),
+  s.object({
+    key_id: s.id(),
+    name: s.text(),
+    is_studio: s.boolean(),
+    revoked: s.boolean(),
+    monthly_limit_usd_micro: s.nullable(s.microUsd()),
+    spent_usd_micro: s.microUsd('Reservations included.'),
   }),
 );
 
-const RunningRequest = named(
+const RunningRequest = s.named(
   'RunningRequest',
-  object({
-    request_id: id(),
-    model_id: text(),
+  s.object({
+    request_id: s.id(),
+    model_id: s.text(),
     kind: KindName,
     status: StatusName,
-    quoted_usd_micro: microUsd(),
-    created_at: time(),
-    started_at: nullable(time()),
+    quoted_usd_micro: s.microUsd(),
+    created_at: s.time(),
+    started_at: s.nullable(s.time()),
   }),
 );
 
-const Overview = named(
+const Overview = s.named(
   'Overview',
-  object({
+  s.object({
     ...Funds.properties,
-    debt_usd_micro: microUsd('Paid first by the next top-up.'),
-    month: object({
-      spent_usd_micro: microUsd(),
-      resets_at: nullable(time()),
-      keys_total: integer(),
-      keys: list(KeyMonth),
+    debt_usd_micro: s.microUsd('Paid first by the next top-up.'),
+    month: s.object({
+      spent_usd_micro: s.microUsd(),
+      resets_at: s.nullable(s.time()),
+      keys_total: s.integer(),
+      keys: s.list(KeyMonth),
     }),
     running: object({ total: integer(), data: list(RunningRequest) }),
     steps: object({ topped_up: boolean(), has_key: boolean(), has_request: boolean() }),
@@ -107,14 +94,14 @@ export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db 
   };
 });
 
-const SpendDay = named(
+const SpendDay = s.named(
   'SpendDay',
-  object({
-    day: text(),
+  s.object({
+    day: s.text(),
     kind: KindName,
-    model_id: nullable(text('Null: all other models, on which less was spent.')),
-    charged_usd_micro: microUsd(),
-    requests: integer(),
+    model_id: s.nullable(s.text('Null: all other models, on which less was spent.')),
+    charged_usd_micro: s.microUsd(),
+    requests: s.integer(),
   }),
 );
 

@@ -17,27 +17,7 @@ import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../requests/schema.ts';
 import { inSum } from '../database-share.ts';
 import { pageFrom } from '../form.ts';
-import {
-  boolean,
-  choice,
-  cursorRule,
-  id,
-  integer,
-  list as listOf,
-  microUsd,
-  moment,
-  named,
-  nullable,
-  number,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  signedMicroUsd,
-  type Static,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { serialize } from '../schemas/serialize.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
@@ -51,63 +31,63 @@ const kinds = ['deposit', 'adjustment', 'reserve', 'charge', 'release', 'debt', 
 /** Rows that an export reads at a time; between two reads other calls can run. */
 const exportRows = 1000;
 
-export const MovementKind = named('MovementKind', choice(kinds));
+export const MovementKind = s.named('MovementKind', s.choice(kinds));
 
-const Movement = named(
+const Movement = s.named(
   'Movement',
-  object({
-    transfer_id: id(),
-    seq: integer(),
+  s.object({
+    transfer_id: s.id(),
+    seq: s.integer(),
     kind: MovementKind,
-    direction: choice(['in', 'out']),
-    amount_usd_micro: microUsd(),
-    change_usd_micro: signedMicroUsd('Change of the available balance.'),
-    reserved_usd_micro: nullable(
-      microUsd('For a charge or release: the amount that was reserved.'),
+    direction: s.choice(['in', 'out']),
+    amount_usd_micro: s.microUsd(),
+    change_usd_micro: s.signedMicroUsd('Change of the available balance.'),
+    reserved_usd_micro: s.nullable(
+      s.microUsd('For a charge or release: the amount that was reserved.'),
     ),
-    available_after_usd_micro: signedMicroUsd(),
-    request_id: nullable(id()),
-    model_id: nullable(text()),
-    source: nullable(SourceName),
-    reference: nullable(text()),
-    reason: nullable(text()),
-    has_receipt: boolean('Whether `/receipts/{transfer_id}` exists.'),
-    receipt: nullable(
-      text(
+    available_after_usd_micro: s.signedMicroUsd(),
+    request_id: s.nullable(s.id()),
+    model_id: s.nullable(s.text()),
+    source: s.nullable(SourceName),
+    reference: s.nullable(s.text()),
+    reason: s.nullable(s.text()),
+    has_receipt: s.boolean('Whether `/receipts/{transfer_id}` exists.'),
+    receipt: s.nullable(
+      s.text(
         "The receipt's number, once it was issued. An export issues the receipts of all its rows.",
       ),
     ),
-    transaction: nullable(ChainTransaction),
-    created_at: time(),
+    transaction: s.nullable(ChainTransaction),
+    created_at: s.time(),
   }),
 );
 
-const StatementLine = named(
+const StatementLine = s.named(
   'StatementLine',
-  object(
+  s.object(
     {
-      id: id(),
-      seq: integer(),
+      id: s.id(),
+      seq: s.integer(),
       kind: MovementKind,
-      effect_usd_micro: signedMicroUsd('The change of the balance.'),
-      balance_usd_micro: signedMicroUsd('Reserved amounts included.'),
-      held_usd_micro: nullable(microUsd('The amount reserved for an open request.')),
-      request_id: nullable(id()),
-      model_id: nullable(text()),
-      model_name: nullable(text()),
-      status: nullable(StatusName),
-      unit: nullable(UnitName),
-      quantity: nullable(
-        number(
+      effect_usd_micro: s.signedMicroUsd('The change of the balance.'),
+      balance_usd_micro: s.signedMicroUsd('Reserved amounts included.'),
+      held_usd_micro: s.nullable(s.microUsd('The amount reserved for an open request.')),
+      request_id: s.nullable(s.id()),
+      model_id: s.nullable(s.text()),
+      model_name: s.nullable(s.text()),
+      status: s.nullable(StatusName),
+      unit: s.nullable(UnitName),
+      quantity: s.nullable(
+        s.number(
           'The delivered quantity, or the requested one while the delivered one is not known.',
         ),
       ),
-      source: nullable(SourceName),
-      reference: nullable(text()),
-      reason: nullable(text()),
-      has_receipt: boolean('Whether `/receipts/{id}` exists.'),
-      transaction: nullable(ChainTransaction),
-      created_at: time(),
+      source: s.nullable(SourceName),
+      reference: s.nullable(s.text()),
+      reason: s.nullable(s.text()),
+      has_receipt: s.boolean('Whether `/receipts/{id}` exists.'),
+      transaction: s.nullable(ChainTransaction),
+      created_at: s.time(),
     },
     { description: 'A top-up, a correction, or a request with its cost.' },
   ),
@@ -121,13 +101,13 @@ const Filter = object({
 
 const PageFilter = object({
   ...Filter.properties,
-  limit: pageQuery(20).limit,
-  cursor: optional(text(undefined, { pattern: '^[1-9]\\d{0,17}$', rule: cursorRule })),
+  limit: s.pageQuery(20).limit,
+  cursor: s.optional(s.text(undefined, { pattern: '^[1-9]\\d{0,17}$', rule: s.cursorRule })),
 });
 
 /** GET /statement: newest first. */
 export const list = visitEndpoint(
-  { query: PageFilter, reply: pageOf(Movement) },
+  { query: PageFilter, reply: s.pageOf(Movement) },
   async ({ req, query }, deps) => {
     const page = await pageFilterOf(req.account_id, query, deps);
     return pageFrom(await movements(deps.db, page), query, (row) => view(row, deps), cursorOf);
@@ -136,7 +116,7 @@ export const list = visitEndpoint(
 
 /** GET /statement/lines: one line for each top-up, correction and request, newest first. */
 export const lines = visitEndpoint(
-  { query: PageFilter, reply: pageOf(StatementLine) },
+  { query: PageFilter, reply: s.pageOf(StatementLine) },
   async ({ req, query }, deps) => {
     const page = await pageFilterOf(req.account_id, query, deps);
     const { models } = deps.catalog();
@@ -153,7 +133,7 @@ export const lines = visitEndpoint(
 /** The filter of a page; it reads one row more than the page shows. */
 async function pageFilterOf(
   account_id: string,
-  query: Static<typeof PageFilter>,
+  query: s.Static<typeof PageFilter>,
   { db }: Pick<WebDeps, 'db'>,
 ) {
   const filter = await filterOf(account_id, query, { db });
@@ -170,15 +150,15 @@ function cursorOf({ seq }: { seq: bigint }): string {
 export const totals = visitEndpoint(
   {
     query: Filter,
-    reply: named(
+    reply: s.named(
       'StatementTotals',
-      object({
-        movements: integer(),
-        in_usd_micro: microUsd(),
-        out_usd_micro: microUsd(),
-        net_usd_micro: signedMicroUsd(),
-        charged_usd_micro: microUsd(),
-        by_source: listOf(SourceSum, 'The deposits.'),
+      s.object({
+        movements: s.integer(),
+        in_usd_micro: s.microUsd(),
+        out_usd_micro: s.microUsd(),
+        net_usd_micro: s.signedMicroUsd(),
+        charged_usd_micro: s.microUsd(),
+        by_source: s.list(SourceSum, 'The deposits.'),
       }),
     ),
   },
@@ -213,7 +193,7 @@ export const exportFile = visitEndpoint(
 
 async function filterOf(
   account_id: string,
-  query: Static<typeof Filter>,
+  query: s.Static<typeof Filter>,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<MovementFilter> {
   const known = kindsIn(query.kind);

@@ -13,20 +13,7 @@ import {
   withdrawInvitation,
 } from '../../operations/accounts/team.ts';
 import { changeBilledTo } from '../../operations/accounts/receipt.ts';
-import {
-  boolean,
-  email,
-  form,
-  id,
-  list,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-  url,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { mayWrite, throttle } from '../session/throttle.ts';
@@ -38,34 +25,34 @@ import { Role } from '../schemas/account.ts';
 /** Limited, because an invitation may send a letter to somebody who did not ask for it. */
 const invitationsOfAccount = { max: 30, seconds: 3600 };
 
-const Member = named(
+const Member = s.named(
   'Member',
-  object({
-    person_id: id(),
-    name: text(),
-    email: text(),
+  s.object({
+    person_id: s.id(),
+    name: s.text(),
+    email: s.text(),
     role: Role,
-    is_me: boolean(),
-    two_factor_enabled: optional(boolean('Shown to owners only.')),
-    joined_at: time(),
+    is_me: s.boolean(),
+    two_factor_enabled: s.optional(s.boolean('Shown to owners only.')),
+    joined_at: s.time(),
   }),
 );
 
-const Invitee = named(
+const Invitee = s.named(
   'Invitee',
-  object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+  s.object({ invitation_id: s.id(), email: s.text(), role: Role, expires_at: s.time() }),
 );
 
 /** GET /team: the members of the account; owners also see the open invitations. */
 export const team = visitEndpoint(
   {
-    reply: named(
+    reply: s.named(
       'Team',
-      object({
-        is_operator: boolean(),
-        members: list(Member),
-        invitations: list(Invitee),
-        billed_to: nullable(text('Further lines about the account on its receipts.')),
+      s.object({
+        is_operator: s.boolean(),
+        members: s.list(Member),
+        invitations: s.list(Invitee),
+        billed_to: s.nullable(s.text('Further lines about the account on its receipts.')),
       }),
     ),
   },
@@ -96,7 +83,7 @@ const name = text(undefined, { minLength: 1, maxLength: 100 });
 
 /** PATCH /account */
 export const rename = visitEndpoint(
-  { body: form({ name }), reply: object({ name: text() }) },
+  { body: s.form({ name }), reply: s.object({ name: s.text() }) },
   async ({ req, body }, deps) => {
     await renameAccount(deps.db, req.account_id, body.name);
     return { name: body.name.trim() };
@@ -106,8 +93,8 @@ export const rename = visitEndpoint(
 /** PUT /billed-to: an empty text removes it. */
 export const setBilledTo = visitEndpoint(
   {
-    body: form({ billed_to: text(undefined, { maxLength: 500 }) }),
-    reply: object({ billed_to: nullable(text()) }),
+    body: s.form({ billed_to: s.text(undefined, { maxLength: 500 }) }),
+    reply: s.object({ billed_to: s.nullable(s.text()) }),
   },
   async ({ req, body }, deps) => ({
     billed_to: await changeBilledTo(deps.db, req.account_id, body.billed_to),
@@ -118,8 +105,8 @@ export const setBilledTo = visitEndpoint(
 export const setRole = visitEndpoint(
   {
     params: ['person_id'],
-    body: form({ role: Role }),
-    reply: object({ person_id: id(), role: Role }),
+    body: s.form({ role: Role }),
+    reply: s.object({ person_id: s.id(), role: Role }),
   },
   async ({ req, params, body: { role } }, deps) => {
     const member = memberOf(req, params);
@@ -130,7 +117,7 @@ export const setRole = visitEndpoint(
 
 /** DELETE /members/:person_id */
 export const remove = visitEndpoint(
-  { params: ['person_id'], reply: object({ person_id: id() }) },
+  { params: ['person_id'], reply: s.object({ person_id: s.id() }) },
   async ({ req, params }, deps) => {
     const member = memberOf(req, params);
     if (!(await removeMember(deps.db, member, byOf(req)))) throw nobody();
@@ -140,7 +127,7 @@ export const remove = visitEndpoint(
 
 /** POST /leave: the signed-in person leaves the account. */
 export const leave = visitEndpoint(
-  { reply: object({ account_id: id() }) },
+  { reply: s.object({ account_id: s.id() }) },
   async ({ req }, deps) => {
     const by = byOf(req);
     const member = { account_id: req.account_id, person_id: by.person_id };
@@ -152,15 +139,15 @@ export const leave = visitEndpoint(
 /** POST /invitations: only this reply shows the link. */
 export const invite = visitEndpoint(
   {
-    body: form({ email: email(), role: Role }),
-    reply: named(
+    body: s.form({ email: s.email(), role: Role }),
+    reply: s.named(
       'NewInvitation',
-      object({
-        invitation_id: id(),
-        email: text(),
+      s.object({
+        invitation_id: s.id(),
+        email: s.text(),
         role: Role,
-        url: url(),
-        mailed: boolean(),
+        url: s.url(),
+        mailed: s.boolean(),
       }),
     ),
   },
@@ -200,7 +187,7 @@ async function write(
 
 /** DELETE /invitations/:invitation_id */
 export const withdraw = visitEndpoint(
-  { params: ['invitation_id'], reply: object({ invitation_id: id() }) },
+  { params: ['invitation_id'], reply: s.object({ invitation_id: s.id() }) },
   async ({ req, params }, { db }) => {
     const { account_id } = req;
     const invitation_id = params.invitation_id;

@@ -13,23 +13,8 @@ import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accou
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
-import { pageFrom } from '../form.ts';
-import {
-  boolean,
-  choice,
-  form,
-  id,
-  integer,
-  list as listOf,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import { idOf, pageFrom } from '../form.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 
@@ -39,7 +24,7 @@ const pageSize = 50;
 /** Limit of an account's tests and resends. */
 const sendsMax = { max: 30, seconds: 60 };
 
-const Secrets = named('WebhookSecrets', object({ secrets: listOf(text()) }));
+const Secrets = s.named('WebhookSecrets', s.object({ secrets: s.list(s.text()) }));
 
 /** GET /webhooks: the signing secrets, in full only for people with the right to build. */
 export const read = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => {
@@ -59,17 +44,17 @@ export const retire = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) 
 }));
 
 const result = {
-  status: nullable(integer('Null: no answer came.')),
-  error: nullable(text()),
-  fault: nullable(text('The network error that caused it.')),
-  duration_ms: integer(),
+  status: s.nullable(s.integer('Null: no answer came.')),
+  error: s.nullable(s.text()),
+  fault: s.nullable(s.text('The network error that caused it.')),
+  duration_ms: s.integer(),
 };
-const SendResult = named('SendResult', object({ delivered: boolean(), ...result }));
+const SendResult = s.named('SendResult', s.object({ delivered: s.boolean(), ...result }));
 
 /** POST /webhooks/test: sends an example to the URL and returns what came back. */
 export const test = visitEndpoint(
   {
-    body: form({ url: text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
+    body: s.form({ url: s.text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
     reply: SendResult,
   },
   async ({ req, body: { url } }, deps) => {
@@ -141,15 +126,15 @@ async function record(
   await deliveries.insert(db, { id, account_id, ...what, status, error, duration_ms });
 }
 
-const Delivery = named(
+const Delivery = s.named(
   'Delivery',
-  object({
-    delivery_id: id(),
-    request_id: nullable(id()),
-    cause: choice(['final', 'resend', 'test', 'low_balance']),
-    url: text(),
+  s.object({
+    delivery_id: s.id(),
+    request_id: s.nullable(s.id()),
+    cause: s.choice(['final', 'resend', 'test', 'low_balance']),
+    url: s.text(),
     ...result,
-    created_at: time(),
+    created_at: s.time(),
   }),
 );
 
@@ -160,7 +145,7 @@ export const list = visitEndpoint(
       failed: optional(boolean('Only failed deliveries.')),
       cursor: pageQuery(pageSize).cursor,
     }),
-    reply: pageOf(Delivery),
+    reply: s.pageOf(Delivery),
   },
   async ({ req, query }, { db }) => {
     const { failed = false, cursor: below_id = null } = query;

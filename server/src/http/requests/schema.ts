@@ -1,38 +1,20 @@
 import { failures } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import { keysOf } from '../../lib/records.ts';
-import {
-  anything,
-  boolean,
-  choice,
-  id,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  number,
-  object,
-  openObject,
-  optional,
-  record,
-  text,
-  time,
-  url,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { ChatUsage } from '../api/chat/chat-schema.ts';
 import { KindName, UnitName, unknownInputs } from '../api/model-schema.ts';
 
 /** A request as its callers see it: when it is submitted, while it runs, and afterwards. */
 
-export const StatusName = named(
+export const StatusName = s.named(
   'Status',
-  choice(statuses, '`COMPLETED`, `FAILED` and `CANCELLED` are final.'),
+  s.choice(statuses, '`COMPLETED`, `FAILED` and `CANCELLED` are final.'),
 );
 
-export const FailureName = named(
+export const FailureName = s.named(
   'FailureCode',
-  choice(
+  s.choice(
     keysOf(failures),
     'The reason why an accepted request ended `FAILED`. Nothing was charged.',
   ),
@@ -40,114 +22,114 @@ export const FailureName = named(
 
 export const failure = {
   code: FailureName,
-  message: text('For people.'),
-  details: optional(
-    openObject({
-      reason: text(
+  message: s.text('For people.'),
+  details: s.optional(
+    s.openObject({
+      reason: s.text(
         'A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`.',
       ),
     }),
   ),
 };
 
-export const Failure = named(
+export const Failure = s.named(
   'Failure',
-  object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
+  s.object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
 );
 
-export const requestId = id('The id of the request, a UUIDv7.');
-export const modelId = text('The model it runs on.');
-export const metadata = record(
-  text(),
+export const requestId = s.id('The id of the request, a UUIDv7.');
+export const modelId = s.text('The model it runs on.');
+export const metadata = s.record(
+  s.text(),
   "The caller's own pairs of texts; empty if none were given.",
 );
 /** The numbers of the call that made a request. */
 export const callNumbers = {
-  call_id: nullable(
-    text(
+  call_id: s.nullable(
+    s.text(
       'The `x-request-id` of the reply to the submit; null if the request is older than this field.',
     ),
   ),
-  caller_id: nullable(
-    text(
+  caller_id: s.nullable(
+    s.text(
       "The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none.",
     ),
   ),
 };
-export const keyId = id('The key that submitted it.');
+export const keyId = s.id('The key that submitted it.');
 const addresses = {
-  status_url: url('The URL to poll.'),
-  response_url: url('The URL of the output, once `COMPLETED`.'),
-  cancel_url: url('The URL that cancels it.'),
+  status_url: s.url('The URL to poll.'),
+  response_url: s.url('The URL of the output, once `COMPLETED`.'),
+  cancel_url: s.url('The URL that cancels it.'),
 };
 export const money = {
-  quoted_usd_micro: microUsd('Reserved at submit.'),
-  charged_usd_micro: nullable(
-    microUsd(
+  quoted_usd_micro: s.microUsd('Reserved at submit.'),
+  charged_usd_micro: s.nullable(
+    s.microUsd(
       'Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until ' +
         'it is final.',
     ),
   ),
 };
-const created_at = time('When it was submitted.');
-const started_at = time('When an upstream was first called.');
-const completed_at = time('When it became final.');
-const cancel_requested_at = time('When its cancel was asked for while it ran.');
+const created_at = s.time('When it was submitted.');
+const started_at = s.time('When an upstream was first called.');
+const completed_at = s.time('When it became final.');
+const cancel_requested_at = s.time('When its cancel was asked for while it ran.');
 export const moments = {
   created_at,
-  started_at: nullable(started_at),
-  completed_at: nullable(completed_at),
-  cancel_requested_at: nullable(cancel_requested_at),
+  started_at: s.nullable(started_at),
+  completed_at: s.nullable(completed_at),
+  cancel_requested_at: s.nullable(cancel_requested_at),
 };
 
-export const QueuedRequest = named(
+export const QueuedRequest = s.named(
   'QueuedRequest',
-  object({
-    status: choice(['IN_QUEUE']),
+  s.object({
+    status: s.choice(['IN_QUEUE']),
     request_id: requestId,
     ...addresses,
     model_id: modelId,
-    quoted_usd_micro: microUsd('The reserved amount; the charge is never higher.'),
-    queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
-    unknown_inputs: optional(unknownInputs),
+    quoted_usd_micro: s.microUsd('The reserved amount; the charge is never higher.'),
+    queue_position: s.integer('Requests ahead when it was accepted.', { minimum: 0 }),
+    unknown_inputs: s.optional(unknownInputs),
   }),
 );
 
-export const RequestStatus = named(
+export const RequestStatus = s.named(
   'RequestStatus',
-  object({
+  s.object({
     request_id: requestId,
     model_id: modelId,
     status: StatusName,
-    queue_position: optional(
-      integer(
+    queue_position: s.optional(
+      s.integer(
         'Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE.',
         {
           minimum: 0,
         },
       ),
     ),
-    progress: optional(number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
-    logs: optional(list(text(), 'Newest log lines, if the model reports them.')),
+    progress: s.optional(s.number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
+    logs: s.optional(s.list(s.text(), 'Newest log lines, if the model reports them.')),
     created_at,
-    started_at: optional(started_at),
-    completed_at: optional(completed_at),
-    cancel_requested_at: optional(cancel_requested_at),
+    started_at: s.optional(started_at),
+    completed_at: s.optional(completed_at),
+    cancel_requested_at: s.optional(cancel_requested_at),
     ...addresses,
-    error: optional(Failure),
-    metrics: optional(
-      object({
-        queue_ms: optional(integer('Waited, milliseconds.')),
-        run_ms: optional(integer('Ran, milliseconds.')),
+    error: s.optional(Failure),
+    metrics: s.optional(
+      s.object({
+        queue_ms: s.optional(s.integer('Waited, milliseconds.')),
+        run_ms: s.optional(s.integer('Ran, milliseconds.')),
       }),
     ),
   }),
 );
 
-export const StreamEnd = named(
+export const StreamEnd = s.named(
   'StreamEnd',
-  object(
-    { reason: choice(['draining']), message: text('For people.') },
+  s.object(
+    { reason: s.choice(['draining']), message: s.text('For people.') },
     { description: 'The server is about to stop; connect again.' },
   ),
 );
@@ -159,25 +141,25 @@ const notification = {
   kind: KindName,
   status: StatusName,
   ...money,
-  price: object({
+  price: s.object({
     unit: UnitName,
-    unit_price_usd_micro: microUsd('Price of one unit.'),
-    quantity: number('Units quoted; once `COMPLETED`, units delivered.'),
+    unit_price_usd_micro: s.microUsd('Price of one unit.'),
+    quantity: s.number('Units quoted; once `COMPLETED`, units delivered.'),
   }),
-  usage: optional(ChatUsage),
-  output_urls: list(
-    url('A signed link.'),
+  usage: s.optional(ChatUsage),
+  output_urls: s.list(
+    s.url('A signed link.'),
     'The outputs, once `COMPLETED`; empty after they have expired.',
   ),
-  error: nullable(object(failure, { description: 'The reason why it `FAILED`; else null.' })),
+  error: s.nullable(s.object(failure, { description: 'The reason why it `FAILED`; else null.' })),
   ...moments,
-  expires_at: nullable(time('When the outputs are deleted; null if there are none.')),
-  webhook: nullable(
-    object(
+  expires_at: s.nullable(s.time('When the outputs are deleted; null if there are none.')),
+  webhook: s.nullable(
+    s.object(
       {
-        url: text('Where the notification goes.'),
-        state: choice(['pending', 'delivered', 'failed']),
-        last_status: nullable(integer('HTTP status that the receiver answered with.')),
+        url: s.text('Where the notification goes.'),
+        state: s.choice(['pending', 'delivered', 'failed']),
+        last_status: s.nullable(s.integer('HTTP status that the receiver answered with.')),
       },
       { description: 'Null if none was requested.' },
     ),
@@ -188,18 +170,18 @@ const notification = {
   ...callNumbers,
 };
 
-export const Notification = named(
+export const Notification = s.named(
   'Notification',
-  object(notification, {
+  s.object(notification, {
     description: 'The body of a webhook: the request card without `input`.',
   }),
 );
 
-export const RequestCard = named(
+export const RequestCard = s.named(
   'RequestCard',
-  object({
+  s.object({
     ...notification,
-    input: anything(
+    input: s.anything(
       'The submitted input. For a chat call only `max_tokens`, `stream` and the number of ' +
         'messages, never the messages. It is emptied 30 days after the request has ended, and on a ' +
         'cancel if it is larger than 16 KiB.',
@@ -209,7 +191,7 @@ export const RequestCard = named(
 
 const RequestLine = named(
   'RequestLine',
-  object({
+  s.object({
     request_id: requestId,
     model_id: modelId,
     kind: KindName,
@@ -224,26 +206,26 @@ const RequestLine = named(
   }),
 );
 
-export const RequestList = named(
+export const RequestList = s.named(
   'RequestList',
-  object({
-    data: list(RequestLine, 'Newest first.'),
-    next_cursor: nullable(text('For the next page; null at the end.')),
+  s.object({
+    data: s.list(RequestLine, 'Newest first.'),
+    next_cursor: s.nullable(s.text('For the next page; null at the end.')),
   }),
 );
 
-export const CancelQuery = object({
-  running: optional(
-    boolean('True: also asks a running job to stop, if the model has `on_cancel`.'),
+export const CancelQuery = s.object({
+  running: s.optional(
+    s.boolean('True: also asks a running job to stop, if the model has `on_cancel`.'),
   ),
 });
 
-export const Cancelled = named(
+export const Cancelled = s.named(
   'Cancelled',
-  object({
+  s.object({
     request_id: requestId,
-    status: choice(['CANCELLED', 'IN_PROGRESS'], '`IN_PROGRESS`: the job is asked to stop.'),
-    cancel_requested_at: optional(time('When that was first asked for.')),
+    status: s.choice(['CANCELLED', 'IN_PROGRESS'], '`IN_PROGRESS`: the job is asked to stop.'),
+    cancel_requested_at: s.optional(s.time('When that was first asked for.')),
   }),
 );
 
@@ -260,16 +242,16 @@ const MediaFile = named(
   }),
 );
 
-export const ModelOutput = named(
+export const ModelOutput = s.named(
   'ModelOutput',
-  openObject(
+  s.openObject(
     {
-      images: optional(list(MediaFile, 'Images.')),
-      image: optional(MediaFile),
-      video: optional(MediaFile),
-      audio: optional(MediaFile),
-      text: optional(text('The text that the model wrote.')),
-      seed: optional(integer('Send it with the same input to get the same output again.')),
+      images: s.optional(s.list(MediaFile, 'Images.')),
+      image: s.optional(MediaFile),
+      video: s.optional(MediaFile),
+      audio: s.optional(MediaFile),
+      text: s.optional(s.text('The text that the model wrote.')),
+      seed: s.optional(s.integer('Send it with the same input to get the same output again.')),
     },
     { description: "The model's output. Its fields depend on the model." },
   ),

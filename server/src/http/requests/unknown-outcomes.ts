@@ -11,66 +11,48 @@ import {
 } from '../../operations/upstreams/unknown-outcome.ts';
 import { idOf, pageFrom } from '../form.ts';
 import { LeftAttempt, NewFinding, outcomes } from '../schemas/operator.ts';
-import {
-  boolean,
-  choice,
-  cursorRule,
-  form,
-  id,
-  integer,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  pageWith,
-  pageQuery,
-  type Static,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { facts } from './views.ts';
 import { badField } from '../schemas/validate.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
 
-const UnknownOutcome = named(
+const UnknownOutcome = s.named(
   'UnknownOutcome',
-  object({
+  s.object({
     ...facts,
-    account_id: id(),
-    email: text(),
-    upstream: text('The upstream where it may have run.'),
-    error_code: nullable(text()),
-    cost_usd_micro: nullable(microUsd()),
-    error_message: nullable(text()),
-    attempt: nullable(integer()),
-    class: nullable(text()),
-    handle: nullable(text()),
-    message: nullable(text()),
-    attempted_at: nullable(time()),
-    started_at: time(),
-    deadline_at: nullable(time()),
-    left_at: nullable(
-      time('When this start was given up and the next route was tried; null if it was not.'),
+    account_id: s.id(),
+    email: s.text(),
+    upstream: s.text('The upstream where it may have run.'),
+    error_code: s.nullable(s.text()),
+    cost_usd_micro: s.nullable(s.microUsd()),
+    error_message: s.nullable(s.text()),
+    attempt: s.nullable(s.integer()),
+    class: s.nullable(s.text()),
+    handle: s.nullable(s.text()),
+    message: s.nullable(s.text()),
+    attempted_at: s.nullable(s.time()),
+    started_at: s.time(),
+    deadline_at: s.nullable(s.time()),
+    left_at: s.nullable(
+      s.time('When this start was given up and the next route was tried; null if it was not.'),
     ),
-    resolution: nullable(
-      object({
-        outcome: choice(outcomes),
-        note: nullable(text()),
-        by_email: text(),
-        resolved_at: time(),
+    resolution: s.nullable(
+      s.object({
+        outcome: s.choice(outcomes),
+        note: s.nullable(s.text()),
+        by_email: s.text(),
+        resolved_at: s.time(),
       }),
     ),
   }),
 );
 
-const UnknownOutcomes = named(
+const UnknownOutcomes = s.named(
   'UnknownOutcomes',
-  object(
-    { upstream: text(), count: integer(), oldest_at: time() },
+  s.object(
+    { upstream: s.text(), count: s.integer(), oldest_at: s.time() },
     { description: 'The unresolved outcomes of one upstream.' },
   ),
 );
@@ -83,16 +65,16 @@ const states = { open: false, resolved: true, all: null } as const;
  */
 export const list = operatorEndpoint(
   {
-    query: form({
-      state: optional(choice(['open', 'resolved', 'all'])),
-      upstream: optional(text(undefined, { maxLength: 100 })),
-      ...pageQuery(25),
-      cursor: optional(text()),
+    query: s.form({
+      state: s.optional(s.choice(['open', 'resolved', 'all'])),
+      upstream: s.optional(s.text(undefined, { maxLength: 100 })),
+      ...s.pageQuery(25),
+      cursor: s.optional(s.text()),
     }),
-    reply: pageWith(UnknownOutcome, {
-      waiting: listOf(UnknownOutcome),
-      open: integer(),
-      by_upstream: listOf(UnknownOutcomes),
+    reply: s.pageWith(UnknownOutcome, {
+      waiting: s.list(UnknownOutcome),
+      open: s.integer(),
+      by_upstream: s.list(UnknownOutcomes),
     }),
   },
   async ({ query }, { db }) => {
@@ -126,7 +108,7 @@ function outcomeIdOf(cursor: string): OutcomeId {
   const [request_id = '', attempt = ''] = cursor.split('.');
   if (isUuid(request_id) && /^\d{1,9}$/.test(attempt))
     return { request_id, attempt: Number(attempt) };
-  throw badField('cursor', cursorRule);
+  throw badField('cursor', s.cursorRule);
 }
 
 function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRow) {
@@ -145,15 +127,15 @@ export const resolve = operatorAction(
   'request.resolve',
   {
     params: ['request_id'],
-    body: form({
-      attempt: optional(nullable(LeftAttempt)),
+    body: s.form({
+      attempt: s.optional(s.nullable(LeftAttempt)),
       ...NewFinding,
     }),
-    reply: object({
-      request_id: id(),
-      attempt: nullable(integer()),
-      outcome: choice(outcomes),
-      cost_usd_micro: microUsd(),
+    reply: s.object({
+      request_id: s.id(),
+      attempt: s.nullable(s.integer()),
+      outcome: s.choice(outcomes),
+      cost_usd_micro: s.microUsd(),
     }),
   },
   async ({ params, body, by }) => {
@@ -174,12 +156,12 @@ export const resolve = operatorAction(
 export const resolveMany = operatorAction(
   'request.resolve_many',
   {
-    body: form({
-      upstream: text(undefined, { minLength: 1, maxLength: 100 }),
-      since: time(),
+    body: s.form({
+      upstream: s.text(undefined, { minLength: 1, maxLength: 100 }),
+      since: s.time(),
       ...NewFinding,
     }),
-    reply: object({ resolved: integer(), is_all: boolean() }),
+    reply: s.object({ resolved: s.integer(), is_all: s.boolean() }),
   },
   async ({ body, by }) => {
     const selected = { upstream: body.upstream, since: new Date(body.since) };
@@ -191,9 +173,9 @@ export const resolveMany = operatorAction(
   },
 );
 
-const Findings = object(NewFinding);
+const Findings = s.object(NewFinding);
 
-function findingOf({ outcome, cost_usd_micro, note = null }: Static<typeof Findings>): Finding {
+function findingOf({ outcome, cost_usd_micro, note = null }: s.Static<typeof Findings>): Finding {
   if (outcome === 'did_not_run') return { outcome, cost: 0n, note };
   const cost = cost_usd_micro ? BigInt(cost_usd_micro) : null;
   if (cost !== null && cost <= costMaxUsdMicro) return { outcome, cost, note };

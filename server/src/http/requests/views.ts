@@ -15,22 +15,7 @@ import type { AttemptRow } from '../../db/requests/request-lists.ts';
 import type { CardRow } from '../../db/requests/requests.ts';
 import { redact } from '../../lib/log.ts';
 import { Estimate, KindName } from '../api/model-schema.ts';
-import {
-  anything,
-  choice,
-  id,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  number,
-  object,
-  signedMicroUsd,
-  text,
-  time,
-  url,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import {
   callNumbers,
   failure,
@@ -48,9 +33,11 @@ import {
  * schema of a reply has the parts that its reader has a right to, and leaves out the others.
  */
 
-const webhookState = nullable(named('WebhookState', choice(['pending', 'delivered', 'failed'])));
-export const progress = nullable(number('From 0 to 1.'));
-const refunded_usd_micro = microUsd('The part of the charge that was given back.');
+const webhookState = s.nullable(
+  s.named('WebhookState', s.choice(['pending', 'delivered', 'failed'])),
+);
+export const progress = s.nullable(s.number('From 0 to 1.'));
+const refunded_usd_micro = s.microUsd('The part of the charge that was given back.');
 
 /** For everybody who may see the request. */
 export const facts = {
@@ -69,14 +56,14 @@ const ofCaller = { key_id: keyId, metadata, ...callNumbers };
 const ofOperator = {
   request_id: requestId,
   model_id: modelId,
-  kind: choice(['video', 'image', 'text']),
-  upstream: text(),
-  status: choice(statuses),
+  kind: s.choice(['video', 'image', 'text']),
+  upstream: s.text(),
+  status: s.choice(statuses),
   ...money,
   refunded_usd_micro,
-  cost_usd_micro: nullable(microUsd('Null: not known.')),
-  margin_usd_micro: nullable(signedMicroUsd()),
-  error_code: nullable(text()),
+  cost_usd_micro: s.nullable(s.microUsd('Null: not known.')),
+  margin_usd_micro: s.nullable(s.signedMicroUsd()),
+  error_code: s.nullable(s.text()),
   created_at: moments.created_at,
   completed_at: moments.completed_at,
   ...callNumbers,
@@ -85,13 +72,13 @@ const ofOperator = {
 };
 
 /** One request in the list of an account. */
-export const RequestEntry = named(
+export const RequestEntry = s.named(
   'RequestEntry',
-  object({
+  s.object({
     ...facts,
     ...ofCaller,
     progress,
-    error_code: nullable(text()),
+    error_code: s.nullable(s.text()),
     webhook_state: webhookState,
     outputs: integer('Number of outputs that are still kept.'),
     preview: nullable(
@@ -101,93 +88,95 @@ export const RequestEntry = named(
 );
 
 /** A request of any account, with its cost and margin, which customers never see. */
-export const AnyRequest = named('AnyRequest', object(ofOperator));
+export const AnyRequest = s.named('AnyRequest', s.object(ofOperator));
 
-const attempt = { at: time(), outcome: nullable(text()) };
+const attempt = { at: s.time(), outcome: s.nullable(s.text()) };
 
 /** One request, beside its facts. */
 const details = {
   refunded_usd_micro,
   progress,
-  error: nullable(object(failure)),
-  quote: object({
-    unit: text(),
-    unit_price_usd_micro: microUsd(),
-    quantity: number(),
+  error: s.nullable(s.object(failure)),
+  quote: s.object({
+    unit: s.text(),
+    unit_price_usd_micro: s.microUsd(),
+    quantity: s.number(),
     breakdown: Estimate.properties.breakdown,
-    assumptions: anything(),
+    assumptions: s.anything(),
   }),
-  delivered_quantity: nullable(number()),
-  expires_at: nullable(time()),
-  cleared_at: nullable(time('When the input and the output were deleted.')),
-  webhook: nullable(
-    object({
-      url: url('For the operator only its origin: path and query may be a password.'),
+  delivered_quantity: s.nullable(s.number()),
+  expires_at: s.nullable(s.time()),
+  cleared_at: s.nullable(s.time('When the input and the output were deleted.')),
+  webhook: s.nullable(
+    s.object({
+      url: s.url('For the operator only its origin: path and query may be a password.'),
       state: webhookState,
     }),
   ),
-  deliveries: list(
-    object({
-      cause: text(),
-      at: time(),
-      status: nullable(integer()),
-      error: nullable(text()),
-      duration_ms: integer(),
+  deliveries: s.list(
+    s.object({
+      cause: s.text(),
+      at: s.time(),
+      status: s.nullable(s.integer()),
+      error: s.nullable(s.text()),
+      duration_ms: s.integer(),
     }),
   ),
 };
 
-const RequestOutput = named(
+const RequestOutput = s.named(
   'RequestOutput',
-  object({
-    index: integer(),
-    field: text(),
-    content_type: text(),
-    size: integer(),
-    width: nullable(integer()),
-    height: nullable(integer()),
-    duration_seconds: nullable(number()),
-    file_name: text(),
-    url: nullable(url('Null: its bytes have been deleted.')),
+  s.object({
+    index: s.integer(),
+    field: s.text(),
+    content_type: s.text(),
+    size: s.integer(),
+    width: s.nullable(s.integer()),
+    height: s.nullable(s.integer()),
+    duration_seconds: s.nullable(s.number()),
+    file_name: s.text(),
+    url: s.nullable(s.url('Null: its bytes have been deleted.')),
   }),
 );
 
 /** Everything about one request except the names, costs and messages of its upstreams. */
-export const RequestDetail = named(
+export const RequestDetail = s.named(
   'RequestDetail',
-  object({
+  s.object({
     ...facts,
     ...ofCaller,
     ...details,
-    logs: list(text()),
-    queue_position: nullable(integer()),
-    input: anything(),
-    attempts: list(object(attempt)),
-    output: nullable(anything()),
-    outputs: list(RequestOutput),
+    logs: s.list(s.text()),
+    queue_position: s.nullable(s.integer()),
+    input: s.anything(),
+    attempts: s.list(s.object(attempt)),
+    output: s.nullable(s.anything()),
+    outputs: s.list(RequestOutput),
   }),
 );
 
-const UpstreamAttempt = named(
+const UpstreamAttempt = s.named(
   'UpstreamAttempt',
-  object({
+  s.object({
     ...attempt,
-    attempt: integer(),
-    upstream: text(),
-    key: nullable(text('The key with which the upstream was called, if the upstream has several.')),
-    class: text(),
-    handle: nullable(text()),
-    message: nullable(text()),
-    answered_at: nullable(time()),
-    left_at: nullable(time()),
-    cost_usd_micro: nullable(microUsd()),
+    attempt: s.integer(),
+    upstream: s.text(),
+    key: s.nullable(
+      s.text('The key with which the upstream was called, if the upstream has several.'),
+    ),
+    class: s.text(),
+    handle: s.nullable(s.text()),
+    message: s.nullable(s.text()),
+    answered_at: s.nullable(s.time()),
+    left_at: s.nullable(s.time()),
+    cost_usd_micro: s.nullable(s.microUsd()),
   }),
 );
 
 /** One request without its input and output. */
-export const OperatorRequest = named(
+export const OperatorRequest = s.named(
   'OperatorRequest',
-  object({
+  s.object({
     ...ofOperator,
     ...details,
     email: text(),
@@ -201,12 +190,12 @@ export const OperatorRequest = named(
         reasoning_tokens: integer('The part of `output_tokens` that was reasoning.'),
       }),
     ),
-    error_cause: nullable(text('Null if the caller saw the same message.')),
+    error_cause: s.nullable(s.text('Null if the caller saw the same message.')),
     started_at: moments.started_at,
     cancel_requested_at: moments.cancel_requested_at,
-    deadline_at: nullable(time()),
-    outputs_made: integer(),
-    attempts: list(UpstreamAttempt),
+    deadline_at: s.nullable(s.time()),
+    outputs_made: s.integer(),
+    attempts: s.list(UpstreamAttempt),
   }),
 );
 

@@ -26,7 +26,7 @@ export const NewReference = text('The name of the payment or correction outside 
 export const NewReason = text('Shown in the statement.', { minLength: 1, maxLength: reasonMax });
 
 export const NewCredit = {
-  amount_usd_micro: amount(),
+  amount_usd_micro: s.amount(),
   reference: NewReference,
   source: choice(bookedSources, 'Where the money came from.'),
   expires_at: optional(nullable(time('For a bonus: when its unspent rest is taken back.'))),
@@ -34,18 +34,20 @@ export const NewCredit = {
 };
 
 export const NewCorrection = {
-  amount_usd_micro: signedMicroUsd('The correction; a negative amount takes money.'),
+  amount_usd_micro: s.signedMicroUsd('The correction; a negative amount takes money.'),
   reference: NewReference,
   reason: NewReason,
-  allows_debt: optional(
-    boolean(
+  allows_debt: s.optional(
+    s.boolean(
       'True: what the available balance does not cover becomes a debt. False: the call is refused.',
     ),
   ),
 };
 
 export const NewRefund = {
-  amount_usd_micro: optional(nullable(amount('If left out: all that is left of the charge.'))),
+  amount_usd_micro: s.optional(
+    s.nullable(s.amount('If left out: all that is left of the charge.')),
+  ),
   reference: NewReference,
   reason: NewReason,
 };
@@ -76,17 +78,17 @@ const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator']
 export const DepositWhy = named('OperatorDepositWhy', choice(whys, 'Why it is not credited.'));
 export const DepositReason = text("For the operator's log.", { maxLength: 1000 });
 export const NewDepositCredit = {
-  account: optional(
-    text(
+  account: s.optional(
+    s.text(
       'The e-mail address or id of the account; needed unless the deposit has an `account_id` ' +
         'and its `why` is `review` or `dust`.',
       { maxLength: 254 },
     ),
   ),
-  allows_booked: optional(boolean('Credits it even if another booking names its hash.')),
-  reason: optional(DepositReason),
+  allows_booked: s.optional(s.boolean('Credits it even if another booking names its hash.')),
+  reason: s.optional(DepositReason),
 };
 
 export function height(description: string) {
-  return integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+  return s.integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }

@@ -16,14 +16,14 @@ import {
 } from './schema.ts';
 import { readBody, readQuery } from './validate.ts';
 
-const body = form({
-  name: text(undefined, { minLength: 1, maxLength: 5 }),
-  count: optional(integer(undefined, { minimum: 1, maximum: 9 })),
-  price: optional(amount()),
-  until: optional(nullable(time())),
-  kind: optional(choice(['a', 'b'])),
-  tags: optional(list(text(), undefined, { maxItems: 2 })),
-  inner: optional(object({ flag: optional(choice(['x'])) })),
+const body = s.form({
+  name: s.text(undefined, { minLength: 1, maxLength: 5 }),
+  count: s.optional(s.integer(undefined, { minimum: 1, maximum: 9 })),
+  price: s.optional(s.amount()),
+  until: s.optional(s.nullable(s.time())),
+  kind: s.optional(s.choice(['a', 'b'])),
+  tags: s.optional(s.list(s.text(), undefined, { maxItems: 2 })),
+  inner: s.optional(s.object({ flag: s.optional(s.choice(['x'])) })),
 });
 const refusal = (read: () => unknown): [string | null | undefined, string] => {
   try {
@@ -104,7 +104,7 @@ describe('a body', () => {
 });
 
 describe('the parameters of an address', () => {
-  const query = object({ ...pageQuery(25), state: optional(choice(['open'])) });
+  const query = s.object({ ...s.pageQuery(25), state: s.optional(s.choice(['open'])) });
 
   test('become numbers, and have their defaults', () => {
     assert.deepEqual(readQuery(query, { limit: '7' }), { limit: 7 });
@@ -112,8 +112,8 @@ describe('the parameters of an address', () => {
   });
 
   test('are refused where the schema is closed, with the names that there are', () => {
-    const closed = form(query.properties);
-    const more = object({ 'metadata.NAME': optional(text()) });
+    const closed = s.form(query.properties);
+    const more = s.object({ 'metadata.NAME': s.optional(s.text()) });
     const read = (name: string) => readQuery(closed, { [name]: '1' }, more);
     assert.deepEqual(read('limit'), { limit: 1 });
     assert.deepEqual(read('metadata.customer'), { limit: 25 });

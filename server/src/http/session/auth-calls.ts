@@ -1,22 +1,11 @@
-import { unseen, unseenWords } from '../../core/account/name.ts';
-import {
-  anything,
-  boolean,
-  choice,
-  email,
-  form,
-  id,
-  object,
-  optional,
-  text,
-  type TObject,
-} from '../schemas/schema.ts';
+import { lineRule, nameMax, unseen } from '../../core/account/name.ts';
+import * as s from '../schemas/schema.ts';
 import { oidcProvider } from './oidc.ts';
 
 /** A call of the sign-in library, with the fields that it may get: its body, or a GET's query. */
-export type AuthCall = readonly ['GET' | 'POST', string, TObject];
+export type AuthCall = readonly ['GET' | 'POST', string, s.TObject];
 
-const password = text();
+const password = s.text();
 /** A code of an authenticator app, or a backup code. */
 const code = text(undefined, { maxLength: 64 });
 const passkeyName = text(undefined, {
@@ -25,58 +14,66 @@ const passkeyName = text(undefined, {
   rule: `a text of 1 to 100 characters ${unseenWords}`,
 });
 /** `libraryCall` checks the address. */
-const to = optional(text());
-const nothing = object({});
+const to = s.optional(s.text());
+const nothing = s.object({});
 
 /**
  * The library's calls that are open to the pages. Its other calls and fields would reveal tokens,
  * sign in by other rules than ours, or change things that we change by our own rules.
  */
 export const authCalls: readonly AuthCall[] = [
-  ['POST', '/sign-in/email', form({ email: email(), password, rememberMe: optional(boolean()) })],
+  [
+    'POST',
+    '/sign-in/email',
+    s.form({ email: s.email(), password, rememberMe: s.optional(s.boolean()) }),
+  ],
   [
     'POST',
     '/sign-in/social',
-    form({ provider: choice([oidcProvider]), callbackURL: to, errorCallbackURL: to }),
+    s.form({ provider: s.choice([oidcProvider]), callbackURL: to, errorCallbackURL: to }),
   ],
   [
     'GET',
     '/callback/oidc',
-    object({
-      code: optional(text()),
-      state: optional(text()),
-      iss: optional(text()),
-      error: optional(text()),
-      error_description: optional(text()),
+    s.object({
+      code: s.optional(s.text()),
+      state: s.optional(s.text()),
+      iss: s.optional(s.text()),
+      error: s.optional(s.text()),
+      error_description: s.optional(s.text()),
     }),
   ],
-  ['POST', '/sign-out', form({})],
-  ['POST', '/request-password-reset', form({ email: email(), redirectTo: to })],
-  ['GET', '/reset-password/:token', object({ callbackURL: to })],
-  ['POST', '/send-verification-email', form({ email: email(), callbackURL: to })],
+  ['POST', '/sign-out', s.form({})],
+  ['POST', '/request-password-reset', s.form({ email: s.email(), redirectTo: to })],
+  ['GET', '/reset-password/:token', s.object({ callbackURL: to })],
+  ['POST', '/send-verification-email', s.form({ email: s.email(), callbackURL: to })],
   [
     'POST',
     '/change-password',
-    form({
+    s.form({
       currentPassword: password,
       newPassword: password,
-      revokeOtherSessions: optional(boolean()),
+      revokeOtherSessions: s.optional(s.boolean()),
     }),
   ],
-  ['POST', '/two-factor/enable', form({ password })],
-  ['POST', '/two-factor/verify-totp', form({ code, trustDevice: optional(boolean()) })],
-  ['POST', '/two-factor/verify-backup-code', form({ code, trustDevice: optional(boolean()) })],
-  ['POST', '/two-factor/generate-backup-codes', form({ password })],
-  ['POST', '/two-factor/disable', form({ password })],
+  ['POST', '/two-factor/enable', s.form({ password })],
+  ['POST', '/two-factor/verify-totp', s.form({ code, trustDevice: s.optional(s.boolean()) })],
+  [
+    'POST',
+    '/two-factor/verify-backup-code',
+    s.form({ code, trustDevice: s.optional(s.boolean()) }),
+  ],
+  ['POST', '/two-factor/generate-backup-codes', s.form({ password })],
+  ['POST', '/two-factor/disable', s.form({ password })],
   ['GET', '/passkey/generate-authenticate-options', nothing],
-  ['POST', '/passkey/verify-authentication', form({ response: anything() })],
+  ['POST', '/passkey/verify-authentication', s.form({ response: s.anything() })],
   ['GET', '/passkey/generate-register-options', nothing],
   [
     'POST',
     '/passkey/verify-registration',
-    form({ response: anything(), name: optional(passkeyName) }),
+    s.form({ response: s.anything(), name: s.optional(passkeyName) }),
   ],
   ['GET', '/passkey/list-user-passkeys', nothing],
-  ['POST', '/passkey/update-passkey', form({ id: id(), name: passkeyName })],
-  ['POST', '/passkey/delete-passkey', form({ id: id() })],
+  ['POST', '/passkey/update-passkey', s.form({ id: s.id(), name: passkeyName })],
+  ['POST', '/passkey/delete-passkey', s.form({ id: s.id() })],
 ];

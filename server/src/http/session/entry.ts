@@ -10,23 +10,10 @@ import {
   resetLink,
   signUp as makePerson,
 } from '../../operations/accounts/person.ts';
-import { Role } from '../dashboard/views.ts';
-import {
-  boolean,
-  choice,
-  email,
-  form,
-  id,
-  integer,
-  list,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-  url,
-} from '../schemas/schema.ts';
+import { Role } from '../schemas/account.ts';
+import { Banner } from '../operator/banner.ts';
+import { OperatorRole } from '../schemas/operator.ts';
+import * as s from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { guessesOfPerson, linkToken } from './confirmation.ts';
 import { knownDevice, rememberDevice, rememberSignUp } from './devices.ts';
@@ -76,14 +63,14 @@ const name = text(undefined, { minLength: 1, maxLength: 100 });
 /** GET /api/web: what the pages need to know before anybody has signed in. */
 export const settings = openPageEndpoint(
   {
-    reply: named(
+    reply: s.named(
       'WebSettings',
-      object({
-        base_url: url(),
-        sign_up: choice(['open', 'invite', 'closed']),
-        has_mail: boolean(),
-        oidc_name: nullable(
-          text(
+      s.object({
+        base_url: s.url(),
+        sign_up: s.choice(['open', 'invite', 'closed']),
+        has_mail: s.boolean(),
+        oidc_name: s.nullable(
+          s.text(
             "The label of the identity provider's button; null if there is no identity provider.",
           ),
         ),
@@ -130,13 +117,13 @@ export async function auth(
 /** POST /api/sign-up: the answer is the same whether the address was free or not. */
 export const signUp = openPageEndpoint(
   {
-    body: form({
+    body: s.form({
       name,
-      email: email(),
-      password: text(undefined, { minLength: passwordMin, maxLength: passwordMax }),
-      token: optional(nullable(linkToken)),
+      email: s.email(),
+      password: s.text(undefined, { minLength: passwordMin, maxLength: passwordMax }),
+      token: s.optional(s.nullable(linkToken)),
     }),
-    reply: object({ status: choice(['check_mail', 'sign_in']) }),
+    reply: s.object({ status: s.choice(['check_mail', 'sign_in']) }),
   },
   async ({ req, reply, body }, deps) => {
     await throttle(deps, 'sign-up', networkOf(req.address), signUpsOfAddress);
@@ -182,14 +169,14 @@ async function write(
 /** POST /api/invitation: the invitation that a link belongs to. */
 export const invitation = openPageEndpoint(
   {
-    body: form({ token: linkToken }),
-    reply: named(
+    body: s.form({ token: linkToken }),
+    reply: s.named(
       'Invitation',
-      object({
-        email: text(),
+      s.object({
+        email: s.text(),
         role: Role,
-        account_name: nullable(text('Null: the person gets a new account.')),
-        expires_at: time(),
+        account_name: s.nullable(s.text('Null: the person gets a new account.')),
+        expires_at: s.time(),
       }),
     ),
   },
@@ -206,25 +193,25 @@ export const invitation = openPageEndpoint(
 
 /** POST /api/invitation/accept: the signed-in person joins the account. */
 export const accept = visitEndpoint(
-  { body: form({ token: linkToken }), reply: object({ account_id: nullable(id()) }) },
+  { body: s.form({ token: linkToken }), reply: s.object({ account_id: s.nullable(s.id()) }) },
   async ({ req, body }, deps) => {
     const { person_id: id, email } = req.session;
     return acceptInvitation(deps.db, { id, email }, body.token);
   },
 );
 
-const Account = named(
+const Account = s.named(
   'Account',
-  object({
-    account_id: id(),
-    name: text(),
+  s.object({
+    account_id: s.id(),
+    name: s.text(),
     role: Role,
-    status: choice(['active', 'suspended']),
-    is_operator: boolean('Its owners run the service.'),
+    status: s.choice(['active', 'suspended']),
+    is_operator: s.boolean('Its owners run the service.'),
   }),
 );
 
-const Me = named(
+const Me = s.named(
   'Me',
   object({
     person_id: id(),

@@ -8,18 +8,7 @@ import {
   openAccount as makeAccount,
   renamePerson,
 } from '../../operations/accounts/person.ts';
-import {
-  boolean,
-  form,
-  id,
-  integer,
-  list,
-  named,
-  nullable,
-  object,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 
 /**
@@ -38,24 +27,24 @@ export const rename = visitEndpoint(
   },
 );
 
-const Session = named(
+const Session = s.named(
   'Session',
-  object({
-    session_id: id(),
-    is_this: boolean('True for the session of this call.'),
-    ip_address: nullable(text()),
-    user_agent: nullable(text()),
-    created_at: time(),
-    expires_at: time(),
+  s.object({
+    session_id: s.id(),
+    is_this: s.boolean('True for the session of this call.'),
+    ip_address: s.nullable(s.text()),
+    user_agent: s.nullable(s.text()),
+    created_at: s.time(),
+    expires_at: s.time(),
   }),
 );
 
 /** GET /api/me/security: how the person can sign in, and where they are signed in. */
 export const security = visitEndpoint(
   {
-    reply: named(
+    reply: s.named(
       'Security',
-      object({ has_password: boolean(), has_oidc: boolean(), sessions: list(Session) }),
+      s.object({ has_password: s.boolean(), has_oidc: s.boolean(), sessions: s.list(Session) }),
     ),
   },
   async ({ req: { session } }, { db }) => {
@@ -77,7 +66,7 @@ export const security = visitEndpoint(
 
 /** DELETE /api/me/sessions/:session_id: signs one browser out. */
 export const endSession = visitEndpoint(
-  { params: ['session_id'], reply: object({ session_id: id() }) },
+  { params: ['session_id'], reply: s.object({ session_id: s.id() }) },
   async ({ req, params }, { db }) => {
     const session_id = params.session_id;
     const ended = isUuid(session_id) && (await end(db, req.session.person_id, session_id));
@@ -92,7 +81,7 @@ export const endSession = visitEndpoint(
 
 /** DELETE /api/me/sessions: signs all browsers out but this one. */
 export const endOtherSessions = visitEndpoint(
-  { reply: object({ ended: integer() }) },
+  { reply: s.object({ ended: s.integer() }) },
   async ({ req: { session } }, { db }) => ({
     ended: await endOthers(db, session.person_id, session.session_id),
   }),
@@ -100,7 +89,7 @@ export const endOtherSessions = visitEndpoint(
 
 /** POST /api/me/account: opens an account for a person who belongs to none. */
 export const openAccount = visitEndpoint(
-  { reply: object({ account_id: id() }) },
+  { reply: s.object({ account_id: s.id() }) },
   async ({ req: { session } }, { db, web }) => {
     if (web.signUp !== 'open') {
       throw new ApiError('forbidden', {

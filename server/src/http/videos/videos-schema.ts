@@ -1,46 +1,34 @@
-import {
-  boolean,
-  choice,
-  either,
-  id,
-  integer,
-  list,
-  named,
-  nullable,
-  number,
-  object,
-  openObject,
-  optional,
-  record,
-  text,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 
 /** The calls of OpenAI's Videos. Which options work depends on the model's own inputs. */
 
 const fields = {
-  model: text('The id of a video model.', { example: 'sandbox/film/text-to-video' }),
-  prompt: text('A description of the video.'),
-  seconds: optional(either([text(), number()], 'Its length, such as `4`.')),
-  size: optional(
-    text('`WIDTHxHEIGHT` in pixels. A model with resolutions gets the smallest that holds it.', {
+  model: s.text('The id of a video model.', { example: 'sandbox/film/text-to-video' }),
+  prompt: s.text('A description of the video.'),
+  seconds: s.optional(s.either([s.text(), s.number()], 'Its length, such as `4`.')),
+  size: s.optional(
+    s.text('`WIDTHxHEIGHT` in pixels. A model with resolutions gets the smallest that holds it.', {
       example: '1280x720',
     }),
   ),
-  metadata: optional(
-    record(text(), 'Pairs of texts that are kept with the request; in a form, write them as JSON.'),
+  metadata: s.optional(
+    s.record(
+      s.text(),
+      'Pairs of texts that are kept with the request; in a form, write them as JSON.',
+    ),
   ),
 };
 
-export const VideoCreation = named(
+export const VideoCreation = s.named(
   'VideoCreation',
-  openObject({
+  s.openObject({
     ...fields,
-    input_reference: optional(
-      either(
+    input_reference: s.optional(
+      s.either(
         [
-          object({ image_url: text('A public address or a `data:` address.') }),
-          object({ file_id: text('The id of an upload.') }),
-          text('An address or a `file_id`.'),
+          s.object({ image_url: s.text('A public address or a `data:` address.') }),
+          s.object({ file_id: s.text('The id of an upload.') }),
+          s.text('An address or a `file_id`.'),
         ],
         'A picture that the video begins with.',
       ),
@@ -49,51 +37,51 @@ export const VideoCreation = named(
 );
 
 /** The same call as a form. */
-export const videoForm = openObject({
+export const videoForm = s.openObject({
   ...fields,
-  input_reference: optional(
-    text('The bytes of a picture; or `input_reference[image_url]`, `input_reference[file_id]`.', {
+  input_reference: s.optional(
+    s.text('The bytes of a picture; or `input_reference[image_url]`, `input_reference[file_id]`.', {
       format: 'binary',
     }),
   ),
 });
 
-const seconds = (description: string) => integer(`${description} In Unix seconds.`);
+const seconds = (description: string) => s.integer(`${description} In Unix seconds.`);
 
-export const Video = named(
+export const Video = s.named(
   'Video',
-  object({
-    id: id('The id of the request, for the calls below /requests too.'),
-    object: choice(['video']),
-    model: text('The model.'),
-    status: choice(
+  s.object({
+    id: s.id('The id of the request, for the calls below /requests too.'),
+    object: s.choice(['video']),
+    model: s.text('The model.'),
+    status: s.choice(
       ['queued', 'in_progress', 'completed', 'failed'],
       'A cancelled video is `failed`, with the error code `cancelled`.',
     ),
-    progress: integer('In percent.', { minimum: 0, maximum: 100 }),
+    progress: s.integer('In percent.', { minimum: 0, maximum: 100 }),
     created_at: seconds('When it was asked for.'),
-    completed_at: nullable(seconds('When it ended.')),
-    expires_at: nullable(seconds('When its bytes are deleted.')),
-    prompt: nullable(text('As sent.')),
-    size: text('As sent, else as made; `auto` until then.'),
-    seconds: text('Its length, as a text.'),
-    remixed_from_video_id: nullable(text('Always null.')),
-    error: nullable(object({ code: text(), message: text('For people.') })),
+    completed_at: s.nullable(seconds('When it ended.')),
+    expires_at: s.nullable(seconds('When its bytes are deleted.')),
+    prompt: s.nullable(s.text('As sent.')),
+    size: s.text('As sent, else as made; `auto` until then.'),
+    seconds: s.text('Its length, as a text.'),
+    remixed_from_video_id: s.nullable(s.text('Always null.')),
+    error: s.nullable(s.object({ code: s.text(), message: s.text('For people.') })),
   }),
 );
 
-export const VideoList = named(
+export const VideoList = s.named(
   'VideoList',
-  object({
-    object: choice(['list']),
-    data: list(Video),
-    first_id: nullable(text()),
-    last_id: nullable(text('`after` of the next page.')),
-    has_more: boolean(),
+  s.object({
+    object: s.choice(['list']),
+    data: s.list(Video),
+    first_id: s.nullable(s.text()),
+    last_id: s.nullable(s.text('`after` of the next page.')),
+    has_more: s.boolean(),
   }),
 );
 
-export const DeletedVideo = named(
+export const DeletedVideo = s.named(
   'DeletedVideo',
-  object({ id: id(), object: choice(['video.deleted']), deleted: boolean() }),
+  s.object({ id: s.id(), object: s.choice(['video.deleted']), deleted: s.boolean() }),
 );
