@@ -22,24 +22,7 @@ import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboa
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
 import { idOf, pageFrom } from '../form.ts';
-import {
-  boolean,
-  choice,
-  cursorRule,
-  form,
-  id,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  signedMicroUsd,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { keyBounds } from '../session/studio.ts';
 import { accountFields, view } from './accounts.ts';
@@ -62,18 +45,18 @@ const AccountPerson = named(
 /** Keys of a page, and keys that the operator's API shows with their account. */
 export const keysShown = 100;
 
-export const OperatorAccount = named(
+export const OperatorAccount = s.named(
   'OperatorAccount',
-  object({
+  s.object({
     ...accountFields,
-    people: list(AccountPerson),
+    people: s.list(AccountPerson),
     key_ceilings: Ceilings,
     deposits: list(SourceSum, 'All its deposits, by their source.'),
     invitations: list(
       object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
       'Open invitations.',
     ),
-    keys: list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
+    keys: s.list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
   }),
 );
 
@@ -112,7 +95,7 @@ export function newestKeys(
   return keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
 }
 
-const AccountMovement = named(
+const AccountMovement = s.named(
   'AccountMovement',
   object({
     transfer_id: id(),
@@ -121,21 +104,21 @@ const AccountMovement = named(
     change_usd_micro: signedMicroUsd(
       'Change of the available balance; for a charge, the part of the reservation that is given back.',
     ),
-    available_after_usd_micro: microUsd(),
-    request_id: nullable(id()),
-    model_id: nullable(text()),
-    source: nullable(SourceName),
-    reference: nullable(text()),
-    reason: nullable(text()),
-    has_receipt: boolean(),
-    transaction: nullable(ChainTransaction),
-    created_at: time(),
+    available_after_usd_micro: s.microUsd(),
+    request_id: s.nullable(s.id()),
+    model_id: s.nullable(s.text()),
+    source: s.nullable(SourceName),
+    reference: s.nullable(s.text()),
+    reason: s.nullable(s.text()),
+    has_receipt: s.boolean(),
+    transaction: s.nullable(ChainTransaction),
+    created_at: s.time(),
   }),
 );
 
-const movementNumber = text('The `next_cursor` of the page before.', {
+const movementNumber = s.text('The `next_cursor` of the page before.', {
   pattern: '^\\d{1,18}$',
-  rule: cursorRule,
+  rule: s.cursorRule,
 });
 /** Higher than the number of any movement. */
 const lastSeq = 2n ** 63n - 1n;
@@ -144,8 +127,8 @@ const lastSeq = 2n ** 63n - 1n;
 export const movements = operatorEndpoint(
   {
     params: ['account_id'],
-    query: form({ cursor: optional(movementNumber) }),
-    reply: pageOf(AccountMovement),
+    query: s.form({ cursor: s.optional(movementNumber) }),
+    reply: s.pageOf(AccountMovement),
   },
   async ({ params, query: { cursor } }, deps) => {
     const limit = 50;
@@ -177,7 +160,10 @@ export const receipt = operatorEndpoint(
   },
 );
 
-const AccountStatus = named('AccountStatus', object({ status: choice(['active', 'suspended']) }));
+const AccountStatus = s.named(
+  'AccountStatus',
+  s.object({ status: s.choice(['active', 'suspended']) }),
+);
 
 /** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
 export const suspend = operatorAction(
@@ -227,7 +213,7 @@ export const price = operatorAction(
   },
 );
 
-const OperatorRight = object({ is_operator: boolean() });
+const OperatorAccess = s.object({ is_operator: s.boolean() });
 
 /** PUT /operator: whether the account's owners run the service. */
 export const operator = operatorAction(
@@ -245,7 +231,7 @@ export const operator = operatorAction(
   },
 );
 
-const KeysByApi = object({ keys_by_api: boolean() });
+const KeysByApi = s.object({ keys_by_api: s.boolean() });
 
 /**
  * PUT /operator/accounts/{account_id}/keys-by-api: whether keys of scope `keys` may manage the

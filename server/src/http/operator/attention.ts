@@ -19,18 +19,8 @@ import * as operatorEvents from '../../db/operator-events.ts';
 import { differingKeys } from '../../operations/deposits/deposit-address.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
-import {
-  choice,
-  integer,
-  list as listOf,
-  named,
-  object,
-  optional,
-  text,
-  time,
-} from '../schemas/schema.ts';
-import type { Static } from '../schemas/schema.ts';
-import type { Sendable } from '../schemas/serialize.ts';
+import * as s from '../schemas/schema.ts';
+import type { Serializable } from '../schemas/serialize.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 
@@ -68,16 +58,16 @@ const problems = [
 ] as const;
 type Problem = (typeof problems)[number];
 
-const AttentionLine = named(
+const AttentionLine = s.named(
   'AttentionLine',
-  object({
-    what: choice(problems, 'A kind of problem.'),
-    count: integer(),
-    of: listOf(text(), 'The first ones that have this problem.'),
-    since: optional(time('When the oldest of them began.')),
+  s.object({
+    what: s.choice(problems, 'A kind of problem.'),
+    count: s.integer(),
+    of: s.list(s.text(), 'The first ones that have this problem.'),
+    since: s.optional(s.time('When the oldest of them began.')),
   }),
 );
-type Line = Sendable<Static<typeof AttentionLine>>;
+type Line = Serializable<s.Static<typeof AttentionLine>>;
 
 const namedMax = 5;
 const unsentMs = 5 * 60_000;
@@ -87,7 +77,7 @@ const oldShare = 0.5;
 
 /** GET /operator/attention: empty when all is well. */
 export const list = operatorEndpoint(
-  { reply: object({ data: listOf(AttentionLine) }) },
+  { reply: s.object({ data: s.list(AttentionLine) }) },
   async (_call, deps) => {
     const { db } = deps;
     const [unknown, losses, verdict, upstreams, money, stops, unsent] = await Promise.all([

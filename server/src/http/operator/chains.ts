@@ -10,52 +10,41 @@ import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { inSum } from '../database-share.ts';
 import { height } from '../schemas/operator.ts';
-import {
-  boolean,
-  choice,
-  form,
-  integer,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 
 /** The blockchains that are read for deposits: their state, and the sums of their deposits. */
 
-const OperatorChain = named(
+const OperatorChain = s.named(
   'OperatorChain',
-  object({
-    chain: text(),
-    title: text(),
-    chain_id: integer(),
-    state: choice([...chainStates, 'not_set_up']),
-    endpoints: integer('Number of endpoints that are set up.'),
-    is_play: boolean("True: the trial's own chain, simulated inside the process."),
-    key_differs: boolean('Its xpub is not the stored one, so no address is shown.'),
-    start_height: nullable(integer()),
-    scanned_height: nullable(integer('The newest final block that was read.')),
-    scanned_block_at: nullable(time('When the block at `scanned_height` was made.')),
-    rescanned_height: nullable(integer('The newest block that was read a second time.')),
-    rescan_late: boolean('The second reading fails, or is far behind.'),
-    rescan_from: nullable(integer('The next block to read again at the request of an operator.')),
-    rescan_to: nullable(integer('The last block to read again at the request of an operator.')),
-    head_height: nullable(integer('The newest block at the last read.')),
-    lag_blocks: nullable(integer()),
-    lag_seconds: nullable(integer('Age of the newest final block that was read.')),
-    read_at: nullable(time('The last read without an error.')),
-    wake_at: nullable(time('The next read.')),
-    failures: integer('Consecutive reads that failed.'),
-    last_error: nullable(text()),
-    refused_why: nullable(text('A wrong setting.')),
-    stopped_why: nullable(text()),
-    held: integer('Deposits that are held.'),
+  s.object({
+    chain: s.text(),
+    title: s.text(),
+    chain_id: s.integer(),
+    state: s.choice([...chainStates, 'not_set_up']),
+    endpoints: s.integer('Number of endpoints that are set up.'),
+    is_play: s.boolean("True: the trial's own chain, simulated inside the process."),
+    key_differs: s.boolean('Its xpub is not the stored one, so no address is shown.'),
+    start_height: s.nullable(s.integer()),
+    scanned_height: s.nullable(s.integer('The newest final block that was read.')),
+    scanned_block_at: s.nullable(s.time('When the block at `scanned_height` was made.')),
+    rescanned_height: s.nullable(s.integer('The newest block that was read a second time.')),
+    rescan_late: s.boolean('The second reading fails, or is far behind.'),
+    rescan_from: s.nullable(
+      s.integer('The next block to read again at the request of an operator.'),
+    ),
+    rescan_to: s.nullable(s.integer('The last block to read again at the request of an operator.')),
+    head_height: s.nullable(s.integer('The newest block at the last read.')),
+    lag_blocks: s.nullable(s.integer()),
+    lag_seconds: s.nullable(s.integer('Age of the newest final block that was read.')),
+    read_at: s.nullable(s.time('The last read without an error.')),
+    wake_at: s.nullable(s.time('The next read.')),
+    failures: s.integer('Consecutive reads that failed.'),
+    last_error: s.nullable(s.text()),
+    refused_why: s.nullable(s.text('A wrong setting.')),
+    stopped_why: s.nullable(s.text()),
+    held: s.integer('Deposits that are held.'),
   }),
 );
 
@@ -84,8 +73,8 @@ const unread: Omit<ReadRow, 'name' | 'chain_id'> = {
 
 /** GET /operator/chains: the chains that are set up, and chains that were read before. */
 export const list = operatorEndpoint(
-  { reply: object({ data: listOf(OperatorChain) }) },
-  (_call, deps) => readChains(deps),
+  { reply: s.object({ data: s.list(OperatorChain) }) },
+  (_call, deps: PaymentDeps) => readChains(deps),
 );
 
 async function readChains({ db, chains: { live, play } }: HttpDeps) {
@@ -138,20 +127,20 @@ function blocksBetween({ head_height: head, scanned_height: scanned }: ReadRow):
   return head > scanned ? head - scanned : 0n;
 }
 
-const ChainSums = named(
+const ChainSums = s.named(
   'ChainSums',
-  object({
-    chain: text(),
-    title: text(),
-    tokens: listOf(
-      object({ token: text(), deposits: integer(), amount_usd_micro: microUsd() }),
+  s.object({
+    chain: s.text(),
+    title: s.text(),
+    tokens: s.list(
+      s.object({ token: s.text(), deposits: s.integer(), amount_usd_micro: s.microUsd() }),
       'The credited deposits on the chain.',
     ),
-    deposits: integer('Deposits of all tokens.'),
-    amount_usd_micro: microUsd(),
-    ledger_deposits: integer('Deposits in the ledger that name this chain.'),
-    ledger_usd_micro: microUsd(),
-    differs: boolean(),
+    deposits: s.integer('Deposits of all tokens.'),
+    amount_usd_micro: s.microUsd(),
+    ledger_deposits: s.integer('Deposits in the ledger that name this chain.'),
+    ledger_usd_micro: s.microUsd(),
+    differs: s.boolean(),
   }),
 );
 
@@ -159,8 +148,8 @@ const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
 /** GET /operator/chains/sums: sums of credited deposits by chain, and the ledger's sums of the same. */
 export const sums = operatorEndpoint(
-  { reply: object({ data: listOf(ChainSums) }) },
-  async ({ req, reply }, deps) => {
+  { reply: s.object({ data: s.list(ChainSums) }) },
+  async ({ req, reply }, deps: ShareDeps & PaymentDeps) => {
     const { live } = deps.chains;
     const rows = await inSum(req, reply, deps, () => chainSums(deps.db));
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
@@ -192,8 +181,8 @@ export const resume = operatorAction(
   'chain.resume',
   {
     params: ['chain'],
-    body: form({ from_height: optional(height('The first block that is read again.')) }),
-    reply: object({ chain: text(), stopped_why: nullable(text()) }),
+    body: s.form({ from_height: s.optional(height('The first block that is read again.')) }),
+    reply: s.object({ chain: s.text(), stopped_why: s.nullable(s.text()) }),
   },
   async ({ params, body: { from_height } }) => {
     const from = from_height === undefined ? null : BigInt(from_height);
@@ -206,11 +195,11 @@ export const rescan = operatorAction(
   'chain.rescan',
   {
     params: ['chain'],
-    body: form({
+    body: s.form({
       from_height: height('The first block that is read again.'),
-      to_height: optional(height('The last block; by default the newest that was read.')),
+      to_height: s.optional(height('The last block; by default the newest that was read.')),
     }),
-    reply: object({ chain: text(), from: integer(), to: integer() }),
+    reply: s.object({ chain: s.text(), from: s.integer(), to: s.integer() }),
   },
   async ({ params, body: { from_height, to_height } }) => {
     const to = to_height === undefined ? null : BigInt(to_height);

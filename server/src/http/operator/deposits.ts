@@ -10,63 +10,49 @@ import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-d
 import { needAccount } from '../../operations/accounts/account.ts';
 import { idOf, pageFrom } from '../form.ts';
 import { DepositReason, depositStates, DepositWhy, NewDepositCredit } from '../schemas/operator.ts';
-import {
-  choice,
-  form,
-  id,
-  integer,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Deposits from blockchains, of all accounts: held, credited and ignored. */
 
-const OperatorDeposit = named(
+const OperatorDeposit = s.named(
   'OperatorDeposit',
-  object({
-    deposit_id: id(),
-    chain: text(),
-    title: text("The chain's name for people."),
-    token: text('Symbol of the token; its contract if the chain is no longer set up.'),
-    tx_hash: text('As the explorer writes it: without 0x on TRON.'),
-    log_position: nullable(integer()),
-    explorer_url: nullable(text('A page that shows the transaction.')),
-    block_height: integer(),
-    block_at: time(),
-    from_address: text(),
-    to_address: text(),
-    address_url: nullable(text('A page that shows the address that got it.')),
-    amount_usd_micro: microUsd(),
-    account_id: nullable(id('Null: no account has the address.')),
-    account_email: nullable(text()),
-    state: choice(depositStates),
-    why: nullable(DepositWhy),
-    transfer_id: nullable(id()),
-    created_at: time('When it was found.'),
-    credited_at: nullable(time()),
+  s.object({
+    deposit_id: s.id(),
+    chain: s.text(),
+    title: s.text("The chain's name for people."),
+    token: s.text('Symbol of the token; its contract if the chain is no longer set up.'),
+    tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
+    log_position: s.nullable(s.integer()),
+    explorer_url: s.nullable(s.text('A page that shows the transaction.')),
+    block_height: s.integer(),
+    block_at: s.time(),
+    from_address: s.text(),
+    to_address: s.text(),
+    address_url: s.nullable(s.text('A page that shows the address that got it.')),
+    amount_usd_micro: s.microUsd(),
+    account_id: s.nullable(s.id('Null: no account has the address.')),
+    account_email: s.nullable(s.text()),
+    state: s.choice(depositStates),
+    why: s.nullable(DepositWhy),
+    transfer_id: s.nullable(s.id()),
+    created_at: s.time('When it was found.'),
+    credited_at: s.nullable(s.time()),
   }),
 );
 
 /** GET /operator/deposits: newest first. */
 export const list = operatorEndpoint(
   {
-    query: form({
-      state: optional(choice(depositStates)),
-      why: optional(DepositWhy),
-      chain: optional(text(undefined, { maxLength: 30 })),
-      account_id: optional(text()),
-      tx_hash: optional(text('With or without 0x.', { maxLength: 100 })),
-      ...pageQuery(50),
+    query: s.form({
+      state: s.optional(s.choice(depositStates)),
+      why: s.optional(DepositWhy),
+      chain: s.optional(s.text(undefined, { maxLength: 30 })),
+      account_id: s.optional(s.text()),
+      tx_hash: s.optional(s.text('With or without 0x.', { maxLength: 100 })),
+      ...s.pageQuery(50),
     }),
-    reply: pageOf(OperatorDeposit),
+    reply: s.pageOf(OperatorDeposit),
   },
   async ({ query }, { db, chains: { live } }) => {
     const { state = null, why = null, chain = null, account_id, tx_hash, limit } = query;
@@ -96,14 +82,14 @@ function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readon
   };
 }
 
-const DecidedDeposit = named(
+const DecidedDeposit = s.named(
   'DecidedDeposit',
-  object({
-    deposit_id: id(),
-    state: choice(['credited', 'ignored']),
-    account_id: nullable(id()),
-    amount_usd_micro: microUsd(),
-    transfer_id: nullable(id()),
+  s.object({
+    deposit_id: s.id(),
+    state: s.choice(['credited', 'ignored']),
+    account_id: s.nullable(s.id()),
+    amount_usd_micro: s.microUsd(),
+    transfer_id: s.nullable(s.id()),
   }),
 );
 
@@ -112,7 +98,7 @@ export const credit = operatorAction(
   'deposit.credit',
   {
     params: ['deposit_id'],
-    body: form(NewDepositCredit),
+    body: s.form(NewDepositCredit),
     reply: DecidedDeposit,
   },
   async ({ params, body: { account, ...how } }, { chains: { live } }) => {
@@ -127,7 +113,7 @@ export const credit = operatorAction(
 /** POST /operator/deposits/{deposit_id}/ignore: a held one, which can be credited later. */
 export const ignore = operatorAction(
   'deposit.ignore',
-  { params: ['deposit_id'], body: form({ reason: DepositReason }), reply: DecidedDeposit },
+  { params: ['deposit_id'], body: s.form({ reason: DepositReason }), reply: DecidedDeposit },
   async ({ params, body }) => {
     const deposit_id = idOf(params.deposit_id);
     return (db) => ignoreDeposit(db, { deposit_id, reason: body.reason });

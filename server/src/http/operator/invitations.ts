@@ -6,33 +6,25 @@ import { Role } from '../schemas/account.ts';
 import type { CallDeps, MailDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
-import {
-  boolean,
-  choice,
-  email,
-  form,
-  id,
-  list as listOf,
-  named,
-  object,
-  text,
-  time,
-} from '../schemas/schema.ts';
-import { leaveOperators, need as needAccount } from './account.ts';
+import { OperatorRole } from '../schemas/operator.ts';
+import * as s from '../schemas/schema.ts';
+import { badField } from '../schemas/validate.ts';
+import { ofOperators } from '../auth.ts';
+import { accountIn } from './account.ts';
 
 /** Links with which somebody may sign up and get their own account, or join an account. */
 
-const SignUpInvitation = named(
+const SignUpInvitation = s.named(
   'SignUpInvitation',
-  object({ invitation_id: id(), email: text(), expires_at: time() }),
+  s.object({ invitation_id: s.id(), email: s.text(), expires_at: s.time() }),
 );
 
 /** GET /operator/invitations: the open invitations, and who may sign up without one. */
 export const list = operatorEndpoint(
   {
-    reply: object({
-      sign_up: choice(['open', 'invite', 'closed']),
-      data: listOf(SignUpInvitation),
+    reply: s.object({
+      sign_up: s.choice(['open', 'invite', 'closed']),
+      data: s.list(SignUpInvitation),
     }),
   },
   async (_call, { db, settings }) => {
@@ -42,16 +34,16 @@ export const list = operatorEndpoint(
   },
 );
 
-const MadeInvitation = named(
+const MadeInvitation = s.named(
   'MadeInvitation',
-  object({ invitation_id: id(), email: text(), link: text('Shown only here.') }),
+  s.object({ invitation_id: s.id(), email: s.text(), link: s.text('Shown only here.') }),
 );
 
 /** POST /operator/invitations */
 export const create = operatorAction(
   'invitation.create',
-  { body: form({ email: email() }), reply: MadeInvitation },
-  async ({ body, by, reply }, deps) => {
+  { body: s.form({ email: s.email() }), reply: MadeInvitation },
+  async ({ body, by, reply }, deps: MailDeps) => {
     reply.code(201);
     return async (db) => {
       const wanted = { account_id: null, role: 'owner', ...inviterOf(by) } as const;
@@ -89,8 +81,8 @@ function view({ id: invitation_id, email, token }: NewInvitation, { origin }: Ht
 /** DELETE /operator/invitations/{invitation_id} */
 export const withdraw = operatorAction(
   'invitation.withdraw',
-  { params: ['invitation_id'], reply: object({ withdrawn: boolean() }) },
-  async ({ params }, deps) => {
+  { params: ['invitation_id'], reply: s.object({ withdrawn: s.boolean() }) },
+  async ({ params }, deps: CallDeps) => {
     const invitation_id = idOf(params.invitation_id);
     const open = await invitations.listOpen(deps.db, null);
     const target = open.find((each) => each.id === invitation_id)?.email ?? invitation_id;

@@ -1,46 +1,33 @@
 import * as operatorLog from '../../db/operator-log.ts';
 import { idOf, pageFrom } from '../form.ts';
-import {
-  anything,
-  form,
-  id,
-  list as listOf,
-  named,
-  nullable,
-  object,
-  optional,
-  pageWith,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const LogEntry = named(
+const LogEntry = s.named(
   'LogEntry',
-  object({
-    log_id: id(),
-    by_email: text(),
-    operator_key_id: nullable(id('The operator key that did it, if one did.')),
-    action: text(),
-    account_id: nullable(id()),
-    account_email: nullable(text()),
-    target: nullable(text()),
-    details: nullable(anything()),
-    created_at: time(),
+  s.object({
+    log_id: s.id(),
+    by_email: s.text(),
+    operator_key_id: s.nullable(s.id('The operator key that did it, if one did.')),
+    action: s.text(),
+    account_id: s.nullable(s.id()),
+    account_email: s.nullable(s.text()),
+    target: s.nullable(s.text()),
+    details: s.nullable(s.anything()),
+    created_at: s.time(),
   }),
 );
 
 /** GET /operator/log: newest first. */
 export const list = operatorEndpoint(
   {
-    query: form({
-      account_id: optional(text('Only about this account.')),
-      by: optional(text('Only by this author, as `by_email` names it.', { maxLength: 300 })),
-      action: optional(text('Only of this kind.', { maxLength: 100 })),
-      ...pageQuery(50),
+    query: s.form({
+      account_id: s.optional(s.text('Only about this account.')),
+      by: s.optional(s.text('Only by this author, as `by_email` names it.', { maxLength: 300 })),
+      action: s.optional(s.text('Only of this kind.', { maxLength: 100 })),
+      ...s.pageQuery(50),
     }),
-    reply: pageWith(LogEntry, { authors: listOf(text(), 'Everyone who is in the log.') }),
+    reply: s.pageWith(LogEntry, { authors: s.list(s.text(), 'Everyone who is in the log.') }),
   },
   async ({ query }, { db }) => {
     const { account_id, by = null, action = null, cursor = null, limit } = query;

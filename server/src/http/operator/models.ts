@@ -10,26 +10,11 @@ import { setModelStatus } from '../../operations/upstreams/stop-model.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../catalog/contents.ts';
 import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
-import {
-  anything,
-  boolean,
-  choice,
-  form,
-  integer,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  number,
-  object,
-  optional,
-  record,
-  signedMicroUsd,
-  text,
-  time,
-  type Static,
-} from '../schemas/schema.ts';
-import type { Sendable } from '../schemas/serialize.ts';
+import * as s from '../schemas/schema.ts';
+import type { Serializable } from '../schemas/serialize.ts';
+import type { ActionResult, Author } from '../../operations/operator-action.ts';
+import type { Connection, Database } from '../../lib/sql/sql.ts';
+import { pageFrom } from '../form.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 
@@ -37,22 +22,22 @@ import type { HttpDeps } from '../deps.ts';
 
 const days = 30;
 
-const CatalogProblem = named(
+const CatalogProblem = s.named(
   'CatalogProblem',
-  object({ file: text(), path: text(), message: text(), line: nullable(integer()) }),
+  s.object({ file: s.text(), path: s.text(), message: s.text(), line: s.nullable(s.integer()) }),
 );
 
 const margin = {
-  of: choice(['unit', 'with_extras', 'input', 'output', 'cached_input', 'cache_write']),
-  price_usd_micro: microUsd(),
-  cost_usd_micro: nullable(microUsd()),
-  margin_usd_micro: nullable(signedMicroUsd()),
-  margin_ppm: nullable(integer()),
+  of: s.choice(['unit', 'with_extras', 'input', 'output', 'cached_input', 'cache_write']),
+  price_usd_micro: s.microUsd(),
+  cost_usd_micro: s.nullable(s.microUsd()),
+  margin_usd_micro: s.nullable(s.signedMicroUsd()),
+  margin_ppm: s.nullable(s.integer()),
 };
-const RowMargin = named('RowMargin', object(margin));
-const RowRate = named('RowRate', object({ resolution: nullable(text()), ...margin }));
+const RowMargin = s.named('RowMargin', s.object(margin));
+const RowRate = s.named('RowRate', s.object({ resolution: s.nullable(s.text()), ...margin }));
 
-const CatalogRoute = named(
+const CatalogRoute = s.named(
   'CatalogRoute',
   object({
     upstream: text(),
@@ -101,7 +86,7 @@ const { description, owned_by, extras, input_schema, example, max, max_unit, res
 
 const CatalogRowDetail = named(
   'CatalogRowDetail',
-  object({
+  s.object({
     ...CatalogRow.properties,
     description,
     owned_by,
@@ -111,23 +96,23 @@ const CatalogRowDetail = named(
     max,
     max_unit,
     resolutions,
-    note: text(),
-    file_note: text(),
-    rates: listOf(RowRate),
-    job_age_seconds: number(),
-    on_cancel: optional(text()),
-    on_disconnect: optional(text()),
-    hidden_tokens: optional(boolean()),
-    input_modalities: optional(listOf(text())),
-    context_tokens: optional(integer()),
-    max_output_tokens: optional(integer()),
-    recent: object({
-      days: integer(),
+    note: s.text(),
+    file_note: s.text(),
+    rates: s.list(RowRate),
+    job_age_seconds: s.number(),
+    on_cancel: s.optional(s.text()),
+    on_disconnect: s.optional(s.text()),
+    hidden_tokens: s.optional(s.boolean()),
+    input_modalities: s.optional(s.list(s.text())),
+    context_tokens: s.optional(s.integer()),
+    max_output_tokens: s.optional(s.integer()),
+    recent: s.object({
+      days: s.integer(),
       ...sums,
-      uncosted: integer(),
-      charged_usd_micro: signedMicroUsd('Charges less refunds.'),
-      margin_usd_micro: signedMicroUsd(),
-      by_upstream: listOf(object({ upstream: text(), ...sums })),
+      uncosted: s.integer(),
+      charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
+      margin_usd_micro: s.signedMicroUsd(),
+      by_upstream: s.list(s.object({ upstream: s.text(), ...sums })),
     }),
   }),
 );
@@ -135,10 +120,10 @@ const CatalogRowDetail = named(
 /** GET /operator/models: the rows of all files, and the problems of the files. */
 export const list = operatorEndpoint(
   {
-    reply: object({
-      problems: listOf(CatalogProblem),
-      files: listOf(object({ file: text(), rows: integer(), has_problem: boolean() })),
-      data: listOf(CatalogRow),
+    reply: s.object({
+      problems: s.list(CatalogProblem),
+      files: s.list(s.object({ file: s.text(), rows: s.integer(), has_problem: s.boolean() })),
+      data: s.list(CatalogRow),
     }),
   },
   async (_call, deps) => {

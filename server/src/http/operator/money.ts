@@ -10,20 +10,8 @@ import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { idOf } from '../form.ts';
 import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
-import {
-  boolean,
-  choice,
-  form,
-  id,
-  microUsd,
-  named,
-  nullable,
-  object,
-  signedMicroUsd,
-  text,
-  time,
-} from '../schemas/schema.ts';
-import { SourceName } from '../dashboard/views.ts';
+import * as s from '../schemas/schema.ts';
+import { SourceName } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { need } from './account.ts';
 
@@ -32,20 +20,20 @@ import { need } from './account.ts';
 /** GET /operator/references: what was booked under a reference, if anything. */
 export const reference = operatorEndpoint(
   {
-    query: form({
-      reference: text('The name of the payment.', { minLength: 1, maxLength: referenceMax }),
+    query: s.form({
+      reference: s.text('The name of the payment.', { minLength: 1, maxLength: referenceMax }),
     }),
-    reply: object({
-      booked: nullable(
-        object({
-          transfer_id: id(),
-          account_id: id(),
-          email: nullable(text()),
-          kind: choice(['deposit', 'adjustment']),
-          source: nullable(SourceName),
-          amount_usd_micro: signedMicroUsd(),
-          reason: nullable(text()),
-          created_at: time(),
+    reply: s.object({
+      booked: s.nullable(
+        s.object({
+          transfer_id: s.id(),
+          account_id: s.id(),
+          email: s.nullable(s.text()),
+          kind: s.choice(['deposit', 'adjustment']),
+          source: s.nullable(SourceName),
+          amount_usd_micro: s.signedMicroUsd(),
+          reason: s.nullable(s.text()),
+          created_at: s.time(),
         }),
       ),
     }),
@@ -61,14 +49,14 @@ export const reference = operatorEndpoint(
   },
 );
 
-const Booking = named(
+const Booking = s.named(
   'Booking',
-  object({
-    transfer_id: id(),
-    replayed: boolean('True if the same booking was already made with this reference.'),
-    available_usd_micro: microUsd("The account's balance now."),
-    reserved_usd_micro: microUsd('Reserved for its open requests.'),
-    debt_usd_micro: microUsd('The debt that is left.'),
+  s.object({
+    transfer_id: s.id(),
+    replayed: s.boolean('True if the same booking was already made with this reference.'),
+    available_usd_micro: s.microUsd("The account's balance now."),
+    reserved_usd_micro: s.microUsd('Reserved for its open requests.'),
+    debt_usd_micro: s.microUsd('The debt that is left.'),
   }),
 );
 
@@ -97,7 +85,7 @@ export const adjust = operatorAction(
   'account.adjust',
   {
     params: ['account_id'],
-    body: form(NewCorrection),
+    body: s.form(NewCorrection),
     reply: Booking,
   },
   async ({ params, body, by, reply }, deps) => {
@@ -107,19 +95,19 @@ export const adjust = operatorAction(
   },
 );
 
-const RefundBooking = named(
+const RefundBooking = s.named(
   'RefundBooking',
-  object({
+  s.object({
     ...Booking.properties,
-    request_id: id(),
-    refunded_usd_micro: microUsd('All refunds of the request together.'),
+    request_id: s.id(),
+    refunded_usd_micro: s.microUsd('All refunds of the request together.'),
   }),
 );
 
 /** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
 export const refund = operatorAction(
   'request.refund',
-  { params: ['request_id'], body: form(NewRefund), reply: RefundBooking },
+  { params: ['request_id'], body: s.form(NewRefund), reply: RefundBooking },
   async ({ params, body, by, reply }) => {
     return async (db) => logged(reply, await refundOf(params, body, by, db));
   },

@@ -2,41 +2,29 @@ import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
 import { idOf, pageFrom } from '../form.ts';
 import { NewOperatorKey, Scope } from '../schemas/operator.ts';
-import {
-  boolean,
-  form,
-  id,
-  list as listOf,
-  named,
-  nullable,
-  object,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Keys for the operator's API. */
 
-const OperatorKey = named(
+const OperatorKey = s.named(
   'OperatorKey',
-  object({
-    operator_key_id: id(),
-    name: text(),
-    hint: text('First and last characters.'),
-    scopes: listOf(Scope),
-    created_by: text('The address of its maker, or "command line".'),
-    maker_left: boolean('True: no operator has this address now.'),
-    created_at: time(),
-    revoked_at: nullable(time()),
-    last_used_at: nullable(time()),
+  s.object({
+    operator_key_id: s.id(),
+    name: s.text(),
+    hint: s.text('First and last characters.'),
+    scopes: s.list(Scope),
+    created_by: s.text('The address of its maker, or "command line".'),
+    maker_left: s.boolean('True: no operator has this address now.'),
+    created_at: s.time(),
+    revoked_at: s.nullable(s.time()),
+    last_used_at: s.nullable(s.time()),
   }),
 );
 
 /** GET /operator/operator-keys: newest first, revoked ones too. */
 export const list = operatorEndpoint(
-  { query: form(pageQuery(50)), reply: pageOf(OperatorKey) },
+  { query: s.form(s.pageQuery(50)), reply: s.pageOf(OperatorKey) },
   async ({ query }, { db }) => {
     const { cursor: below_id = null, limit } = query;
     const rows = await operatorKeys.list(db, { below_id, limit: limit + 1 });
@@ -50,8 +38,8 @@ export const list = operatorEndpoint(
 export const create = operatorAction(
   'operator_key.create',
   {
-    body: form(NewOperatorKey),
-    reply: object({ key: text('The secret.'), operator_key_id: id() }),
+    body: s.form(NewOperatorKey),
+    reply: s.object({ key: s.text('The secret.'), operator_key_id: s.id() }),
   },
   async ({ body, by }) => {
     const wanted = { name: body.name, scopes: body.scopes };
@@ -62,7 +50,7 @@ export const create = operatorAction(
 /** DELETE /operator-keys/:operator_key_id: revokes the key for good, from the next call on. */
 export const revoke = operatorAction(
   'operator_key.revoke',
-  { params: ['operator_key_id'], reply: object({ operator_key_id: id() }) },
+  { params: ['operator_key_id'], reply: s.object({ operator_key_id: s.id() }) },
   async ({ params }) => {
     const operator_key_id = idOf(params.operator_key_id);
     return (db) => revokeOperatorKey(db, operator_key_id);

@@ -6,26 +6,8 @@ import { auditAlone } from '../../ledger/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { inSum } from '../database-share.ts';
-import {
-  anything,
-  boolean,
-  choice,
-  form,
-  id,
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  number,
-  object,
-  optional,
-  record,
-  signedMicroUsd,
-  text,
-  time,
-} from '../schemas/schema.ts';
-import { SourceSum } from '../dashboard/views.ts';
+import * as s from '../schemas/schema.ts';
+import { SourceSum } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Revenue, debts to customers, and whether the books balance. */
@@ -34,29 +16,29 @@ const topMax = 10;
 /** Somebody waits for this proof at a page. In the background a proof may take longer. */
 const proofMs = 20_000;
 
-const RevenueSum = named(
+const RevenueSum = s.named(
   'RevenueSum',
-  object({
-    name: text(),
-    completed: integer(),
-    failed: integer(),
-    charged_usd_micro: signedMicroUsd('Charges less refunds.'),
-    cost_usd_micro: microUsd(),
-    margin_usd_micro: signedMicroUsd(),
-    uncosted: integer('Number of requests that ran, or may have run, at an unknown cost.'),
+  s.object({
+    name: s.text(),
+    completed: s.integer(),
+    failed: s.integer(),
+    charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
+    cost_usd_micro: s.microUsd(),
+    margin_usd_micro: s.signedMicroUsd(),
+    uncosted: s.integer('Number of requests that ran, or may have run, at an unknown cost.'),
   }),
 );
-const RevenueDay = named(
+const RevenueDay = s.named(
   'RevenueDay',
-  object({ ...RevenueSum.properties, new_accounts: integer() }),
+  s.object({ ...RevenueSum.properties, new_accounts: s.integer() }),
 );
 
-const TopAccount = named(
+const TopAccount = s.named(
   'TopAccount',
-  object({ ...RevenueSum.properties, account_id: id(), email: text() }),
+  s.object({ ...RevenueSum.properties, account_id: s.id(), email: s.text() }),
 );
 
-const AuditResult = named(
+const AuditResult = s.named(
   'AuditResult',
   object({
     ok: boolean(),
@@ -67,10 +49,10 @@ const AuditResult = named(
   }),
 );
 
-const Revenue = named(
+const Revenue = s.named(
   'Revenue',
-  object({
-    days: integer(),
+  s.object({
+    days: s.integer(),
     totals: RevenueSum,
     by_day: list(RevenueDay),
     by_kind: list(RevenueSum),

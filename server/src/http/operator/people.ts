@@ -5,7 +5,9 @@ import { changeEmail } from '../../operations/accounts/email.ts';
 import { resetLink } from '../../operations/accounts/person.ts';
 import { operatorAction } from '../endpoint.ts';
 import { idOf } from '../form.ts';
-import { email, form, object, text } from '../schemas/schema.ts';
+import { OperatorRole } from '../schemas/operator.ts';
+import * as s from '../schemas/schema.ts';
+import { badField } from '../schemas/validate.ts';
 import { emailChangedLetter } from '../session/letters.ts';
 import { need } from './account.ts';
 

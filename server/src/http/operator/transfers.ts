@@ -6,71 +6,55 @@ import { isUuid } from '../../lib/id.ts';
 import { kindsIn, MovementKind } from '../dashboard/statement.ts';
 import { SourceName } from '../schemas/account.ts';
 import { idOf, pageFrom } from '../form.ts';
-import {
-  choice,
-  cursorRule,
-  id,
-  microUsd,
-  moment,
-  named,
-  nullable,
-  form,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-  type Static,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const Transfer = named(
+const Transfer = s.named(
   'Transfer',
-  object({
-    transfer_id: id(),
-    account_id: id(),
+  s.object({
+    transfer_id: s.id(),
+    account_id: s.id(),
     kind: MovementKind,
-    direction: choice(['in', 'out'], '`in`: more is available afterwards.'),
-    amount_usd_micro: microUsd(),
-    available_after_usd_micro: microUsd(),
-    request_id: nullable(id('For a reserve, a charge, a release and a refund.')),
-    source: nullable(SourceName),
-    reference: nullable(text('For a deposit and an adjustment.')),
-    reason: nullable(text('For an adjustment.')),
-    created_at: time(),
+    direction: s.choice(['in', 'out'], '`in`: more is available afterwards.'),
+    amount_usd_micro: s.microUsd(),
+    available_after_usd_micro: s.microUsd(),
+    request_id: s.nullable(s.id('For a reserve, a charge, a release and a refund.')),
+    source: s.nullable(SourceName),
+    reference: s.nullable(s.text('For a deposit and an adjustment.')),
+    reason: s.nullable(s.text('For an adjustment.')),
+    created_at: s.time(),
   }),
 );
 
-const Query = form({
-  account_id: optional(text('Only of this account.')),
-  kind: optional(
-    text(
+const Query = s.form({
+  account_id: s.optional(s.text('Only of this account.')),
+  kind: s.optional(
+    s.text(
       'One or more of `deposit`, `adjustment`, `reserve`, `charge`, `release`, `debt` and ' +
         '`expiry`, with commas between.',
     ),
   ),
-  from: optional(moment('Booked at this time or later.')),
-  to: optional(moment('Booked before this time.')),
-  limit: pageQuery(50).limit,
-  cursor: optional(
-    text('The `next_cursor` of the page before.', { maxLength: 36, rule: cursorRule }),
+  from: s.optional(s.moment('Booked at this time or later.')),
+  to: s.optional(s.moment('Booked before this time.')),
+  limit: s.pageQuery(50).limit,
+  cursor: s.optional(
+    s.text('The `next_cursor` of the page before.', { maxLength: 36, rule: s.cursorRule }),
   ),
 });
 
 /** GET /operator/transfers: newest first, of all accounts or of one. */
 export const list = operatorEndpoint(
-  { query: Query, reply: pageOf(Transfer) },
+  { query: Query, reply: s.pageOf(Transfer) },
   ({ query }, { db }) =>
     query.account_id === undefined ? ofAll(query, db) : ofAccount(query.account_id, query, db),
 );
 
-type Asked = Static<typeof Query>;
+type TransferQuery = s.Static<typeof Query>;
 
 async function ofAll(query: Asked, db: Database) {
   const { cursor = null, limit } = query;
-  if (cursor !== null && !isUuid(cursor)) throw badField('cursor', cursorRule);
+  if (cursor !== null && !isUuid(cursor)) throw badField('cursor', s.cursorRule);
   const bounds = { below_id: cursor, limit, look: scanMax };
   const { rows, next } = await transferPage(db, filterOf(query), bounds);
   return { data: rows.map(view), next_cursor: next };
@@ -79,7 +63,8 @@ async function ofAll(query: Asked, db: Database) {
 /** Movements of one account are numbered without gaps, so its pages go by their numbers. */
 async function ofAccount(account: string, query: Asked, db: Database) {
   const { cursor, limit } = query;
-  if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor)) throw badField('cursor', cursorRule);
+  if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor))
+    throw badField('cursor', s.cursorRule);
   const account_id = idOf(account);
   const filter = { account_id, ...filterOf(query) };
   const { from_seq, below_seq: end } = await seqsBetween(db, account_id, filter.from, filter.to);

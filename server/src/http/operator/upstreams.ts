@@ -15,19 +15,7 @@ import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isHealthy, checkUpstream } from '../../upstreams/check-upstream.ts';
-import {
-  boolean,
-  form,
-  integer,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 
@@ -43,36 +31,36 @@ const dayFreshMs = 15_000;
 const lookMaxMs = 45_000;
 
 const trouble = {
-  paused_until: nullable(time()),
-  failures: integer('Consecutive failures.'),
-  last_error: nullable(text()),
-  last_error_at: nullable(time()),
+  paused_until: s.nullable(s.time()),
+  failures: s.integer('Consecutive failures.'),
+  last_error: s.nullable(s.text()),
+  last_error_at: s.nullable(s.time()),
 };
-const PausedModel = named('PausedModel', object({ model: text(), ...trouble }));
+const PausedModel = s.named('PausedModel', s.object({ model: s.text(), ...trouble }));
 
-const UpstreamKey = named(
+const UpstreamKey = s.named(
   'UpstreamKey',
-  object({
-    key: text("The key's name."),
-    in_use: integer(),
+  s.object({
+    key: s.text("The key's name."),
+    in_use: s.integer(),
     ...trouble,
-    paused_models: listOf(PausedModel),
+    paused_models: s.list(PausedModel),
   }),
 );
 
-const UpstreamFigures = named(
+const UpstreamFigures = s.named(
   'UpstreamFigures',
-  object({
-    completed: integer(),
-    failed: integer(),
-    rejected: integer(),
-    error_ppm: nullable(integer()),
-    starts: integer(),
-    starts_refused: integer(),
-    start_median_ms: nullable(integer()),
-    start_p95_ms: nullable(integer()),
-    run_median_ms: nullable(integer()),
-    run_p95_ms: nullable(integer()),
+  s.object({
+    completed: s.integer(),
+    failed: s.integer(),
+    rejected: s.integer(),
+    error_ppm: s.nullable(s.integer()),
+    starts: s.integer(),
+    starts_refused: s.integer(),
+    start_median_ms: s.nullable(s.integer()),
+    start_p95_ms: s.nullable(s.integer()),
+    run_median_ms: s.nullable(s.integer()),
+    run_p95_ms: s.nullable(s.integer()),
   }),
 );
 
@@ -95,13 +83,13 @@ const Upstream = named(
     oldest_seconds: nullable(integer()),
     in_use: integer(),
     ...trouble,
-    paused_models: listOf(PausedModel),
-    keys: listOf(UpstreamKey, 'Empty unless the upstream has several keys.'),
+    paused_models: s.list(PausedModel),
+    keys: s.list(UpstreamKey, 'Empty unless the upstream has several keys.'),
     last_hour: UpstreamFigures,
     last_day: UpstreamFigures,
-    cost_today_usd_micro: microUsd(),
-    cost_month_usd_micro: microUsd(),
-    uncosted_month: integer(),
+    cost_today_usd_micro: s.microUsd(),
+    cost_month_usd_micro: s.microUsd(),
+    uncosted_month: s.integer(),
   }),
 );
 
@@ -264,8 +252,10 @@ export const resume = operatorAction(
   'upstream.wake',
   {
     params: ['upstream'],
-    body: form({ model: optional(nullable(text(undefined, { minLength: 1, maxLength: 2000 }))) }),
-    reply: object({ was_paused: boolean() }),
+    body: s.form({
+      model: s.optional(s.nullable(s.text(undefined, { minLength: 1, maxLength: 2000 }))),
+    }),
+    reply: s.object({ was_paused: s.boolean() }),
   },
   async ({ params, body: { model = null } }, deps) => {
     const upstream = await need(params, deps);
@@ -277,26 +267,26 @@ export const resume = operatorAction(
   },
 );
 
-const UpstreamCheck = named(
+const UpstreamCheck = s.named(
   'UpstreamCheck',
-  object({
-    ok: boolean(),
-    name: text(),
-    adapter: nullable(text()),
-    url: nullable(text()),
-    has_credential: boolean(),
-    set_up: boolean(),
-    reason: nullable(text()),
-    answers: nullable(boolean('Null: not asked.')),
-    credential_taken: nullable(boolean('Null: not tried.')),
-    keys: listOf(
-      object({ key: text(), taken: nullable(boolean()) }),
+  s.object({
+    ok: s.boolean(),
+    name: s.text(),
+    adapter: s.nullable(s.text()),
+    url: s.nullable(s.text()),
+    has_credential: s.boolean(),
+    set_up: s.boolean(),
+    reason: s.nullable(s.text()),
+    answers: s.nullable(s.boolean('Null: not asked.')),
+    credential_taken: s.nullable(s.boolean('Null: not tried.')),
+    keys: s.list(
+      s.object({ key: s.text(), taken: s.nullable(s.boolean()) }),
       'The result for each key, if there are several.',
     ),
-    rows: integer(),
-    listed: nullable(integer('Number of models that the upstream lists.')),
-    missing: listOf(object({ id: text(), model: text(), at: integer() })),
-    problems: listOf(text()),
+    rows: s.integer(),
+    listed: s.nullable(s.integer('Number of models that the upstream lists.')),
+    missing: s.list(s.object({ id: s.text(), model: s.text(), at: s.integer() })),
+    problems: s.list(s.text()),
   }),
 );
 

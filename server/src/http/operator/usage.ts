@@ -1,34 +1,23 @@
 import { groups, isStored, usageBy, type Group } from '../../db/accounts/usage-sums.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
-import {
-  id,
-  integer,
-  microUsd,
-  named,
-  nullable,
-  form,
-  object,
-  pageOf,
-  signedMicroUsd,
-  text,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const UsageSum = named(
+const UsageSum = s.named(
   'UsageSum',
-  object({
-    day: nullable(text('The day (UTC) on which the requests ended; null if not by day.')),
-    model_id: nullable(text()),
-    account_id: nullable(id()),
-    key_id: nullable(id()),
-    completed: integer(),
-    failed: integer('`FAILED`; cancelled requests are not counted.'),
-    charged_usd_micro: signedMicroUsd(
+  s.object({
+    day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
+    model_id: s.nullable(s.text()),
+    account_id: s.nullable(s.id()),
+    key_id: s.nullable(s.id()),
+    completed: s.integer(),
+    failed: s.integer('`FAILED`; cancelled requests are not counted.'),
+    charged_usd_micro: s.signedMicroUsd(
       'Paid by the accounts, less the refunds booked in these days.',
     ),
-    cost_usd_micro: microUsd('Paid to upstreams, as far as it is known.'),
+    cost_usd_micro: s.microUsd('Paid to upstreams, as far as it is known.'),
   }),
 );
 
@@ -37,14 +26,14 @@ const groupsRule = `one or more of ${groups.join(', ')}, with commas between`;
 /** GET /operator/usage: sorted by the values of `by`: day, model, account, then key. */
 export const list = operatorEndpoint(
   {
-    query: form({
-      by: text('One or more of `day`, `model`, `account` and `key`, with commas between.', {
+    query: s.form({
+      by: s.text('One or more of `day`, `model`, `account` and `key`, with commas between.', {
         example: 'day,model',
         rule: groupsRule,
       }),
       ...usagePage,
     }),
-    reply: pageOf(UsageSum),
+    reply: s.pageOf(UsageSum),
   },
   async ({ query }, { db }) => {
     const by = groupsIn(query.by);

@@ -2,44 +2,31 @@ import * as vouchers from '../../db/accounts/vouchers.ts';
 import { createVouchers, voidVoucher } from '../../operations/accounts/voucher.ts';
 import { timeToCome, idOf, pageFrom } from '../form.ts';
 import { NewVouchers } from '../schemas/operator.ts';
-import {
-  choice,
-  form,
-  id,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  object,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Vouchers: codes that are worth money. */
 
-const Voucher = named(
+const Voucher = s.named(
   'Voucher',
-  object({
-    voucher_id: id(),
-    last4: text(),
-    amount_usd_micro: microUsd(),
-    note: nullable(text()),
-    status: choice(['open', 'redeemed', 'void', 'expired']),
-    created_by: nullable(text("The operator's e-mail address.")),
-    created_at: time(),
-    expires_at: nullable(time()),
-    redeemed_at: nullable(time()),
-    redeemed_by: nullable(id()),
-    redeemed_by_name: nullable(text()),
+  s.object({
+    voucher_id: s.id(),
+    last4: s.text(),
+    amount_usd_micro: s.microUsd(),
+    note: s.nullable(s.text()),
+    status: s.choice(['open', 'redeemed', 'void', 'expired']),
+    created_by: s.nullable(s.text("The operator's e-mail address.")),
+    created_at: s.time(),
+    expires_at: s.nullable(s.time()),
+    redeemed_at: s.nullable(s.time()),
+    redeemed_by: s.nullable(s.id()),
+    redeemed_by_name: s.nullable(s.text()),
   }),
 );
 
 /** GET /operator/vouchers */
 export const list = operatorEndpoint(
-  { query: form(pageQuery(50)), reply: pageOf(Voucher) },
+  { query: s.form(s.pageQuery(50)), reply: s.pageOf(Voucher) },
   async ({ query }, { db }) => {
     const rows = await vouchers.list(db, { limit: query.limit + 1, before: query.cursor });
     return pageFrom(rows, query, ({ id: voucher_id, ...row }) => ({ voucher_id, ...row }));
@@ -50,8 +37,8 @@ export const list = operatorEndpoint(
 export const create = operatorAction(
   'voucher.create',
   {
-    body: form(NewVouchers),
-    reply: object({ data: listOf(object({ id: id(), code: text('Shown only here.') })) }),
+    body: s.form(NewVouchers),
+    reply: s.object({ data: s.list(s.object({ id: s.id(), code: s.text('Shown only here.') })) }),
   },
   async ({ body, by, reply }) => {
     const wanted = {
