@@ -22,7 +22,7 @@ const windowSeconds = 60;
 export async function authenticate(
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: RequestDeps,
   scope: KeyScope,
 ): Promise<{ caller: Caller; grant: KeyGrant }> {
   const header = keyHeaders(req);
@@ -71,7 +71,7 @@ export async function authenticateOperator(
   req: FastifyRequest,
   reply: FastifyReply,
   scope: Scope,
-  { db, settings }: HttpDeps,
+  { db, settings }: CallDeps,
 ): Promise<OperatorAsker & { by: { operator_key_id: string } }> {
   const header = keyHeaders(req);
   const key = parseAuthorization(header, 'fbo_');

@@ -6,8 +6,8 @@ import { openHolding, type Holding } from '../lib/budget.ts';
 import { isObject, parseInPieces, parseJson } from '../lib/json.ts';
 import { formBoundary, MultipartError, parseForm, type FormPart } from '../lib/multipart.ts';
 import { leftOf } from './call.ts';
-import type { HttpDeps, KeyedRequest } from './deps.ts';
-import { inShare, takeShare } from './overload.ts';
+import type { HttpDeps, KeyedRequest, ShareDeps } from './deps.ts';
+import { runInShare, takeShare } from './overload.ts';
 
 /** Reads JSON bodies and forms within limits of size, time, memory and shape. */
 
@@ -75,7 +75,7 @@ async function parseInShare(
   bytes: Buffer,
   req: KeyedRequest,
   reply: FastifyReply,
-  { parsing, metrics }: HttpDeps,
+  { parsing, metrics }: ShareDeps,
 ): Promise<unknown> {
   if (bytes.length < shareFromBytes) return parseJson(bytes, shape);
   const signal = leftOf(req, reply);
@@ -112,7 +112,7 @@ export async function readForm<T>(
   req: KeyedRequest,
   reply: FastifyReply,
   read: (parts: FormPart[]) => T,
-  deps: HttpDeps,
+  deps: ShareDeps,
 ): Promise<{ form: T; release: () => void }> {
   const { parsing, metrics } = deps;
   const boundary = boundaryOf(req);
@@ -176,7 +176,7 @@ function readBody(
   req: KeyedRequest,
   { maxBytes, beyond = '' }: JsonLimit,
   take: (bytes: number) => boolean,
-  deps: HttpDeps,
+  deps: ShareDeps,
 ): Promise<Buffer> {
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes, beyond);
   const stream = bodyStream(req);
@@ -220,7 +220,7 @@ export function holdBytes(bytes: number, req: KeyedRequest, deps: HttpDeps): voi
  * `take` counts bytes until the call's work is over, or until `release`; false if there is no room
  * for them.
  */
-function holder(req: KeyedRequest, { bodies }: HttpDeps): Holding {
+function holder(req: KeyedRequest, { bodies }: ShareDeps): Holding {
   const held = openHolding(bodies, req.caller.account_id);
   req.atEnd!.push(held.release);
   return held;
@@ -234,7 +234,7 @@ function tooLarge(maxBytes: number, beyond: string): ApiError {
 }
 
 /** The refusal of bytes that do not fit into this account's share, or into the whole memory. */
-function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiError {
+function tooMuchHeld(owner: string, bytes: number, { bodies }: ShareDeps): ApiError {
   if (bodies.free() >= bytes) {
     const held = bodies.held(owner);
     return new ApiError('rate_limited', {

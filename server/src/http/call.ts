@@ -5,8 +5,8 @@ import { idempotencyKey } from '../core/request/fingerprint.ts';
 import { metadataHeader, metadataIn } from '../core/request/metadata.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { redact } from '../lib/log.ts';
-import { demandFreeJob, type MakingCall } from '../operations/requests/submit.ts';
-import type { HttpDeps, KeyedRequest } from './deps.ts';
+import { demandFreeJob, type CallTrace } from '../operations/requests/submit.ts';
+import type { CallDeps, CatalogDeps, KeyedRequest } from './deps.ts';
 import { usualHeaders } from './speaks-messages.ts';
 
 /**
@@ -43,7 +43,7 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
 }
 
 /** The headers of a call that makes a job. Throws what forbids to read its body. */
-export function jobHeaders({ caller, raw }: KeyedRequest, deps: HttpDeps) {
+export function jobHeaders({ caller, raw }: KeyedRequest, deps: CallDeps) {
   const headers = requestHeaders(raw);
   demandFreeJob({ caller, idempotency_key: headers.idempotency_key }, deps);
   return headers;

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addOwnBy } from '../lib/metrics.ts';
 import { leftOf } from './call.ts';
-import type { HttpDeps } from './deps.ts';
-import { inShare } from './overload.ts';
+import type { CallDeps, HttpDeps, ShareDeps } from './deps.ts';
+import { runInShare } from './overload.ts';
 
 /**
  * The share of the database that an account, a person or a network has. Work in batches, such as
@@ -97,7 +97,7 @@ export function ofCall<Deps extends HttpDeps>(
  * The same object with other members in place of some. The rest is inherited, because a copy of
  * forty members costs 6 µs; so the result cannot be copied with `...`.
  */
-export function replaced<T extends object>(of: T, members: Partial<T>): T {
+function replaced<T extends object>(of: T, members: Partial<T>): T {
   return Object.assign(Object.create(of) as T, members);
 }
 
@@ -108,7 +108,7 @@ export function replaced<T extends object>(of: T, members: Partial<T>): T {
 async function inOwnShare<T>(
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: ShareDeps,
   work: (wanted?: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { owner, entry } = req;
@@ -144,7 +144,7 @@ function stay(req: FastifyRequest): void {
 /** Runs a call of the sign-in library, which takes its connections itself, or sets a password. */
 export function inSignIn<T>(
   req: FastifyRequest,
-  { signIns, metrics }: HttpDeps,
+  { signIns, metrics }: ShareDeps,
   work: () => Promise<T>,
 ): Promise<T> {
   return inShare(signIns, req.owner, 'signing in', work, { metrics });
@@ -157,7 +157,7 @@ export function inSignIn<T>(
 export function inSum<T>(
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: ShareDeps,
   work: () => Promise<T>,
 ): Promise<T> {
   const details = { usage_sums_limit: 1 };
@@ -168,7 +168,7 @@ export function inSum<T>(
   return inShare(deps.sums, req.owner, 'sums', begin, { ...bounds(req, reply, deps), details });
 }
 
-function bounds(req: FastifyRequest, reply: FastifyReply, { metrics }: HttpDeps) {
+function bounds(req: FastifyRequest, reply: FastifyReply, { metrics }: CallDeps) {
   if (req.method !== 'GET' && req.method !== 'HEAD') return { metrics };
   return { metrics, signal: leftOf(req, reply) };
 }

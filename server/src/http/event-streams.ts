@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
-import type { HttpDeps } from './deps.ts';
+import type { StreamDeps } from './deps.ts';
 import { hijackHeaders } from './hijack.ts';
 import { takeShare } from './overload.ts';
 import { overWords, type Grant } from './stream-grants.ts';
@@ -10,8 +10,8 @@ import { overWords, type Grant } from './stream-grants.ts';
 const bufferMaxBytes = 64 * 1024;
 
 /** Whether a call may wait; if not, it is answered at once. */
-export function mayHold(grant: Grant, { streams, streamGrants }: HttpDeps): boolean {
-  return streams.left(grant.account_id) > 0 && !streamGrants.isFull(grant);
+export function mayHold(grant: Grant, { streams, streamGrants }: StreamDeps): boolean {
+  return streams.leftFor(grant.account_id) > 0 && !streamGrants.isFull(grant);
 }
 
 /**
@@ -19,7 +19,7 @@ export function mayHold(grant: Grant, { streams, streamGrants }: HttpDeps): bool
  * called. `over` is called when the key or person loses access. Throws `rate_limited` or
  * `capacity_unavailable`.
  */
-export function hold(grant: Grant, deps: HttpDeps, over: () => void): () => void {
+export function hold(grant: Grant, deps: StreamDeps, over: () => void): () => void {
   const { account_id } = grant;
   const leave = deps.streamGrants.join(grant, over);
   try {
@@ -41,7 +41,7 @@ export function hold(grant: Grant, deps: HttpDeps, over: () => void): () => void
 export function holdStream(
   req: { grant?: Grant; yieldSlot: () => void },
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: StreamDeps,
 ): EventStream {
   const grant = req.grant!;
   const leave = hold(grant, deps, () => endStream(events, 'access', overWords(grant)));

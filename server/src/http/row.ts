@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Right } from '../core/account/role.ts';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
-import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
+import type { HttpDeps, KeyedRequest, OperatorRequest, SpareRule } from './deps.ts';
 import type { RouteDocs } from './docs/route-docs.ts';
 import type { Endpoint, Handle, Shapes } from './endpoint.ts';
 import { at, type At, type PathParams } from './path.ts';

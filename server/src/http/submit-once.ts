@@ -8,8 +8,8 @@ import type { HttpDeps, KeyedRequest } from './deps.ts';
 export async function submitOnce(
   req: KeyedRequest,
   reply: FastifyReply,
-  { lostReplies }: HttpDeps,
-  submit: (call: MakingCall) => Promise<SubmitResult>,
+  { lostReplies }: RequestDeps,
+  submit: (call: CallTrace) => Promise<SubmitResult>,
 ): Promise<SubmitResult> {
   const { raw } = reply;
   const { promise: made, resolve } = Promise.withResolvers<SubmitResult | null>();

@@ -3,6 +3,7 @@ import * as s from '../schemas/schema.ts';
 import { readUnspentBonuses } from '../../operations/accounts/bonus.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { TopUp, topUp } from './top-up.ts';
+import type { PaymentDeps } from '../deps.ts';
 
 const Balance = s.named(
   'Balance',
@@ -40,7 +41,7 @@ const Balance = s.named(
 );
 
 /** GET /balance: the account's money and the key's limit, either of which can refuse a submit. */
-export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps) => {
+export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps: PaymentDeps) => {
   const { key_id, account_id } = req.caller;
   const [funds, bonuses, top_up] = await Promise.all([
     keys.funds(deps.db, key_id),

@@ -6,7 +6,7 @@ import { isUuid } from '../../lib/id.ts';
 import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
 import { bodyStream, collect } from '../body.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { OpenChatDeps, RequestDeps } from '../deps.ts';
 import { openEndpoint } from '../endpoint.ts';
 import { Health } from './ops.ts';
 
@@ -21,7 +21,7 @@ const shapes = { params: ['upstream', 'request_id', 'attempt', 'sig'], reply: He
  * The call makes the next poll due, and may name the job if the answer to its start was lost.
  * Repeated, late and reordered calls do no harm.
  */
-export const receive = openEndpoint(shapes, async ({ req }, deps) => {
+export const receive = openEndpoint(shapes, async ({ req }, deps: RequestDeps & OpenChatDeps) => {
   const { upstream: name, request_id, attempt: text, sig } = req.params;
   const attempt = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
   const link = { upstream: name, request_id, attempt };
@@ -52,7 +52,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps) => {
   return { status: 'ok' as const };
 });
 
-async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
+async function modelOf(requestId: string, upstream: string, deps: RequestDeps): Promise<string> {
   const row = await deps.operations.status(requestId);
   const routes = (row && deps.catalog().models.get(row.model_id)?.upstreams) ?? [];
   return routeTo(routes, upstream, row?.upstream_model ?? null)?.model ?? '';

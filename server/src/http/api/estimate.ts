@@ -37,7 +37,7 @@ export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
 });
 
-async function quoteConversation(body: Json, caller: Spender, deps: HttpDeps) {
+async function quoteConversation(body: Json, caller: Spender, deps: FileDeps) {
   return quoteToJson((await quoteChat(readCompletionsCall(body), caller, deps)).quote);
 }
 

@@ -63,10 +63,13 @@ export const uploadForm = s.object({
 });
 
 /** POST /files: the body is the raw bytes, or a form with the file. */
-export const upload = keyedEndpoint({ reply: UploadedFile }, async ({ req, reply }, deps) => {
-  const { row, form } = await store(newFile(req.caller.account_id), req, reply, deps);
-  return { ...viewOf(row), ...(form && askedIn(form, row, reply)) };
-});
+export const upload = keyedEndpoint(
+  { reply: UploadedFile },
+  async ({ req, reply }, deps: FileDeps) => {
+    const { row, form } = await store(newFile(req.caller.account_id), req, reply, deps);
+    return { ...viewOf(row), ...(form && askedIn(form, row, reply)) };
+  },
+);
 
 /** A file as the reply to its upload shows it. */
 export function viewOf({ id, ...row }: files.FileRow): Serializable<s.Static<typeof UploadedFile>> {
@@ -93,7 +96,7 @@ export async function store(
   file: NewFile,
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: FileDeps,
   fields: UploadForm = { file: 'file' },
 ): Promise<StoredFile> {
   const { openUploads, settings } = deps;
@@ -129,7 +132,7 @@ async function take(
   file: NewFile,
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: FileDeps,
   fields: UploadForm,
 ): Promise<StoredFile> {
   const declared = assertHeaders(req);
@@ -224,7 +227,7 @@ export async function keep(
   facts: () => Promise<Pick<files.FileRow, 'content_type' | 'metadata'>>,
   bytes: Bytes,
   max_bytes: number,
-  deps: HttpDeps,
+  deps: FileDeps,
 ): Promise<files.FileRow> {
   const { storage_key } = file;
   const { FAREBOX_UPLOAD_MAX_BYTES: maxBytes, FAREBOX_FILES_MAX: max_files } = deps.settings;
@@ -266,20 +269,20 @@ export async function discard(
   await files.removeMany(db, ids);
 }
 
-async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
+async function record(row: Parameters<typeof files.insert>[1], deps: CallDeps) {
   const inserted = await files.insert(deps.db, row);
   if (inserted) return inserted;
   if (await files.findOne(deps.db, row.id)) throw usedUp();
   throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
 }
 
-export function assertSpace(deps: HttpDeps): void {
+export function assertSpace(deps: RequestDeps): void {
   const why = deps.blocked(true);
   if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
 
 /** Stops an upload when the space runs low, even if there was room when it began. */
-async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
+async function* whileSpace(stream: Bytes, deps: RequestDeps): Bytes {
   for await (const chunk of stream) {
     assertSpace(deps);
     yield chunk;
@@ -310,7 +313,7 @@ const spareBytes = 512 * 1024 * 1024;
 export async function assertRoom(
   account_id: string,
   size: number,
-  deps: HttpDeps,
+  deps: FileDeps,
 ): Promise<number> {
   const { FAREBOX_FILES_MAX: max_files, FAREBOX_FILES_MAX_BYTES } = deps.settings;
   const [held, free] = await Promise.all([
@@ -375,7 +378,7 @@ const readShapes = { params: ['file_id'], rawQuery: signedLink } as const;
 /**
  * GET and HEAD /files/{file_id}: for an upstream with a valid signature, otherwise for its account.
  */
-export const read = openEndpoint(readShapes, async ({ req, reply }, deps) => {
+export const read = openEndpoint(readShapes, async ({ req, reply }, deps: FileDeps) => {
   const id = parseFileId(req.params.file_id);
   const account = await holder(req, reply, deps, (link) =>
     id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
@@ -389,7 +392,7 @@ export async function sendFile(
   reply: FastifyReply,
   id: string | null,
   account: string | null,
-  deps: HttpDeps,
+  deps: FileDeps,
 ): Promise<unknown> {
   const file = id === null ? null : await files.findOne(deps.db, id);
   // guard: own-files

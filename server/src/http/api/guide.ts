@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Catalog } from '../../core/catalog/catalog.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { MailDeps, RequestDeps } from '../deps.ts';
 import { guideText } from '../docs/guide-text.ts';
 import { cached } from './cached.ts';
 import { openEndpoint } from '../endpoint.ts';
@@ -15,12 +15,17 @@ interface Rendered {
 const rendered: WeakMap<Catalog, Rendered> = new WeakMap();
 
 /** GET /llms.txt */
-export const guide = openEndpoint({}, async ({ req, reply }, deps) => {
+export const guide = openEndpoint({}, async ({ req, reply }, deps: RequestDeps & MailDeps) => {
   const { text, etag } = render(deps);
   return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
 });
 
-function render({ catalog, links: { baseUrl }, settings, origin }: HttpDeps): Rendered {
+function render({
+  catalog,
+  links: { baseUrl },
+  settings,
+  origin,
+}: RequestDeps & MailDeps): RenderedGuide {
   const current = catalog();
   const known = rendered.get(current);
   if (known?.baseUrl === baseUrl) return known;

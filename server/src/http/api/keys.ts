@@ -7,7 +7,7 @@ import {
   revokeKey,
 } from '../../operations/accounts/key.ts';
 import { runManaged } from '../../operations/accounts/key-actions.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { CallDeps, CatalogDeps, KeyedRequest, RequestDeps, ShareDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { idOf, pageFrom } from '../form.ts';
 import {
@@ -29,7 +29,7 @@ import { readForm } from '../session/visit.ts';
  * here, but people make and change them on the pages. The studio's key is not shown.
  */
 
-const askerOf = ({ caller }: KeyedRequest, deps: HttpDeps) => {
+const askerOf = ({ caller }: KeyedRequest, deps: CallDeps) => {
   const { account_id, key_id } = caller;
   return { who: 'key', account_id, key_id, bounds: keyBounds(deps) } as const;
 };
@@ -37,7 +37,7 @@ const askerOf = ({ caller }: KeyedRequest, deps: HttpDeps) => {
 /** POST /keys */
 export const create = keyedEndpoint(
   { body: NewKeyForm, reply: withSecret('NewApiKey', ApiKey) },
-  async ({ req, reply, body }, deps) => {
+  async ({ req, reply, body }, deps: RequestDeps) => {
     const by = askerOf(req, deps);
     const { name, ...given } = body;
     const wanted = { account_id: by.account_id, name, ...settingsOf(given, null, deps) };
@@ -68,14 +68,14 @@ export const list = keyedEndpoint(
 /** GET /keys/{key_id} */
 export const read = keyedEndpoint(
   { params: ['key_id'], reply: ApiKey },
-  async ({ req, params }, deps) =>
+  async ({ req, params }, deps: CallDeps) =>
     view(await findKey(deps.db, askerOf(req, deps), idOf(params.key_id))),
 );
 
 /** PATCH /keys/{key_id}: null removes a limit, and a limit that is left out stays. */
 export const change = keyedEndpoint(
   { params: ['key_id'], rawBody: KeyChangeForm, reply: ApiKey },
-  async ({ req, params }, deps) => {
+  async ({ req, params }, deps: CatalogDeps & ShareDeps) => {
     const by = askerOf(req, deps);
     const now = await findManaged(deps.db, by, idOf(params.key_id));
     const { name, ...given } = readBody(KeyChangeForm, await readForm(req, deps));
@@ -89,7 +89,7 @@ export const change = keyedEndpoint(
 /** DELETE /keys/{key_id}: revokes the key for good, from the next call on. */
 export const revoke = keyedEndpoint(
   { params: ['key_id'], reply: ApiKey },
-  async ({ req, params }, deps) => {
+  async ({ req, params }, deps: CallDeps) => {
     const by = askerOf(req, deps);
     const now = await findManaged(deps.db, by, idOf(params.key_id));
     // The reply to an earlier call may have been lost.

@@ -8,7 +8,7 @@ import { hashKey, parseAuthorization } from '../../core/account/key.ts';
 import { findModels } from '../../db/accounts/keys.ts';
 import { keyHeaders } from '../auth.ts';
 import { cached } from './cached.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { CallDeps, CatalogDeps, RequestDeps } from '../deps.ts';
 import { object, optional, type Static } from '../schemas/schema.ts';
 import { openEndpoint } from '../endpoint.ts';
 import { KindName, Model, ModelList } from './model-schema.ts';
@@ -67,7 +67,7 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps)
  * The models that the key is limited to; null: all. The call needs no key, so an unknown key is no
  * error.
  */
-async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
+async function allowedModels(req: FastifyRequest, { db }: CallDeps): Promise<string[] | null> {
   const key = parseAuthorization(keyHeaders(req));
   return key === null ? null : findModels(db, hashKey(key));
 }
@@ -75,7 +75,7 @@ async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<str
 /** GET /models/{model_id} */
 export const read = openEndpoint(
   { params: ['*'], written: Model },
-  async ({ req, reply }, deps) => {
+  async ({ req, reply }, deps: CatalogDeps) => {
     const id = req.params['*'];
     const { version, entries } = render(deps.catalog());
     const body = entries.get(id);

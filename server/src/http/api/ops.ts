@@ -5,6 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { anything, choice, named, object } from '../schemas/schema.ts';
 import { openapiText } from '../openapi-text.ts';
 import { openEndpoint } from '../endpoint.ts';
+import type { CallDeps, StopDeps } from '../deps.ts';
 
 /** Calls for supervisors, which need no API key, and the OpenAPI document. */
 
@@ -19,7 +20,7 @@ export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving
 });
 
 /** GET /readyz: the process can do its work; otherwise the reply names the failing part. */
-export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps) => {
+export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps: StopDeps) => {
   reply.header('cache-control', 'no-store');
   const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
   if (failing === null) return { status: 'ok' as const };
@@ -36,7 +37,7 @@ function notReady(failing: string): ApiError {
 }
 
 /** GET /metrics: for this machine, or for callers with the token. */
-export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
+export const metrics = openEndpoint({}, async ({ req, reply }, deps: CallDeps) => {
   const token = deps.settings.FAREBOX_METRICS_TOKEN;
   const allowed =
     token === null

@@ -5,7 +5,7 @@ import { objectOf } from '../../lib/json.ts';
 import { authenticate, keyHeaders } from '../auth.ts';
 import { challenge } from '../errors.ts';
 import { mayWrite } from '../connections.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { FileDeps, RequestDeps } from '../deps.ts';
 import { integer, object, optional, text } from '../schemas/schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
@@ -50,7 +50,7 @@ const inline =
 export async function holder(
   req: FastifyRequest,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: RequestDeps,
   judge: (link: PresentedLink) => 'valid' | 'expired' | 'invalid',
 ): Promise<string | null> {
   const { exp, sig } = objectOf(req.query);
@@ -86,8 +86,8 @@ function missing(storage_key: string): ApiError {
 export async function sendStored(
   req: FastifyRequest,
   reply: FastifyReply,
-  stored: Stored,
-  deps: HttpDeps,
+  stored: StoredBytes,
+  deps: FileDeps,
 ): Promise<unknown> {
   const { size, content_type, sha256, file_name, storage_key } = stored;
   const etag = `"${sha256}"`;

@@ -82,7 +82,7 @@ export const usage = keyedEndpoint(
 
 /** Throws `bad_request` if the sum takes too long. */
 async function sumUp(
-  { db, settings }: HttpDeps,
+  { db, settings }: CallDeps,
   query: AccountUsageQuery,
 ): Promise<AccountUsageRow[]> {
   const rows = await readWithin(db, settings.times.usageSumMs, (tx) => usageOf(tx, query));

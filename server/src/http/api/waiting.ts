@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { isFinal, type Status } from '../../core/request/request.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { hold, mayHold } from '../event-streams.ts';
 import { accessOver } from '../stream-grants.ts';
 
@@ -27,7 +27,7 @@ interface Patience {
  */
 export async function inWaitingSlot<T>(
   req: KeyedRequest,
-  deps: HttpDeps,
+  deps: StreamDeps,
   work: (over: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
@@ -48,7 +48,7 @@ export function changed(
   row: StatusRow,
   { waitSeconds, toTheEnd, over, stop }: Patience,
   req: KeyedRequest,
-  deps: HttpDeps,
+  deps: StreamDeps,
 ): Promise<StatusRow> {
   return new Promise((resolve, reject) => {
     let newest = row;
@@ -107,7 +107,7 @@ export async function ended(
   requestId: string,
   patience: Omit<Patience, 'toTheEnd'>,
   req: KeyedRequest,
-  deps: HttpDeps,
+  deps: StreamDeps & RequestDeps,
 ): Promise<StatusRow> {
   const row = await deps.operations.status(requestId);
   if (row === null) throw new ApiError('not_found');

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { enqueue, tellCharge } from '../api/queue.ts';
 import * as requests from '../requests/status.ts';
 import { ended, inWaitingSlot } from '../api/waiting.ts';
@@ -83,7 +83,7 @@ export async function status(
 export async function stream(
   req: requests.RequestCall,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: StreamDeps & RequestDeps,
 ): Promise<unknown> {
   const withLogs = wantsLogs(req);
   let shown: readonly string[] = [];
@@ -99,7 +99,7 @@ export async function stream(
 export async function result(
   req: requests.RequestCall,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: RequestDeps,
 ): Promise<unknown> {
   name(reply, requests.requestId(req));
   return requests.readOutput(req, deps);
@@ -109,7 +109,7 @@ export async function result(
 export async function cancel(
   req: requests.RequestCall,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: RequestDeps,
 ): Promise<unknown> {
   await requests.cancelRequest(req, deps);
   reply.code(202);

@@ -7,7 +7,7 @@ import * as callers from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../errors.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { store, viewOf } from '../api/files.ts';
 import type { At } from '../path.ts';
 
@@ -23,7 +23,7 @@ const addressSeconds = 600;
 export async function initiate(
   req: KeyedRequest,
   _reply: FastifyReply,
-  deps: HttpDeps,
+  deps: CallDeps,
 ): Promise<unknown> {
   const id = newId();
   const { key_id } = req.caller;
@@ -40,7 +40,7 @@ export async function initiate(
 export async function receive(
   req: At<{ file_id: string }>,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: FileDeps,
 ): Promise<unknown> {
   const id = parseFileId(req.params.file_id);
   const { key_id, exp, sig } = objectOf(req.query);

@@ -21,6 +21,7 @@ import { AccountKey, Ceilings, view as keyView } from '../keys.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
+import type { CallDeps, PaymentDeps, ShareDeps } from '../deps.ts';
 import { idOf, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -63,7 +64,7 @@ export const OperatorAccount = s.named(
 /** GET /operator/accounts/{account_id} */
 export const read = operatorEndpoint(
   { params: ['account_id'], reply: OperatorAccount },
-  async ({ req, params, reply }, deps) => {
+  async ({ req, params, reply }, deps: ShareDeps) => {
     const { db } = deps;
     const account = await need(db, params);
     const [key_ceilings, members, deposits, invited, keysOfAccount] = await Promise.all([
@@ -130,7 +131,7 @@ export const movements = operatorEndpoint(
     query: s.form({ cursor: s.optional(movementNumber) }),
     reply: s.pageOf(AccountMovement),
   },
-  async ({ params, query: { cursor } }, deps) => {
+  async ({ params, query: { cursor } }, deps: PaymentDeps) => {
     const limit = 50;
     const rows = await movementsOf(deps.db, {
       account_id: idOf(params.account_id),

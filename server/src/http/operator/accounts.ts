@@ -5,7 +5,7 @@ import { referenceMax } from '../../core/account/booking.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
 import { invite, inviterOf } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { HttpDeps, MailDeps } from '../deps.ts';
 import { pageFrom } from '../form.ts';
 import {
   amount,
@@ -119,7 +119,7 @@ export const create = operatorAction(
     }),
     reply: MadeAccount,
   },
-  async ({ body, by, req, reply }, deps) => {
+  async ({ body, by, req, reply }, deps: MailDeps) => {
     const { email: address, invite: invites = false, credit_usd_micro: credit, reference } = body;
     if (credit) demandScope(req.operator, 'money');
     if (credit && !reference)

@@ -22,7 +22,7 @@ import { namesOf } from '../../upstreams/keys.ts';
 import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
 import { operatorEndpoint } from '../endpoint.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { ConsoleDeps, PaymentDeps, RequestDeps } from '../deps.ts';
 
 /**
  * Lines that need the operator's attention: problems that do not end by themselves, or not soon.
@@ -150,9 +150,9 @@ function ofClock(skew: number | null): Omit<Line, 'what'> {
   return skew === null ? { count: 0, of: [] } : { count: 1, of: [`${skew} s`] };
 }
 
-async function ofUpstreams(db: Database, { upstreams, settings }: HttpDeps): Promise<Line[]> {
-  const states = await upstreamStates.upstreamStates(db, [...upstreams.keys()]);
-  const keys = (await keyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
+async function ofUpstreams(db: Database, { upstreams, settings }: RequestDeps): Promise<Line[]> {
+  const states = await upstreamStates.readUpstreamStates(db, [...upstreams.keys()]);
+  const keys = (await readKeyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
     return { name: pausedName(upstream, key), last_why };
   });
   const models = await upstreamStates.pausedModels(
@@ -187,7 +187,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: HttpDeps): Pro
 }
 
 /** Problems of chains that are set up, and deposits that wait for an operator. */
-async function ofChains({ db, chains: { live, play } }: HttpDeps): Promise<Line[]> {
+async function ofChains({ db, chains: { live, play } }: PaymentDeps): Promise<Line[]> {
   const [rows, differing, held] = await Promise.all([
     chains.list(db),
     differingKeys(db, live),
@@ -230,7 +230,7 @@ function ofHeld(counts: HeldCount[], titleOf: (name: string) => string): Line {
   return { what: 'deposits_held', count, of, ...(count > 0 && { since: new Date(oldest) }) };
 }
 
-function ofCatalog({ files }: HttpDeps): Line[] {
+function ofCatalog({ files }: ConsoleDeps): Line[] {
   const problems = files.problems();
   const named = [...new Set(problems.map(({ file }) => file).filter((file) => file !== ''))];
   return [

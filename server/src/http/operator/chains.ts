@@ -12,7 +12,7 @@ import { inSum } from '../database-share.ts';
 import { height } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { PaymentDeps, ShareDeps } from '../deps.ts';
 
 /** The blockchains that are read for deposits: their state, and the sums of their deposits. */
 
@@ -77,7 +77,7 @@ export const list = operatorEndpoint(
   (_call, deps: PaymentDeps) => readChains(deps),
 );
 
-async function readChains({ db, chains: { live, play } }: HttpDeps) {
+async function readChains({ db, chains: { live, play } }: PaymentDeps) {
   const [rows, held, differing] = await Promise.all([
     chains.list(db),
     heldCounts(db),

@@ -1,4 +1,4 @@
-import type { HttpDeps } from '../deps.ts';
+import type { CallDeps, RequestDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf, pageFrom } from '../form.ts';
 import { AccountKey, KeyForm, NewKeyForm, settingsOf, showing, view, withSecret } from '../keys.ts';
@@ -57,8 +57,8 @@ export const change = operatorAction(
 export const revoke = operatorAction(
   'key.revoke',
   { params: ['key_id'], reply: AccountKey },
-  async ({ params }, deps) => {
-    const key = await need(params, deps);
+  async ({ params }, deps: CallDeps) => {
+    const key = await keyIn(params, deps);
     return async (db) => showing(db, key.id, await revokeKey(db, key));
   },
 );

@@ -16,7 +16,7 @@ import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { pageFrom } from '../form.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { ConsoleDeps, HttpDeps } from '../deps.ts';
 
 /** The catalog as its files define it, with what callers do not see, such as margins. */
 
@@ -183,7 +183,7 @@ export const change = operatorAction(
 );
 
 /** The row that the path names. Throws `not_found`. */
-function rowOf({ '*': id }: { '*': string }, { files }: HttpDeps): FiledRow {
+function rowOf({ '*': id }: { '*': string }, { files }: ConsoleDeps): FiledRow {
   const row = files.contents().rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
   return row;
@@ -261,11 +261,11 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
 }
 
 /** The route that a request takes first now; its cost is shown as the row's cost. */
-function routeOf({ upstreams }: Model, { connected }: HttpDeps): ModelUpstream {
+function routeOf({ upstreams }: Model, { connected }: ConsoleDeps): ModelUpstream {
   return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
 }
 
-function viewRoute(model: Model, route: ModelUpstream, { connected }: HttpDeps) {
+function viewRoute(model: Model, route: ModelUpstream, { connected }: ConsoleDeps) {
   const usable = connected.usable(route.upstream);
   return {
     ...route,

@@ -17,7 +17,7 @@ import { builtIn } from '../../upstreams/index.ts';
 import { isHealthy, checkUpstream } from '../../upstreams/check-upstream.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { ConsoleDeps, HttpDeps, RequestDeps } from '../deps.ts';
 
 /** The upstreams: their setup, state, speed and cost. */
 
@@ -133,12 +133,12 @@ export const list = operatorEndpoint(
 );
 
 /** Names of all upstreams: built in, defined in files, or set up in another way. */
-function namesOf({ files, upstreams }: HttpDeps): string[] {
+function namesOf({ files, upstreams }: ConsoleDeps): string[] {
   const defined = files.contents().upstreams.map(({ definition }) => definition.name);
   return [...new Set([...builtIn, ...defined, ...upstreams.keys()])];
 }
 
-function setUpOf(name: string, { files, connected, upstreams }: HttpDeps) {
+function setUpOf(name: string, { files, connected, upstreams }: ConsoleDeps) {
   const { upstreams: definitions, rows } = files.contents();
   const found = definitions.find(({ definition }) => definition.name === name);
   const usable = connected.usable(name);
@@ -200,7 +200,7 @@ interface Day {
 const newestDays = new WeakMap<HttpDeps['upstreams'], { at: number; figures: Promise<Day> }>();
 
 /** The last reading if it is recent, else a new reading, which all pages share. */
-function fullDay({ db, upstreams }: HttpDeps): Promise<Day> {
+function fullDay({ db, upstreams }: RequestDeps): Promise<Day> {
   const known = newestDays.get(upstreams);
   if (known && performance.now() - known.at < dayFreshMs) return known.figures;
   const figures = readDay(db);

@@ -4,7 +4,7 @@ import { replicateFile, replicateFiles } from '../../core/request/prediction.ts'
 import * as files from '../../db/accounts/files.ts';
 import { discard, newFile, store, tellIgnored } from '../api/files.ts';
 import { isForm } from '../body.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { pageFrom } from '../form.ts';
 import { cursor, object, optional } from '../schemas/schema.ts';
@@ -17,7 +17,7 @@ const pageSize = 100;
 /** POST /files: its client uploads an input's bytes before it makes the prediction. */
 export const create = keyedEndpoint(
   { reply: ReplicateFile, failure },
-  async ({ req, reply }, deps) => {
+  async ({ req, reply }, deps: FileDeps) => {
     if (!isForm(req))
       throw new ApiError('unsupported_media_type', {
         message: 'Send multipart/form-data with the file in the field content.',
@@ -48,7 +48,7 @@ export const list = keyedEndpoint(
 async function ownFile(
   { caller }: KeyedRequest,
   file_id: string,
-  { db }: HttpDeps,
+  { db }: CallDeps,
 ): Promise<files.FileRow> {
   const id = parseFileId(file_id);
   const [row] = id === null ? [] : await files.findLiving(db, caller.account_id, [id]);
@@ -59,14 +59,14 @@ async function ownFile(
 /** GET /files/{file_id} */
 export const read = keyedEndpoint(
   { params: ['file_id'], reply: ReplicateFile, failure },
-  async ({ req, params }, deps) =>
+  async ({ req, params }, deps: CallDeps) =>
     replicateFile(await ownFile(req, params.file_id, deps), deps.links),
 );
 
 /** DELETE /files/{file_id} */
 export const remove = keyedEndpoint(
   { params: ['file_id'], failure },
-  async ({ req, reply, params }, deps) => {
+  async ({ req, reply, params }, deps: FileDeps) => {
     await discard([await ownFile(req, params.file_id, deps)], deps);
     return reply.code(204).send();
   },

@@ -54,7 +54,7 @@ export const createOfModel = keyedEndpoint(
   },
 );
 
-function noModel(param: string, asked: string, status: number, { catalog }: HttpDeps): ApiError {
+function noModel(param: string, asked: string, status: number, { catalog }: CatalogDeps): ApiError {
   return new ApiError('unknown_model', { ...unknownModel(asked, catalog()), param, status });
 }
 
@@ -98,7 +98,7 @@ async function predict(
   return made!.completed_at === null ? { ...made!, status: 'starting' as const } : made!;
 }
 
-async function findPredictions(ids: string[], deps: HttpDeps) {
+async function findPredictions(ids: string[], deps: RequestDeps) {
   const { card, status } = deps.operations;
   const [cards, states] = await Promise.all([
     Promise.all(ids.map(card)),
@@ -113,7 +113,7 @@ async function findPredictions(ids: string[], deps: HttpDeps) {
 }
 
 /** A prediction of the caller's account. Throws `not_found`. */
-async function ownPrediction(req: RequestCall, deps: HttpDeps): Promise<CardRow> {
+async function ownPrediction(req: StatusCall, deps: RequestDeps): Promise<CardRow> {
   const row = own(req, await deps.operations.card(requestId(req)));
   if (row.kind === 'text') throw new ApiError('not_found');
   return row;
@@ -144,7 +144,7 @@ export const cancel = keyedEndpoint(
 /** GET /predictions */
 export const list = keyedEndpoint(
   { query: object({ cursor: optional(cursor()) }), reply: schemas.PredictionList, failure },
-  async ({ req, query }, deps) => {
+  async ({ req, query }, deps: RequestDeps) => {
     const kinds = ['image' as const, 'video' as const];
     const filter = { ...anyRequest, account_id: req.caller.account_id, kinds };
     const bounds = { below_id: query.cursor ?? null, limit: pageSize };
@@ -161,7 +161,7 @@ export const list = keyedEndpoint(
 /** GET /models/{model_id} */
 export const model = keyedEndpoint(
   { params: ['*'], reply: schemas.ReplicateModel, failure },
-  async ({ params }, deps) => {
+  async ({ params }, deps: RequestDeps) => {
     const asked = params['*'];
     const id = idByName(deps.catalog(), asked);
     if (id === null) throw noModel('model', asked, 404, deps);
@@ -188,7 +188,7 @@ export const model = keyedEndpoint(
 /** GET /webhooks/default/secret */
 export const secret = keyedEndpoint(
   { reply: schemas.WebhookSecret, failure },
-  async ({ req }, deps) => {
+  async ({ req }, deps: CallDeps) => {
     const account = await accounts.find(deps.db, req.caller.account_id);
     return { key: account!.webhook_secrets[0]! };
   },

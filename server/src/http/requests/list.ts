@@ -33,6 +33,7 @@ import {
 import { badField } from '../schemas/validate.ts';
 import { RequestList, StatusName } from './schema.ts';
 import { AnyRequest, entryOf, marginOf, RequestEntry } from './views.ts';
+import type { CallDeps } from '../deps.ts';
 
 /** The lists of requests, newest first: for a key, for people of an account, for the operator. */
 
@@ -94,7 +95,7 @@ export const list = keyedEndpoint(
     rawQuery: metadataQuery,
     reply: RequestList,
   },
-  async ({ req, query }, deps) => {
+  async ({ req, query }, deps: CallDeps) => {
     if (query.model_id === '')
       throw badField('model_id', 'the id of a model, as GET /v1/models lists it');
     const metadata = metadataAsked(objectOf(req.query));

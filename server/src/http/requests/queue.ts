@@ -26,7 +26,7 @@ import {
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { CancelQuery } from './schema.ts';
 import { facts, progress } from './views.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { HttpDeps, RequestDeps } from '../deps.ts';
 
 /** Waiting and running requests of all accounts. */
 
@@ -61,7 +61,7 @@ export const depth = operatorEndpoint(
       models: listOf(object({ model_id: text(), ...depthOf })),
     }),
   },
-  async (_call, deps) => {
+  async (_call, deps: RequestDeps) => {
     const { db, upstreams } = deps;
     const [states, depths, running] = await Promise.all([
       upstreamStates.upstreamStates(db, [...upstreams.keys()]),
@@ -226,7 +226,7 @@ export const cancel = operatorAction(
       cancel_requested_at: optional(time()),
     }),
   },
-  async ({ params, query: { running } }, deps) => {
+  async ({ params, query: { running } }, deps: RequestDeps) => {
     const request_id = idOf(params.request_id);
     const ruleOf = (model_id: string) =>
       running ? deps.catalog().models.get(model_id)?.on_cancel : undefined;

@@ -16,6 +16,7 @@ import {
   RequestDetail,
   type Beside,
 } from './views.ts';
+import type { RequestDeps } from '../deps.ts';
 
 async function readBeside(db: Database, id: string): Promise<Beside> {
   const [attempts, deliveries] = await Promise.all([attemptsOf(db, id), newestOf(db, id)]);

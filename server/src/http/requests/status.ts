@@ -16,7 +16,7 @@ import { cancelOf } from '../../operations/requests/cancel-request.ts';
 import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import type { CallDeps, HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
 import type { At } from '../path.ts';
 import { choice, either, number, object, optional, type Static } from '../schemas/schema.ts';
@@ -58,7 +58,7 @@ export type RequestCall = At<{ request_id: string }, KeyedRequest>;
 /**
  * Reads the row while the key is checked: a poll waits for one round trip to the database, not two.
  */
-export function statusAhead(req: At<{ request_id: string }>, deps: HttpDeps): void {
+export function statusAhead(req: WithParams<{ request_id: string }>, deps: RequestDeps): void {
   const id = idInPath(req);
   if (id === null) return;
   req.row = deps.operations.status(id);
@@ -94,7 +94,7 @@ export async function readStatus(
 /** GET /requests/{request_id}/status/stream */
 export const stream = keyedEndpoint(
   { params: ['request_id'], events: either([RequestStatus, StreamEnd]) },
-  ({ req, reply }, deps) =>
+  ({ req, reply }, deps: StreamDeps & RequestDeps) =>
     follow(req, reply, deps, (events, shown) => events.send(JSON.stringify(shown), 'status')),
 );
 
@@ -102,7 +102,7 @@ export const stream = keyedEndpoint(
 export async function follow(
   req: RequestCall,
   reply: FastifyReply,
-  deps: HttpDeps,
+  deps: StreamDeps & RequestDeps,
   show: (events: EventStream, status: StatusView) => void,
 ): Promise<unknown> {
   const row = own(req, await deps.operations.status(requestId(req)));
@@ -131,12 +131,12 @@ export async function follow(
 /** GET /requests/{request_id}/response: the model's output, unchanged. */
 export const response = keyedEndpoint(
   { params: ['request_id'], written: ModelOutput },
-  ({ req }, deps) => readOutput(req, deps),
+  ({ req }, deps: RequestDeps) => readOutput(req, deps),
 );
 
 export async function readOutput(
-  req: RequestCall,
-  deps: HttpDeps,
+  req: StatusCall,
+  deps: RequestDeps,
 ): Promise<Record<string, unknown>> {
   return outputOf(own(req, await deps.operations.card(requestId(req))), deps);
 }
@@ -144,7 +144,7 @@ export async function readOutput(
 /** Throws `request_not_ready`, or `expired` if the output has been removed. */
 export async function outputOf(
   row: requests.CardRow,
-  deps: HttpDeps,
+  deps: CallDeps,
 ): Promise<Record<string, unknown>> {
   if (row.status !== 'COMPLETED') {
     const failure = failureOf(row);
@@ -177,7 +177,7 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, (row: requests.CardRow) => 
 /** GET /requests/{request_id} */
 export const read = keyedEndpoint(
   { params: ['request_id'], reply: RequestCard },
-  async ({ req }, deps) => {
+  async ({ req }, deps: RequestDeps) => {
     const row = own(req, await deps.operations.card(requestId(req)));
     const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
     const isOver = shown.expires_at !== null && outputsGone(row, Date.now(), deps.links);
@@ -188,7 +188,7 @@ export const read = keyedEndpoint(
 /** POST and PUT /requests/{request_id}/cancel */
 export const cancel = keyedEndpoint(
   { params: ['request_id'], query: CancelQuery, reply: Cancelled },
-  async ({ req, reply, query }, deps) => {
+  async ({ req, reply, query }, deps: RequestDeps) => {
     const cancelled = await cancelRequest(req, deps, query);
     if (cancelled.status === 'IN_PROGRESS') reply.code(202);
     return cancelled;
@@ -200,8 +200,8 @@ export const cancel = keyedEndpoint(
  * `not_cancellable`, or `rate_limited` if the account cancels too often.
  */
 export async function cancelRequest(
-  req: RequestCall,
-  deps: HttpDeps,
+  req: StatusCall,
+  deps: RequestDeps,
   { running = false } = {},
 ): Promise<Sendable<Static<typeof Cancelled>>> {
   const row = own(req, await deps.operations.status(requestId(req)));
@@ -227,7 +227,7 @@ function asked(request_id: string, cancel_requested_at: Date) {
 }
 
 /** Limits the number of cancels: a cancel is free but leaves a row. */
-async function countCancel(account_id: string, { db, settings }: HttpDeps): Promise<void> {
+async function countCancel(account_id: string, { db, settings }: CallDeps): Promise<void> {
   const max = settings.account.cancels_an_hour;
   if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
   throw new ApiError('rate_limited', {

@@ -10,7 +10,7 @@ import { fieldOf } from '../../lib/unknown.ts';
 import { bodyStream, collect, reading } from '../body.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
 import { inSignIn } from '../database-share.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { HttpDeps, ShareDeps, SpareRule } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
 import type { LetterKind } from './throttle.ts';
@@ -135,7 +135,7 @@ export async function demandOperator(visit: Visit, { db }: WebDeps): Promise<voi
 /** The JSON object of a call's body; an empty one if there is none. */
 export async function readForm(
   req: FastifyRequest,
-  deps: HttpDeps,
+  deps: ShareDeps,
 ): Promise<Record<string, unknown>> {
   const bytes = await readBytes(req, deps);
   if (bytes.length === 0) return {};
@@ -154,7 +154,7 @@ export function isVisit(req: FastifyRequest): req is Visit {
   return fieldOf(req, 'session') !== undefined;
 }
 
-function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
+function readBytes(req: FastifyRequest, deps: ShareDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;

@@ -13,7 +13,7 @@ import { sendStored } from '../api/stored.ts';
 import type { ImageFields } from '../api/translated/form-files.ts';
 import { received, submitTranslated } from '../api/translated/submit.ts';
 import { jobHeaders } from '../call.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { FileDeps, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { choice, id, integer, object, optional } from '../schemas/schema.ts';
 import { DeletedVideo, Video, VideoCreation, VideoList } from './videos-schema.ts';
@@ -49,23 +49,23 @@ export const create = keyedEndpoint(
 /** GET /videos/{request_id} */
 export const read = keyedEndpoint(
   { params: ['request_id'], reply: Video },
-  async ({ req, reply }, deps) => show((await ownVideo(req, deps)).id, reply, deps),
+  async ({ req, reply }, deps: RequestDeps) => show((await ownVideo(req, deps)).id, reply, deps),
 );
 
 /** A video of the caller's account. Throws `not_found`. */
-async function ownVideo(req: RequestCall, deps: HttpDeps): Promise<CardRow> {
+async function ownVideo(req: StatusCall, deps: RequestDeps): Promise<CardRow> {
   const row = own(req, await deps.operations.card(requestId(req)));
   if (row.kind !== 'video') throw new ApiError('not_found');
   return row;
 }
 
-async function show(requestId: string, reply: FastifyReply, deps: HttpDeps) {
+async function show(requestId: string, reply: FastifyReply, deps: RequestDeps) {
   const { video, again } = (await findVideos([requestId], deps))[0]!;
   if (again !== null) reply.header('openai-poll-after-ms', String(again * 1000));
   return video;
 }
 
-async function findVideos(ids: string[], deps: HttpDeps) {
+async function findVideos(ids: string[], deps: RequestDeps) {
   const { card, status } = deps.operations;
   const [cards, states] = await Promise.all([
     Promise.all(ids.map(card)),
@@ -93,7 +93,7 @@ const shownAtOnce = 10;
 /** GET /videos */
 export const list = keyedEndpoint(
   { query: ListQuery, reply: VideoList },
-  async ({ req, query }, deps) => {
+  async ({ req, query }, deps: RequestDeps) => {
     const { after = null, limit, order: sort } = query;
     const filter = { ...anyRequest, account_id: req.caller.account_id, kinds: ['video' as const] };
     const page = await pageOn(deps.db, filter, { sort, from: after }, { limit });
@@ -122,7 +122,7 @@ const ContentQuery = object({
 /** GET and HEAD /videos/{request_id}/content */
 export const content = keyedEndpoint(
   { params: ['request_id'], query: ContentQuery },
-  async ({ req, reply, query: { variant } }, deps) => {
+  async ({ req, reply, query: { variant } }, deps: FileDeps) => {
     const row = await ownVideo(req, deps);
     // Throws if the video is not ready, or no longer kept.
     await outputOf(row, deps);

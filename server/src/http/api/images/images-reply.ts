@@ -3,7 +3,7 @@ import { addresses, failureOf, outputUrl } from '../../../core/request/views.ts'
 import * as requests from '../../../db/requests/requests.ts';
 import { pieces } from '../../../lib/streams.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
-import type { HttpDeps } from '../../deps.ts';
+import type { CallDeps, FileDeps } from '../../deps.ts';
 import { outputOf } from '../../requests/status.ts';
 
 /** The reply of OpenAI's Images: written as a stream, because images in base64 can be large. */
@@ -22,7 +22,7 @@ const pieceBytes = 3 * 64 * 1024;
 export async function imagesReply(
   { request_id, unknown_inputs }: SubmitResult,
   format: 'url' | 'b64_json' | null,
-  deps: HttpDeps,
+  deps: FileDeps,
 ): Promise<WrittenReply> {
   const row = (await deps.operations.card(request_id))!;
   if (row.status === 'FAILED') throw failed(row);
@@ -72,7 +72,7 @@ function urlOf(url: string, format: 'url' | 'b64_json' | null): string {
   return `${format === null ? ',' : ''}"url":${JSON.stringify(url)}`;
 }
 
-async function* base64Of(storageKey: string, { storage }: HttpDeps): AsyncGenerator<string> {
+async function* base64Of(storageKey: string, { storage }: FileDeps): AsyncGenerator<string> {
   const bytes = await storage.open(storageKey);
   if (bytes === null) throw new Error(`${storageKey} is not in the storage`);
   for await (const piece of pieces(bytes, pieceBytes)) yield Buffer.from(piece).toString('base64');
@@ -96,7 +96,7 @@ function failed(row: requests.CardRow): ApiError {
   return new ApiError('invalid_input', { message: `${head}${why}. Nothing was charged.`, details });
 }
 
-function stillRunning(row: requests.CardRow, { links }: HttpDeps): ApiError {
+function stillRunning(row: requests.CardRow, { links }: CallDeps): ApiError {
   return new ApiError('request_not_ready', {
     message: `The request ${row.id} is still running. Do not send it again: poll its status_url, then fetch its response_url.`,
     details: { request_id: row.id, status: row.status, ...addresses(row.id, links) },

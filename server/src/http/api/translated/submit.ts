@@ -113,7 +113,7 @@ export async function submitTranslated(
   }
 }
 
-function modelOf(model: string, { catalog }: HttpDeps): Model {
+function modelOf(model: string, { catalog }: CatalogDeps): Model {
   try {
     return findModel(catalog(), model);
   } catch (error) {
