@@ -91,7 +91,7 @@ export async function authenticateOperator(
   const { calls, reset_seconds, scopes } = operator;
   const granted = calls <= quota;
   const remaining = Math.max(0, quota - calls);
-  const rate: Rate = { of: 'key', granted, quota, remaining, reset_seconds };
+  const rate: CallRate = { of: 'key', granted, quota, remaining, reset_seconds };
   setRateHeaders(reply, rate);
   // guard: operator-calls-a-minute
   if (!granted) throw tooManyCalls(rate);
@@ -145,7 +145,7 @@ function lapsedWords({ lapsed, at }: LapsedKey): string {
     : `This key was rotated, and this secret was valid until ${when}. Use the newer secret.`;
 }
 
-export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {
+export function tooManyCalls({ of, quota, reset_seconds }: CallRate): ApiError {
   const who = of === 'key' ? 'This key' : 'All keys of this account together';
   return new ApiError('rate_limited', {
     message: `${who} may make ${quota} calls a minute. Wait ${reset_seconds} s.`,
@@ -160,7 +160,7 @@ export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {
 
 export function setRateHeaders(
   reply: FastifyReply,
-  { of, quota, remaining, reset_seconds }: Rate,
+  { of, quota, remaining, reset_seconds }: CallRate,
 ): void {
   const policyName = policyNames[of];
   reply.header('ratelimit-policy', `"${policyName}";q=${quota};w=${windowSeconds}`);

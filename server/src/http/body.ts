@@ -91,7 +91,7 @@ async function parseInShare(
     }
   };
   const bounds = { metrics, signal, tookMs: () => tookMs };
-  return inShare(parsing, req.caller.account_id, 'large bodies', parse, bounds);
+  return runInShare(parsing, req.caller.account_id, 'large bodies', parse, bounds);
 }
 
 /** Goes on until a slice of the event loop's time is over. */
@@ -124,7 +124,7 @@ export async function readForm<T>(
     if (body.length < shareFromBytes) return { form: parse(), release };
     const bounds = { metrics, signal: leftOf(req, reply) };
     const { account_id } = req.caller;
-    return { form: await inShare(parsing, account_id, 'large bodies', parse, bounds), release };
+    return { form: await runInShare(parsing, account_id, 'large bodies', parse, bounds), release };
   } catch (error) {
     throw formError(error);
   }
@@ -236,7 +236,7 @@ function tooLarge(maxBytes: number, beyond: string): ApiError {
 /** The refusal of bytes that do not fit into this account's share, or into the whole memory. */
 function tooMuchHeld(owner: string, bytes: number, { bodies }: ShareDeps): ApiError {
   if (bodies.free() >= bytes) {
-    const held = bodies.held(owner);
+    const held = bodies.takenBy(owner);
     return new ApiError('rate_limited', {
       message: `The bodies of this account's open calls have ${held} bytes, and this body does not fit beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
       reason: 'account_share',

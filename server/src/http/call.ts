@@ -22,7 +22,7 @@ export function callerIdOf({ raw }: Pick<FastifyRequest, 'raw'>): string | null 
 }
 
 /** This call for the request that it makes. The reply's number becomes that of the request. */
-export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall {
+export function traceCall(req: FastifyRequest, reply: FastifyReply): CallTrace {
   const own = req.id;
   const rename = (number: string) => {
     req.id = number;
@@ -30,12 +30,12 @@ export function makingCall(req: FastifyRequest, reply: FastifyReply): MakingCall
   };
   return {
     caller_id: callerIdOf(req),
-    makes(request_id, model_id) {
+    willCreate(request_id, model_id) {
       demandAwaited(reply);
       req.model_id = model_id;
       rename(callNumber(request_id));
     },
-    made({ request_id, replayed }) {
+    created({ request_id, replayed }) {
       req.made = request_id;
       if (replayed) rename(repeatNumber(request_id, own));
     },

@@ -12,16 +12,16 @@ import { runInShare } from './overload.ts';
 /** Places in the pool of database connections, and how many of them one owner may hold. */
 export interface DatabaseShares {
   /** For statements and transactions of calls. */
-  statements: { places: number; perOwner: number };
+  statements: { capacity: number; perOwner: number };
   /** For the sign-in library and for new passwords; both also hash. */
-  signIns: { places: number; perOwner: number };
+  signIns: { capacity: number; perOwner: number };
 }
 
 export function databaseShares(pool: number): DatabaseShares {
   const part = (divisor: number) => Math.max(1, Math.floor(pool / divisor));
   return {
-    statements: { places: part(2), perOwner: part(5) },
-    signIns: { places: part(4), perOwner: 1 },
+    statements: { capacity: part(2), perOwner: part(5) },
+    signIns: { capacity: part(4), perOwner: 1 },
   };
 }
 
@@ -118,7 +118,7 @@ async function inOwnShare<T>(
       begin();
       return work(wait.signal);
     };
-    return inShare(deps.statements, owner, 'reads and changes', inPlace, wait);
+    return runInShare(deps.statements, owner, 'reads and changes', inPlace, wait);
   };
   if (entry && entry.owner === owner) {
     // Statements that were sent together with the first one are refused with it.
@@ -147,7 +147,7 @@ export function inSignIn<T>(
   { signIns, metrics }: ShareDeps,
   work: () => Promise<T>,
 ): Promise<T> {
-  return inShare(signIns, req.owner, 'signing in', work, { metrics });
+  return runInShare(signIns, req.owner, 'signing in', work, { metrics });
 }
 
 /**
@@ -165,7 +165,7 @@ export function inSum<T>(
     stay(req);
     return work();
   };
-  return inShare(deps.sums, req.owner, 'sums', begin, { ...bounds(req, reply, deps), details });
+  return runInShare(deps.sums, req.owner, 'sums', begin, { ...bounds(req, reply, deps), details });
 }
 
 function bounds(req: FastifyRequest, reply: FastifyReply, { metrics }: CallDeps) {

@@ -7,11 +7,11 @@ import {
   type OperatorAction,
 } from '../operations/operator-action.ts';
 import type { HttpDeps, KeyedRequest, OperatorRequest } from './deps.ts';
-import type { At, ParamsOf } from './path.ts';
+import type { WithParams, ParamsOf } from './path.ts';
 import type { Static, TObject, TSchema } from './schemas/schema.ts';
-import { bodyOf, type Sendable } from './schemas/serialize.ts';
+import { bodyOf, type Serializable } from './schemas/serialize.ts';
 import { readBody, readQuery } from './schemas/validate.ts';
-import { readForm, type Visit, type WebDeps } from './session/visit.ts';
+import { readJsonForm, type Visit, type WebDeps } from './session/visit.ts';
 
 /**
  * Request and reply of a call. The OpenAPI document, the client's types and the types of the web
@@ -40,18 +40,20 @@ export interface Shapes {
 
 /** A call with its query and body, read by their schemas. `Request` says who made it. */
 interface Call<S extends Shapes, Request> {
-  req: At<ParamsOf<S['params']>, Request>;
+  req: WithParams<ParamsOf<S['params']>, Request>;
   reply: FastifyReply;
   params: ParamsOf<S['params']>;
   query: S['query'] extends TObject ? Static<S['query']> : undefined;
   body: S['body'] extends TObject ? Static<S['body']> : undefined;
 }
 
-type Answer<S extends Shapes> = S['reply'] extends TSchema ? Sendable<Static<S['reply']>> : unknown;
+type Answer<S extends Shapes> = S['reply'] extends TSchema
+  ? Serializable<Static<S['reply']>>
+  : unknown;
 
 /** Answers a call, or sends its reply itself. */
-export type Handle<Request, Deps = HttpDeps, Params = unknown> = (
-  req: At<Params, Request>,
+export type CallHandler<Request, Deps = HttpDeps, Params = unknown> = (
+  req: WithParams<Params, Request>,
   reply: FastifyReply,
   deps: Deps,
 ) => Promise<unknown>;
@@ -59,7 +61,7 @@ export type Handle<Request, Deps = HttpDeps, Params = unknown> = (
 /** A handler with its schemas. */
 export interface Endpoint<Request, Deps = HttpDeps, Params = unknown> {
   shapes: Shapes;
-  handle: Handle<Request, Deps, Params>;
+  handle: CallHandler<Request, Deps, Params>;
 }
 
 /** Makes endpoints for calls of one kind of caller. */
@@ -76,7 +78,7 @@ function endpointFor<Request extends FastifyRequest, Deps extends HttpDeps>() {
         reply,
         params: req.params,
         query: query && readQuery(query, req.query, rawQuery),
-        body: body && readBody(body, await readForm(req, deps)),
+        body: body && readBody(body, await readJsonForm(req, deps)),
       };
       // The shapes decide which of these were read, which TypeScript does not see here.
       return bodyOf(reply, shapes.reply, await work(call as Call<S, Request>, deps));

@@ -19,13 +19,13 @@ import { badField } from './schemas/validate.ts';
 
 /** A key as each caller sees it, and the bodies that make and change one. */
 
-type Shown = { [Name in SettingName]: TUnsafe<WrittenSettings[Name]> };
-type Given = { [Name in SettingName]: TOptional<TUnsafe<WrittenSettings[Name]>> };
+type SettingSchemas = { [Name in SettingName]: TUnsafe<WrittenSettings[Name]> };
+type OptionalSettingSchemas = { [Name in SettingName]: TOptional<TUnsafe<WrittenSettings[Name]>> };
 
 function eachSetting<Schemas>(make: (schema: s.TSchema) => s.TSchema): Schemas {
   const made = settingNames.map((name) => [name, make(keySettings[name].schema)]);
   // TypeScript does not follow the names.
-  return Object.fromEntries(made) as Made;
+  return Object.fromEntries(made) as Schemas;
 }
 
 /** Settings in a body: null removes one. */

@@ -7,30 +7,30 @@ import {
   headerObject,
   headerObjects,
   rateOf,
-  type Used,
+  type SharedComponents,
 } from './docs/failures.ts';
 import { collectNamed, documented, withReferences } from './docs/named.ts';
 import { pathParameters } from './docs/parameters.ts';
 import { readProse, type ApiProse, type Prose } from './docs/prose.ts';
 import type { Content, Examples, Parameter, RouteDocs } from './docs/route-docs.ts';
-import { borrowed, shownExamples, type Shown } from './docs/shown.ts';
+import { borrowed, shownExamples, type ShownExamples } from './docs/shown.ts';
 import { documentedOrigin } from './openapi-text.ts';
-import type { Route } from './routes.ts';
+import type { ApiRoute } from './routes.ts';
 import { ErrorBody } from './schemas/error-schema.ts';
 import type { Schema, TSchema } from './schemas/schema.ts';
 
 /** Makes the OpenAPI document from the table of routes, their schemas and docs/api/. */
 
-interface Making extends Used {
+interface DocumentParts extends SharedComponents {
   prose: ApiProse;
-  shown: Shown;
+  shown: ShownExamples;
 }
 
 /** OpenAPI 3.0.3 of all routes, in their order. */
-export function openapiDocument(table: Route[], prose = readProse()): Json {
+export function openapiDocument(table: ApiRoute[], prose = readProse()): Json {
   const paths: Record<string, Json> = {};
   const shown = shownExamples(table, prose.calls, callOf);
-  const making: Making = { replies: new Set(), headers: new Set(), prose, shown };
+  const making: DocumentParts = { replies: new Set(), headers: new Set(), prose, shown };
   for (const route of table) {
     const path = documentedPath(route);
     paths[path] ??= route.prefixed ? {} : { servers: [{ url: documentedOrigin }] };
@@ -62,19 +62,19 @@ export function openapiDocument(table: Route[], prose = readProse()): Json {
 }
 
 /** Throws if docs/api/ describes a call that does not exist. */
-function demandCalls(table: Route[], { calls }: ApiProse): void {
+function demandCalls(table: ApiRoute[], { calls }: ApiProse): void {
   const known = new Set(table.flatMap((route) => [callOf(route), route.docs.webhook?.call]));
   for (const [call, { page }] of calls)
     if (!known.has(call)) throw new Error(`docs/api/${page}.md: there is no call ${call}`);
 }
 
 /** As the headings of docs/api/ name it. */
-export function callOf(route: Pick<Route, 'method' | 'path'>): string {
+export function callOf(route: Pick<ApiRoute, 'method' | 'path'>): string {
   return `${route.method} ${documentedPath(route)}`;
 }
 
 /** Every schema of the document that has a name. */
-export function namedSchemas(table: Route[]): Map<string, Schema> {
+export function namedSchemas(table: ApiRoute[]): Map<string, Schema> {
   const named = new Map<string, Schema>();
   const shapes = table.flatMap(({ shapes: { params: _params, ...schemas } }): TSchema[] =>
     Object.values(schemas),
@@ -84,11 +84,11 @@ export function namedSchemas(table: Route[]): Map<string, Schema> {
 }
 
 /** `/queue/*` → `/queue/{model_id}`: the only wildcard stands for a model id. */
-export function documentedPath({ path, docs }: Pick<Route, 'path'> & Partial<Route>): string {
+export function documentedPath({ path, docs }: Pick<ApiRoute, 'path'> & Partial<ApiRoute>): string {
   return (docs?.path ?? path).replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
 }
 
-function operation(route: Route, making: Making): Json {
+function operation(route: ApiRoute, making: DocumentParts): Json {
   const { docs, shapes, who } = route;
   const prose = proseFor(callOf(route), making);
   const { summary, description, page } = prose;
@@ -112,7 +112,7 @@ function operation(route: Route, making: Making): Json {
   };
 }
 
-function proseFor(call: string, { prose }: Pick<Making, 'prose'>): Prose {
+function proseFor(call: string, { prose }: Pick<DocumentParts, 'prose'>): Prose {
   const found = prose.calls.get(call);
   if (!found) throw new Error(`docs/api/ does not describe ${call}`);
   return found;
@@ -124,7 +124,7 @@ function inPath(path: string): Parameter[] {
   });
 }
 
-function inQuery({ shapes }: Route): Parameter[] {
+function inQuery({ shapes }: ApiRoute): Parameter[] {
   const fields = { ...shapes.query?.properties, ...shapes.rawQuery?.properties };
   const required: readonly string[] = shapes.query?.required ?? [];
   return Object.entries(fields).map(([name, field]) => {
@@ -158,7 +158,7 @@ function json(schema: TSchema, examples?: Examples): Content {
 function callbacksOf(
   { operationId, call, headers: parameters }: NonNullable<RouteDocs['webhook']>,
   schema: TSchema | undefined,
-  making: Making,
+  making: DocumentParts,
   page: string,
 ): Json {
   const prose = proseFor(call, making);
@@ -176,7 +176,7 @@ function callbacksOf(
   return { final: { '{$request.query.webhook_url}': { post } } };
 }
 
-function securityOf({ who }: Route): Json[] | null {
+function securityOf({ who }: ApiRoute): Json[] | null {
   if (who === 'anyone' || who === 'signature') return [];
   if (who === 'operator')
     return [{ OperatorKey: [] }, { OperatorBearer: [] }, { OperatorXApiKey: [] }];
@@ -194,7 +194,7 @@ const outcomes: Record<string, string> = {
   304: 'Not changed: your copy is current.',
 };
 
-function successes(route: Route, prose: Prose, making: Making): Json {
+function successes(route: ApiRoute, prose: Prose, making: DocumentParts): Json {
   const replies = Object.entries(route.docs.replies ?? { 200: {} });
   const entries = replies.map(([status, reply]): [string, Json] => {
     const content = contentOf(route, status, prose, making.shown);
@@ -213,7 +213,7 @@ function successes(route: Route, prose: Prose, making: Making): Json {
   return Object.fromEntries(entries);
 }
 
-function contentOf(route: Route, status: string, prose: Prose, shown: Shown): Content {
+function contentOf(route: ApiRoute, status: string, prose: Prose, shown: ShownExamples): Content {
   const { docs, shapes } = route;
   if (Number(status) >= 300) return {};
   const { content, schema } = docs.replies?.[Number(status)] ?? {};

@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { Budget } from '../lib/budget.ts';
-import { NoPlace, type FairQueue, type Wait } from '../lib/fair-queue.ts';
+import { NoCapacity, type FairQueue, type Wait } from '../lib/fair-queue.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Refusals of calls beyond the limits of this process. */
@@ -18,7 +18,7 @@ export function takeShare(
   { metrics }: Pick<HttpDeps, 'metrics'>,
 ): void {
   if (budget.take(owner, 1)) return;
-  const held = budget.held(owner);
+  const held = budget.takenBy(owner);
   metrics.overload.inc({ reason: held === 0 ? 'in_flight' : 'share' });
   if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
   throw new ApiError('rate_limited', {
@@ -39,18 +39,21 @@ interface ShareBounds extends Pick<HttpDeps, 'metrics'>, Wait {
  * caller is there. Throws `rate_limited` if its own other calls have used the share, and
  * `capacity_unavailable` if others hold all places.
  */
-export async function inShare<T>(
+export async function runInShare<T>(
   queue: FairQueue,
   owner: string,
   what: string,
   work: () => T | Promise<T>,
   { metrics, details, ...wait }: ShareBounds,
 ): Promise<T> {
-  return placed(queue.run(owner, work, wait), what, { metrics, ...(details && { details }) });
+  return withShareRefusals(queue.run(owner, work, wait), what, {
+    metrics,
+    ...(details && { details }),
+  });
 }
 
-/** The result of work that has waited for a place, with the refusals of `inShare`. */
-export async function placed<T>(
+/** The result of work that has waited for a place, with the refusals of `runInShare`. */
+export async function withShareRefusals<T>(
   work: Promise<T>,
   what: string,
   { metrics, details }: Pick<ShareBounds, 'metrics' | 'details'>,
@@ -58,7 +61,7 @@ export async function placed<T>(
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof NoPlace)) throw error;
+    if (!(error instanceof NoCapacity)) throw error;
     metrics.overload.inc({ reason: error.own ? 'share' : 'in_flight' });
     if (!error.own)
       throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });

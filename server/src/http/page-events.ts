@@ -15,11 +15,11 @@ import { serialize } from './schemas/serialize.ts';
  */
 export interface PageEvents {
   /** Sends changes to a page until the returned function is called. */
-  open(accountId: string, page: Page): () => void;
+  open(accountId: string, page: OpenPage): () => void;
   close(): void;
 }
 
-export interface Page {
+export interface OpenPage {
   send(event: PageEvent, data: string): void;
 }
 
@@ -68,7 +68,7 @@ const openCheckMax = 5_000;
 
 interface Account {
   id: string;
-  pages: Set<Page>;
+  pages: Set<OpenPage>;
   /** Movements up to here were sent; null: not known yet. */
   seq: bigint | null;
   balance: string;
@@ -130,7 +130,7 @@ class AccountWatcher implements PageEvents {
     this.#checks = setInterval(() => hear('any'), times.checkMs).unref();
   }
 
-  open(accountId: string, page: Page): () => void {
+  open(accountId: string, page: OpenPage): () => void {
     const account = this.#accounts.get(accountId) ?? newAccount(accountId);
     this.#accounts.set(account.id, account);
     account.pages.add(page);

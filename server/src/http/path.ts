@@ -15,9 +15,9 @@ export type ParamsOf<Names> = Names extends readonly string[]
   : unknown;
 
 /** A call of a path with these parameters. */
-export type At<Params, Request = FastifyRequest> = Request & { params: Params };
+export type WithParams<Params, Request = FastifyRequest> = Request & { params: Params };
 
 export function at<Path extends string, Request extends FastifyRequest>(_: Path, req: Request) {
   // The router has matched this path, so the call has its parameters.
-  return req as At<PathParams<Path>, Request>;
+  return req as WithParams<PathParams<Path>, Request>;
 }

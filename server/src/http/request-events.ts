@@ -25,7 +25,7 @@ interface WatchedRequest {
   listeners: Map<Listener, PositionListener | undefined>;
 }
 
-interface Reads {
+interface EventReaders {
   find: (ids: string[]) => Promise<StatusRow[]>;
   /** The position of a queued request; costs no query of its own. */
   position: (row: StatusRow) => Promise<number>;
@@ -35,7 +35,7 @@ const chunk = 1_000;
 
 export function createRequestEvents(
   hints: Pick<Hints, 'on'>,
-  { find, position }: Reads,
+  { find, position }: EventReaders,
   onError: (error: unknown) => void,
   { checkMs, positionsMs }: { checkMs: number; positionsMs: number },
 ): RequestEvents {

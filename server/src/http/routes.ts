@@ -25,7 +25,7 @@ import * as videos from './videos/videos.ts';
 import { anyone, below, key, keyOrSignature, row, signature, type Row } from './row.ts';
 
 /** A call of the API, which the OpenAPI document describes. */
-export type Route = Row & {
+export type ApiRoute = Row & {
   docs: RouteDocs;
 };
 
@@ -133,7 +133,7 @@ const health: Row[] = [
 ];
 
 /** The whole API: the router, the OpenAPI document and the authorisation test read this table. */
-export const routes: Route[] = [
+export const routes: ApiRoute[] = [
   ...prefixed(open),
   ...prefixed(keyedCalls),
   ...[otherForms, managingCalls].flatMap(prefixed),
@@ -145,13 +145,13 @@ export const routes: Route[] = [
 ].map(documented);
 
 /** Routes that a process without the API also serves. */
-export const outside: Route[] = health.map(documented);
+export const outside: ApiRoute[] = health.map(documented);
 
 function prefixed(rows: Row[]): Row[] {
   return rows.map((each) => ({ ...each, prefixed: true }));
 }
 
-function documented(each: Row): Route {
+function documented(each: Row): ApiRoute {
   const { docs: about } = each;
   if (!about) throw new Error(`${each.method} ${each.path} is not documented`);
   return { ...each, docs: about };

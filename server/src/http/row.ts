@@ -3,8 +3,8 @@ import type { Right } from '../core/account/role.ts';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
 import type { HttpDeps, KeyedRequest, OperatorRequest, SpareRule } from './deps.ts';
 import type { RouteDocs } from './docs/route-docs.ts';
-import type { Endpoint, Handle, Shapes } from './endpoint.ts';
-import { at, type At, type PathParams } from './path.ts';
+import type { Endpoint, CallHandler, Shapes } from './endpoint.ts';
+import { at, type WithParams, type PathParams } from './path.ts';
 import { isVisit, type Visit, type WebDeps } from './session/visit.ts';
 
 /** A signed-in person: any; with this right to the account that the path names; an operator. */
@@ -23,7 +23,7 @@ export type Way =
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Begins the call's first look-up while its key is still being checked. */
-export type Ahead<Params = unknown> = (req: At<Params>, deps: HttpDeps) => void;
+export type Prefetch<Params = unknown> = (req: WithParams<Params>, deps: HttpDeps) => void;
 
 /** A call: where it comes in, who may make it, and what it does. */
 export type Row = Way & {
@@ -33,10 +33,10 @@ export type Row = Way & {
   prefixed: boolean;
   shapes: Shapes;
   /** The way has been judged before. */
-  handle: Handle<FastifyRequest>;
+  handle: CallHandler<FastifyRequest>;
   /** Only for calls of the API, which the OpenAPI document describes. */
   docs?: RouteDocs;
-  ahead?: Ahead;
+  ahead?: Prefetch;
 };
 
 /** A way in, and the request and dependencies that it gives a handler. */
@@ -76,7 +76,7 @@ export const operate: Entrance<OperatorRequest, HttpDeps> = {
   way: { who: 'session', need: 'operate' },
   admits: isOperator,
   has: plain,
-};
+});
 export const person = (need: Need): Entrance<Visit, WebDeps> => ({
   way: { who: 'session', need },
   admits: isVisit,
@@ -95,9 +95,9 @@ export function row<
   { way, admits, has }: Entrance<Request, Deps>,
   method: Method,
   path: Path,
-  work: Endpoint<Request, Deps, PathParams<Path>> | Handle<Request, Deps, PathParams<Path>>,
+  work: Endpoint<Request, Deps, PathParams<Path>> | CallHandler<Request, Deps, PathParams<Path>>,
   about?: RouteDocs | string,
-  ahead?: Ahead<PathParams<Path>>,
+  ahead?: Prefetch<PathParams<Path>>,
 ): Row {
   const docs = typeof about === 'string' ? { operationId: about } : about;
   const { shapes, handle } = typeof work === 'function' ? { shapes: {}, handle: work } : work;

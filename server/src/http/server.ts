@@ -8,7 +8,7 @@ import fastify, {
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { callNumber } from '../core/request/call-number.ts';
-import type { Why } from '../core/reasons.ts';
+import type { ReasonDetails } from '../core/reasons.ts';
 import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
@@ -147,7 +147,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
-    const answer = (message: string, details?: Why) => {
+    const answer = (message: string, details?: ReasonDetails) => {
       reply.raw.once('close', () => discardRest(req.raw, lingerMs));
       const why = { message, expected: true, ...(details && { details }) };
       sendError(new ApiError('capacity_unavailable', why), req, reply);

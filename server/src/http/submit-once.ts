@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { SubmitResult } from '../operations/requests/admit.ts';
-import type { MakingCall } from '../operations/requests/submit.ts';
-import { makingCall } from './call.ts';
-import type { HttpDeps, KeyedRequest } from './deps.ts';
+import type { CallTrace } from '../operations/requests/submit.ts';
+import { traceCall } from './call.ts';
+import type { KeyedRequest, RequestDeps } from './deps.ts';
 
 /** Submits a job whose call its client may repeat. `submit` gets the call that makes it. */
 export async function submitOnce(
@@ -18,7 +18,7 @@ export async function submitOnce(
     return lostReplies.find(req.caller, print);
   };
   try {
-    const submitted = await submit({ ...makingCall(req, reply), earlier });
+    const submitted = await submit({ ...traceCall(req, reply), findLostRepeat: earlier });
     resolve(submitted);
     return submitted;
   } finally {

@@ -48,7 +48,7 @@ export const write = visitEndpoint(
 async function settingsOf(account_id: string, { db, web }: WebDeps) {
   const [found, recipients] = await Promise.all([
     alerts.find(db, account_id),
-    people.payersOf(db, account_id),
+    people.listPayers(db, account_id),
   ]);
   return { ...(found ?? none), has_mail: web.hasMail, recipients };
 }

@@ -11,7 +11,7 @@ export const renew = visitEndpoint(
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
     if (!live) throw new ApiError('not_found');
     // Deposits on a chain that is not read would not be noticed.
-    const readable = await chains.readable(deps.db, [body.chain]);
+    const readable = await chains.findReadable(deps.db, [body.chain]);
     if (!readable.has(body.chain)) throw new ApiError('capacity_unavailable');
     const { address } = await renewAddress(deps.db, req.account_id, live.key);
     if (address === null) throw new ApiError('capacity_unavailable');

@@ -2,12 +2,12 @@ import { keyScopes } from '../../core/account/scope.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import {
-  ceilingsOf,
+  readCeilings,
   changeKey,
   createKey,
   findKey,
   revokeKey,
-  studioKey,
+  findOrMakeStudioKey,
 } from '../../operations/accounts/key.ts';
 import { endOverlap, overlapMaxHours, rotateKey } from '../../operations/accounts/key-rotation.ts';
 import { visitEndpoint } from '../endpoint.ts';
@@ -39,7 +39,7 @@ const askerOf = ({ account_id }: Visit, deps: WebDeps) =>
   ({ who: 'people', account_id, bounds: keyBounds(deps) }) as const;
 
 /** The key that the path names. Throws `not_found`. */
-function need(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promise<keys.KeyRow> {
+function keyIn(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promise<keys.KeyRow> {
   return findKey(deps.db, askerOf(req, deps), idOf(key_id));
 }
 
@@ -65,7 +65,7 @@ export const list = visitEndpoint(
     const filter = { account_id, is_active: state === 'active', below_id: cursor };
     const rows = await keys.page(db, { ...filter, limit: limit + 1 });
     const bounds = keyBounds(deps);
-    const studio = await keys.findByHash(db, await studioKey(db, account_id, bounds));
+    const studio = await keys.findByHash(db, await findOrMakeStudioKey(db, account_id, bounds));
     return {
       ...pageFrom(rows, query, view),
       studio: view(studio!),
@@ -79,7 +79,7 @@ export const list = visitEndpoint(
 /** GET /keys/{key_id} */
 export const read = visitEndpoint(
   { params: ['key_id'], reply: Key },
-  async ({ req, params }, deps) => view(await need(req, params, deps)),
+  async ({ req, params }, deps) => view(await keyIn(req, params, deps)),
 );
 
 /** POST /keys */
@@ -102,12 +102,12 @@ export const create = visitEndpoint(
 export const change = visitEndpoint(
   { params: ['key_id'], body: KeyChangeForm, reply: Key },
   async ({ req, params, body }, deps) => {
-    const now = await need(req, params, deps);
+    const now = await keyIn(req, params, deps);
     const { name: wantedName, ...given } = body;
     const limits = settingsOf(given, now, deps);
     const wanted = { ...limits, ...(wantedName !== undefined && { name: wantedName }) };
     await changeKey(deps.db, askerOf(req, deps), now, wanted);
-    return view(await need(req, params, deps));
+    return view(await keyIn(req, params, deps));
   },
 );
 
@@ -122,9 +122,9 @@ export const rotate = visitEndpoint(
     reply: NewKey,
   },
   async ({ req, params, body }, deps) => {
-    const { id: key_id } = await need(req, params, deps);
+    const { id: key_id } = await keyIn(req, params, deps);
     const { key } = await rotateKey(deps.db, { key_id, ...body });
-    return { key, ...view(await need(req, params, deps)) };
+    return { key, ...view(await keyIn(req, params, deps)) };
   },
 );
 
@@ -132,9 +132,9 @@ export const rotate = visitEndpoint(
 export const dropPrevious = visitEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => {
-    const { id: key_id } = await need(req, params, deps);
+    const { id: key_id } = await keyIn(req, params, deps);
     await endOverlap(deps.db, key_id);
-    return view(await need(req, params, deps));
+    return view(await keyIn(req, params, deps));
   },
 );
 
@@ -142,7 +142,7 @@ export const dropPrevious = visitEndpoint(
 export const revoke = visitEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => {
-    await revokeKey(deps.db, await need(req, params, deps));
-    return view(await need(req, params, deps));
+    await revokeKey(deps.db, await keyIn(req, params, deps));
+    return view(await keyIn(req, params, deps));
   },
 );

@@ -164,7 +164,7 @@ export const ofRequest = visitEndpoint(
     const request = isUuid(request_id) ? await operations.status(request_id) : null;
     if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     const page = { request_id, below_id: query.cursor ?? null, limit: query.limit + 1 };
-    return pageFrom(await deliveries.ofRequest(db, page), query, view);
+    return pageFrom(await deliveries.listOfRequest(db, page), query, view);
   },
 );
 

@@ -1,11 +1,11 @@
 import { callOf } from '../openapi.ts';
-import type { Route } from '../routes.ts';
+import type { ApiRoute } from '../routes.ts';
 import type { ApiProse } from './prose.ts';
 
 const mark = '<!-- The rest is made by `npm run generate` from the pages. -->\n';
 
 /** `docs/api.md` with a line for each call of callers below its mark. */
-export function apiPage(page: string, table: Route[], { calls }: ApiProse): string {
+export function apiPage(page: string, table: ApiRoute[], { calls }: ApiProse): string {
   const [own] = page.split(mark);
   const lines = table.flatMap((route) => {
     const call = callOf(route);

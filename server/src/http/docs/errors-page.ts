@@ -4,10 +4,10 @@ import { advice, failureAdvice } from './advice.ts';
 import { errorExamples } from './errors.ts';
 import { codesOf } from './failures.ts';
 import { documentedPath } from '../openapi.ts';
-import type { Route } from '../routes.ts';
+import type { ApiRoute } from '../routes.ts';
 
 /** `docs/errors.md`, made from the error codes and the table of routes. */
-export function errorsPage(table: Route[]): string {
+export function errorsPage(table: ApiRoute[]): string {
   const codes = keysOf(errors);
   return [
     ...head,
@@ -59,7 +59,7 @@ const failuresHead = [
   '',
 ];
 
-function section(code: ErrorCode, table: Route[]): string[] {
+function section(code: ErrorCode, table: ApiRoute[]): string[] {
   const { status, type } = errors[code];
   const { when, do: then } = advice[code];
   return [

@@ -1,7 +1,7 @@
 import { errors, type ErrorCode } from '../../core/errors.ts';
 import type { Json } from '../../lib/json.ts';
 import { keysOf } from '../../lib/records.ts';
-import type { Route } from '../routes.ts';
+import type { ApiRoute } from '../routes.ts';
 import { ErrorBody } from '../schemas/error-schema.ts';
 import type { TSchema } from '../schemas/schema.ts';
 import { advice } from './advice.ts';
@@ -11,7 +11,7 @@ import { documented } from './named.ts';
 /** The error replies of a call, and the headers of all its replies. */
 
 /** Definitions that routes share, to be written once under `components`. */
-export interface Used {
+export interface SharedComponents {
   replies: Set<ErrorCode>;
   headers: Set<HeaderName>;
 }
@@ -20,13 +20,13 @@ export interface Used {
  * Rate headers of a route. A call that needs no key but comes with one counts against that key's
  * rate.
  */
-export function rateOf(who: Route['who']): HeaderUse[] {
+export function rateOf(who: ApiRoute['who']): HeaderUse[] {
   if (who === 'key' || who === 'operator') return rateHeaders;
   return who === 'key_or_signature' ? rateHeaders.map((name): HeaderUse => `${name}?`) : [];
 }
 
 /** Error codes of a route, in the order of the catalogue: its own, and those of its kind. */
-export function codesOf({ prefixed, who, path, shapes, docs }: Route): ErrorCode[] {
+export function codesOf({ prefixed, who, path, shapes, docs }: ApiRoute): ErrorCode[] {
   const codes = new Set<ErrorCode>([
     'method_not_allowed',
     'internal_error',
@@ -43,7 +43,7 @@ export function codesOf({ prefixed, who, path, shapes, docs }: Route): ErrorCode
   return keysOf(errors).filter((code) => codes.has(code));
 }
 
-export function failures(route: Route, used: Used): Json {
+export function failures(route: ApiRoute, used: SharedComponents): Json {
   const { errorsAt = {}, errorHeaders = {} } = route.docs;
   const byStatus = Map.groupBy(codesOf(route), (code) => errors[code].status);
   const replies: Json = {};
@@ -79,7 +79,7 @@ const usual: Record<number, HeaderUse[]> = {
 export function errorReply(
   codes: ErrorCode[],
   own: HeaderUse[],
-  used: Used,
+  used: SharedComponents,
   failure?: TSchema,
 ): Json {
   const { status } = errors[codes[0]!];
@@ -95,7 +95,7 @@ export function errorReply(
   return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };
 }
 
-export function headerObjects(uses: HeaderUse[], used: Used): Json {
+export function headerObjects(uses: HeaderUse[], used: SharedComponents): Json {
   const entries = uses.map((use): [string, Json] => {
     const optional = use.endsWith('?');
     // The type of `use` ensures that this is the name of a header.

@@ -7,50 +7,29 @@ import {
 } from './examples.ts';
 import { header, type Parameter } from './route-docs.ts';
 
+type PathParameter = Omit<Parameter, 'name' | 'in' | 'required'>;
+
+function uuid(description: string, example: string): PathParameter {
+  return { description, schema: { type: 'string', format: 'uuid' }, example };
+}
+
 /** The variable parts of paths, by their names. */
-export const pathParameters: Record<string, Omit<Parameter, 'name' | 'in' | 'required'>> = {
+export const pathParameters: Record<string, PathParameter> = {
   model_id: {
     description:
       'A catalog id, exactly as listed. It contains slashes: write them as they are, or as `%2F`.',
     schema: { type: 'string' },
     example: 'sandbox/canvas/text-to-image',
   },
-  request_id: {
-    description: 'The id returned by the submit.',
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleId,
-  },
-  account_id: {
-    description: 'The id of the account.',
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleAccountId,
-  },
-  key_id: {
-    description: "The id of the account's key.",
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleKeyId,
-  },
-  voucher_id: {
-    description: 'The id of the voucher.',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0199b3e5-2c4d-7a90-8b1f-6d3e5a7c9b02',
-  },
-  invitation_id: {
-    description: 'The id of the invitation.',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0199b3e6-4d5e-7b21-9c2a-7e4f6b8d0c13',
-  },
+  request_id: uuid('The id returned by the submit.', exampleId),
+  account_id: uuid('The id of the account.', exampleAccountId),
+  key_id: uuid("The id of the account's key.", exampleKeyId),
+  voucher_id: uuid('The id of the voucher.', '0199b3e5-2c4d-7a90-8b1f-6d3e5a7c9b02'),
+  invitation_id: uuid('The id of the invitation.', '0199b3e6-4d5e-7b21-9c2a-7e4f6b8d0c13'),
+  person_id: uuid('The id of the person.', '0199b39f-8f41-7b02-9d3e-61c0a5b7e948'),
   chain: { description: 'Name of the chain.', schema: { type: 'string' }, example: 'tron' },
-  deposit_id: {
-    description: 'The id of the deposit.',
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleId,
-  },
-  transfer_id: {
-    description: 'The id of the deposit in the ledger.',
-    schema: { type: 'string', format: 'uuid' },
-    example: exampleId,
-  },
+  deposit_id: uuid('The id of the deposit.', exampleId),
+  transfer_id: uuid('The id of the deposit in the ledger.', exampleId),
   index: {
     description: 'Index of the output, from 0.',
     schema: { type: 'integer', minimum: 0 },

@@ -70,7 +70,6 @@ export function header(
   return { name, in: 'header', description, schema: { type: 'string', ...more } };
 }
 
-/** Bytes of any of these types. */
 export function bytesOf(...types: string[]): Content {
   return Object.fromEntries(
     types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),

@@ -142,13 +142,13 @@ export const movements = operatorEndpoint(
       to: null,
       limit: limit + 1,
     });
-    const view = (row: Movement) => ({
+    const movementView = (row: Movement) => ({
       ...row,
       transfer_id: row.id,
       has_receipt: hasReceipt(row.source),
       transaction: transactionOf(row, deps),
     });
-    return pageFrom(rows, { limit }, view, ({ seq }) => String(seq));
+    return pageFrom(rows, { limit }, movementView, ({ seq }) => String(seq));
   },
 );
 

@@ -132,7 +132,7 @@ export const create = operatorAction(
       const made = await openAccount(db, { email: address, invite: invites }, by, deps);
       const { account_id } = made.answer;
       if (!credit) return made;
-      await deposit(db, { account_id, amount: BigInt(credit), reference: reference! }, by);
+      await deposit(db, by, { account_id, amount: BigInt(credit), reference: reference! });
       return { ...made, details: { credit_usd_micro: credit, reference, ...made.details } };
     };
   },

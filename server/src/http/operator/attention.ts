@@ -1,4 +1,4 @@
-import { pausedName, type Refusal } from '../../core/catalog/upstream-key.ts';
+import { pausedName, type UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 import { xpubVariable } from '../../core/deposit/chain.ts';
 import {
   chainState,
@@ -6,18 +6,18 @@ import {
   type ChainState,
 } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
-import { heldCounts, type HeldCount } from '../../db/deposits/deposit-search.ts';
+import { countHeld, type HeldCount } from '../../db/deposits/deposit-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { runningBeyond } from '../../db/requests/open-requests.ts';
+import { countRunningBeyond } from '../../db/requests/open-requests.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
 import * as stopped from '../../db/stopped-models.ts';
-import { lossesOfDay } from '../../db/requests/losses.ts';
+import { readLossesOfDay } from '../../db/requests/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
-import { differingKeys } from '../../operations/deposits/deposit-address.ts';
-import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
+import { findDifferingKeys } from '../../operations/deposits/deposit-address.ts';
+import { readKeyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
 import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
@@ -82,12 +82,12 @@ export const list = operatorEndpoint(
     const { db } = deps;
     const [unknown, losses, verdict, upstreams, money, stops, unsent] = await Promise.all([
       openByUpstream(db),
-      lossesOfDay(db),
-      verdicts.newest(db),
+      readLossesOfDay(db),
+      verdicts.findNewest(db),
       ofUpstreams(db, deps),
       ofChains(deps),
       stopped.list(db),
-      operatorEvents.unsent(db),
+      operatorEvents.countUnsent(db),
     ]);
     const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
     const stoppedRows = stops.map(({ model_id }) => model_id).filter((id) => rows.has(id));
@@ -132,7 +132,7 @@ function ofEvents({ waiting, given_up, oldest_at, last_error }: operatorEvents.U
   return { what: 'events_unsent', count, of, ...(isOld && { since: oldest_at }) };
 }
 
-function ofBooks(verdict: verdicts.Verdict | null): Line[] {
+function ofBooks(verdict: verdicts.AuditVerdict | null): Line[] {
   // Shortly after the start the books have not been proved yet.
   if (verdict === null) return [];
   const isOld = verdict.age_ms > Math.max(proofMaxMs, 2 * verdicts.intervalMs(verdict.took_ms));
@@ -155,11 +155,11 @@ async function ofUpstreams(db: Database, { upstreams, settings }: RequestDeps): 
   const keys = (await readKeyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
     return { name: pausedName(upstream, key), last_why };
   });
-  const models = await upstreamStates.pausedModels(
+  const models = await upstreamStates.listPausedModels(
     db,
     states.map(({ name }) => name),
   );
-  const stranded = await runningBeyond(db, namesOf(upstreams));
+  const stranded = await countRunningBeyond(db, namesOf(upstreams));
   const jobs = stranded.reduce((sum, each) => sum + each.jobs, 0);
   const at = stranded.map(({ upstream }) => upstream);
   const those = (what: Problem, is: (state: upstreamStates.UpstreamState) => boolean) =>
@@ -167,7 +167,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: RequestDeps): 
       what,
       states.filter(is).map(({ name }) => name),
     );
-  const refused = (what: Problem, why: Refusal) =>
+  const refused = (what: Problem, why: UpstreamRefusal) =>
     line(
       what,
       [...states, ...keys].filter(({ last_why }) => last_why === why).map(({ name }) => name),
@@ -190,8 +190,8 @@ async function ofUpstreams(db: Database, { upstreams, settings }: RequestDeps): 
 async function ofChains({ db, chains: { live, play } }: PaymentDeps): Promise<Line[]> {
   const [rows, differing, held] = await Promise.all([
     chains.list(db),
-    differingKeys(db, live),
-    heldCounts(db),
+    findDifferingKeys(db, live),
+    countHeld(db),
   ]);
   const titleOf = (name: string) =>
     live.find(({ chain }) => chain.name === name)?.chain.title ?? name;

@@ -2,10 +2,10 @@ import type { LiveChain } from '../../chains/chains.ts';
 import { shownToken } from '../../core/deposit/chain.ts';
 import { chainState, chainStates, isSecondReadingLate } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
-import { heldCounts } from '../../db/deposits/deposit-search.ts';
+import { countHeld } from '../../db/deposits/deposit-search.ts';
 import { chainSums } from '../../ledger/transfers.ts';
 import { redact } from '../../lib/log.ts';
-import { differingKeys } from '../../operations/deposits/deposit-address.ts';
+import { findDifferingKeys } from '../../operations/deposits/deposit-address.ts';
 import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { inSum } from '../database-share.ts';
@@ -80,8 +80,8 @@ export const list = operatorEndpoint(
 async function readChains({ db, chains: { live, play } }: PaymentDeps) {
   const [rows, held, differing] = await Promise.all([
     chains.list(db),
-    heldCounts(db),
-    differingKeys(db, live),
+    countHeld(db),
+    findDifferingKeys(db, live),
   ]);
   const known = new Set(rows.map(({ name }) => name));
   const fresh = live
@@ -146,7 +146,9 @@ const ChainSums = s.named(
 
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 
-/** GET /operator/chains/sums: sums of credited deposits by chain, and the ledger's sums of the same. */
+/**
+ * GET /operator/chains/sums: sums of credited deposits by chain, and the ledger's sums of the same.
+ */
 export const sums = operatorEndpoint(
   { reply: s.object({ data: s.list(ChainSums) }) },
   async ({ req, reply }, deps: ShareDeps & PaymentDeps) => {

@@ -7,7 +7,7 @@ import {
 } from '../../core/deposit/chain.ts';
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
-import { needAccount } from '../../operations/accounts/account.ts';
+import { requireAccount } from '../../operations/accounts/account.ts';
 import { idOf, pageFrom } from '../form.ts';
 import { DepositReason, depositStates, DepositWhy, NewDepositCredit } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
@@ -104,7 +104,7 @@ export const credit = operatorAction(
   async ({ params, body: { account, ...how } }, { chains: { live } }) => {
     const deposit_id = idOf(params.deposit_id);
     return async (db) => {
-      const named = account === undefined ? null : await needAccount(db, account);
+      const named = account === undefined ? null : await requireAccount(db, account);
       return creditDeposit(db, { ...how, deposit_id, account_id: named?.id }, live);
     };
   },

@@ -38,7 +38,7 @@ export const list = operatorEndpoint(
       below_id: cursor,
       limit: limit + 1,
     });
-    const authors = await operatorLog.authors(db);
+    const authors = await operatorLog.listAuthors(db);
     return { ...pageFrom(rows, query, ({ id: log_id, ...row }) => ({ log_id, ...row })), authors };
   },
 );

@@ -1,5 +1,5 @@
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
-import type { Problem } from '../../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../../core/catalog/catalog-file.ts';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { dayOf, isPriceOld } from '../../core/catalog/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -289,7 +289,7 @@ function unitRates(model: Model, route: ModelUpstream) {
   return ratesOf(model, route).filter(({ of }) => of === 'unit');
 }
 
-function withLine(problem: Problem) {
+function withLine(problem: FileProblem) {
   return { ...problem, line: problem.line ?? null };
 }
 

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import { referenceMax } from '../../core/account/booking.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
-import type { Booked } from '../../operations/accounts/booking.ts';
+import type { BookingResult } from '../../operations/accounts/booking.ts';
 import * as bookings from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
@@ -123,13 +123,16 @@ async function refundOf(
   const { amount_usd_micro: part, ...wanted } = body;
   const request_id = idOf(params.request_id);
   const amount = part ? BigInt(part) : null;
-  const booked = await refundCharge(db, { ...wanted, request_id, amount }, by);
+  const booked = await refundCharge(db, by, { ...wanted, request_id, amount });
   if (booked === null) throw new ApiError('not_found');
   return booked;
 }
 
 /** The operation itself writes the action to the operator's log. */
-function logged<Answer extends Booked>(reply: FastifyReply, answer: Answer): ActionResult<Answer> {
+function logged<Answer extends BookingResult>(
+  reply: FastifyReply,
+  answer: Answer,
+): ActionResult<Answer> {
   reply.code(answer.replayed ? 200 : 201);
   return { answer, logged: true };
 }

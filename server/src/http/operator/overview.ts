@@ -85,7 +85,7 @@ export const overview = operatorEndpoint(
       ),
       accounts.countNew(db, days),
       accounts.count(db),
-      verdicts.newest(db),
+      verdicts.findNewest(db),
     ]);
     const made = new Map(fresh.map((each) => [each.day, each.count]));
     const byDay = new Map(sumBy(rows, 'day').map((sum) => [sum.name, sum]));
@@ -172,7 +172,7 @@ export const prove = operatorAction(
     });
     if (report) await keepAudit(db, report, performance.now() - startedAt);
     return async (same) => {
-      const answer = { proved: report !== null, books: resultOf(await verdicts.newest(same)) };
+      const answer = { proved: report !== null, books: resultOf(await verdicts.findNewest(same)) };
       const laws = report?.violations.map(({ law }) => law) ?? [];
       return { answer, details: { proved: report !== null, ok: report?.ok ?? null, laws } };
     };

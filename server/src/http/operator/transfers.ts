@@ -52,7 +52,7 @@ export const list = operatorEndpoint(
 
 type TransferQuery = s.Static<typeof Query>;
 
-async function ofAll(query: Asked, db: Database) {
+async function ofAll(query: TransferQuery, db: Database) {
   const { cursor = null, limit } = query;
   if (cursor !== null && !isUuid(cursor)) throw badField('cursor', s.cursorRule);
   const bounds = { below_id: cursor, limit, look: scanMax };
@@ -61,7 +61,7 @@ async function ofAll(query: Asked, db: Database) {
 }
 
 /** Movements of one account are numbered without gaps, so its pages go by their numbers. */
-async function ofAccount(account: string, query: Asked, db: Database) {
+async function ofAccount(account: string, query: TransferQuery, db: Database) {
   const { cursor, limit } = query;
   if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor))
     throw badField('cursor', s.cursorRule);
@@ -74,7 +74,7 @@ async function ofAccount(account: string, query: Asked, db: Database) {
   return pageFrom(rows, query, shown, ({ seq }) => String(seq));
 }
 
-function filterOf({ kind, from, to }: Asked) {
+function filterOf({ kind, from, to }: TransferQuery) {
   return {
     kinds: kindsIn(kind),
     from: from === undefined ? null : new Date(from),

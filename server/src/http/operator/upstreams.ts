@@ -7,7 +7,7 @@ import {
   type StartLatency,
 } from '../../db/requests/start-latency.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
-import { costsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
+import { readCostsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { endPause, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
@@ -175,12 +175,12 @@ function withPause<Row extends { paused_seconds: number; last_error: string | nu
   };
 }
 
-interface Lately {
+interface RecentLatency {
   paces: Map<string, RunLatency>;
   starts: Map<string, StartLatency>;
 }
 
-async function latelyOf(db: Database, seconds: number): Promise<Lately> {
+async function readRecentLatency(db: Database, seconds: number): Promise<RecentLatency> {
   const now = Date.now();
   const [runs, starts] = await Promise.all([
     runLatencies(db, seconds, now),
@@ -193,7 +193,7 @@ async function latelyOf(db: Database, seconds: number): Promise<Lately> {
 }
 
 interface Day {
-  lately: Lately;
+  lately: RecentLatency;
   costs: Map<string, UpstreamCosts>;
 }
 
@@ -211,11 +211,11 @@ function fullDay({ db, upstreams }: RequestDeps): Promise<Day> {
 
 async function readDay(db: Database): Promise<Day> {
   await rollUpDays(db);
-  const [lately, costs] = await Promise.all([latelyOf(db, day), costsByUpstream(db)]);
+  const [lately, costs] = await Promise.all([readRecentLatency(db, day), readCostsByUpstream(db)]);
   return { lately, costs: new Map(costs.map((each) => [each.upstream, each])) };
 }
 
-function figuresOf(name: string, lately: Lately) {
+function figuresOf(name: string, lately: RecentLatency) {
   const run = lately.paces.get(name);
   const start = lately.starts.get(name);
   const { completed = 0, failed = 0, rejected = 0 } = run ?? {};
@@ -322,7 +322,7 @@ export const test = operatorAction(
 async function need(params: { upstream: string }, deps: HttpDeps): Promise<string> {
   const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
-  const states = await upstreamStates.upstreamStates(deps.db, []);
+  const states = await upstreamStates.readUpstreamStates(deps.db, []);
   if (states.some(({ name }) => name === upstream)) return upstream;
   throw new ApiError('not_found');
 }

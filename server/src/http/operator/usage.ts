@@ -1,4 +1,4 @@
-import { groups, isStored, usageBy, type Group } from '../../db/accounts/usage-sums.ts';
+import { groups, isStored, readUsageBy, type Group } from '../../db/accounts/usage-sums.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import * as s from '../schemas/schema.ts';
 import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
@@ -40,7 +40,7 @@ export const list = operatorEndpoint(
     const period = periodOf(query, isStored(by) ? daysMax.stored : daysMax.read);
     const above = valuesIn(query.cursor, by.length);
     if (isStored(by)) await rollUpDays(db);
-    const rows = await usageBy(db, { by, ...period, above, limit: query.limit + 1 });
+    const rows = await readUsageBy(db, { by, ...period, above, limit: query.limit + 1 });
     return usagePageFrom(rows, query.limit, (row) => by.map((group) => row[fields[group]]));
   },
 );

@@ -7,7 +7,7 @@ import type { Static, TSchema } from './schema.ts';
  * written, amounts become decimal strings, times become ISO 8601, and fields that the schema does
  * not name are left out.
  */
-export type Sendable<T> = T extends string
+export type Serializable<T> = T extends string
   ? string extends T
     ? string | bigint | Date
     : T
@@ -16,16 +16,16 @@ export type Sendable<T> = T extends string
       ? number | bigint
       : T
     : T extends readonly (infer Entry)[]
-      ? readonly Sendable<Entry>[]
+      ? readonly Serializable<Entry>[]
       : T extends object
-        ? { [Field in keyof T]: Sendable<T[Field]> }
+        ? { [Field in keyof T]: Serializable<T[Field]> }
         : T;
 
 /** Compiled at first use and kept as long as their schema. */
 const compiled = new WeakMap<TSchema, (value: unknown) => string>();
 
 /** JSON by the schema. Throws if a required field is missing. */
-export function serialize<S extends TSchema>(schema: S, value: Sendable<Static<S>>): string {
+export function serialize<S extends TSchema>(schema: S, value: Serializable<Static<S>>): string {
   let write = compiled.get(schema);
   if (!write) compiled.set(schema, (write = fastJson(schema)));
   return write(value);

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ApiError } from '../../core/errors.ts';
-import type { Why } from '../../core/reasons.ts';
+import type { ReasonDetails } from '../../core/reasons.ts';
 import { isCalendarDay } from '../../lib/calendar-day.ts';
 import { isUuid } from '../../lib/id.ts';
 import { object, type Schema, type Static, type TObject, type TSchema } from './schema.ts';
@@ -112,7 +112,7 @@ function unknownName(what: string, name: string, allowed: string[]): ApiError {
 }
 
 /** `bad_request` for a field that is not what it must be. */
-export function badField(name: string, rule: string, details?: Why): ApiError {
+export function badField(name: string, rule: string, details?: ReasonDetails): ApiError {
   const message = `${name} must be ${rule}.`;
   return new ApiError('bad_request', { message, param: name, details });
 }
@@ -127,12 +127,12 @@ function unescaped(part: string): string {
 }
 
 /** The rule for a field, in words and as values. */
-function ruleOf(rule: Schema): [words: string, limits: Why | undefined] {
+function ruleOf(rule: Schema): [words: string, limits: ReasonDetails | undefined] {
   const words = valueRule(rule);
   return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];
 }
 
-function limitsOf(rule: Schema): Why {
+function limitsOf(rule: Schema): ReasonDetails {
   const { type, minimum, maximum, minItems: min_items, maxItems: max_items } = rule;
   const { minLength: min_length, maxLength: max_length } = rule;
   const one_of = rule.enum?.filter((each) => each !== null);

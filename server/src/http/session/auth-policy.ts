@@ -82,7 +82,7 @@ export function openAuth(
         postToStranger?.(verificationLetter(email, link), 'notice');
       }, notSent(log)),
     async meets(id, { cookies, signed_in_id }) {
-      const person = await people.emailOf(db, id);
+      const person = await people.findEmail(db, id);
       if (!person) return;
       const device = knownDevice(cookies, person.email, { web: { origin }, secrets });
       if (signed_in_id === id || device !== null) return people.verify(db, id);

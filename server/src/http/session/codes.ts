@@ -28,7 +28,7 @@ export async function codesOnce(db: Database) {
       return step ? (await context.internalAdapter.findVerificationValue(step))?.value : null;
     };
     const personId = (await getSessionFromCtx(ctx))?.user.id ?? (await waiting());
-    const data = personId ? await twoFactors.secretOf(db, personId) : null;
+    const data = personId ? await twoFactors.findSecret(db, personId) : null;
     if (!personId || data === null) return;
     const secret = await symmetricDecrypt({ key: context.secretConfig, data });
     const step = stepOf(secret, code, Date.now());

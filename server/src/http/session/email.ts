@@ -3,7 +3,7 @@ import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { emailOf } from '../../operations/accounts/account.ts';
-import { askForEmail, changesEmailOf, confirmEmail } from '../../operations/accounts/email.ts';
+import { askForEmail, findPersonOfChange, confirmEmail } from '../../operations/accounts/email.ts';
 import { choice, email, form, object, optional, text } from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
@@ -69,10 +69,10 @@ export const confirm = openPageEndpoint(
   { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
   async ({ req, body }, deps) => {
     await throttle(deps, 'e-mail link', networkOf(req.address), readsOfAddress);
-    const id = await changesEmailOf(deps.db, body.token);
+    const id = await findPersonOfChange(deps.db, body.token);
     const here = await findSession(req, deps);
     if (here?.session.person_id !== id) {
-      const password = await people.passwordOf(deps.db, id);
+      const password = await people.findPassword(deps.db, id);
       await demandPassword({ id, password }, body.password, deps);
     }
     const { email, before } = await confirmEmail(deps.db, body.token);
@@ -88,7 +88,7 @@ async function demandHolder(
   deps: WebDeps,
 ): Promise<void> {
   const { person_id, session_id } = session;
-  const stored = await people.passwordOf(deps.db, person_id);
+  const stored = await people.findPassword(deps.db, person_id);
   if (stored === null) {
     if (await sessions.isYounger(deps.db, session_id, freshAge)) return;
     throw new ApiError('forbidden', {

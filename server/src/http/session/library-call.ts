@@ -4,7 +4,7 @@ import * as people from '../../db/accounts/people.ts';
 import { emailOf } from '../../operations/accounts/account.ts';
 import { authPath } from './auth-library.ts';
 import { nameOfEmail } from './auth-tables.ts';
-import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
+import { fetchHeaders, readJsonForm, type WebDeps } from './visit.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
 import { object } from '../schemas/schema.ts';
 import { readBody, readQuery } from '../schemas/validate.ts';
@@ -29,7 +29,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   // The library reads the address by its own rules, so both readings must lead to the same route.
   if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
   // The library would also take form-encoded bodies, which our checks cannot read.
-  const given = await readForm(req, deps);
+  const given = await readJsonForm(req, deps);
   demandOwnTargets([...url.searchParams, ...Object.entries(given)], origin);
   const path = route.slice(authPath.length);
   const isPost = req.method === 'POST';

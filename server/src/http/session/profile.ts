@@ -49,7 +49,7 @@ export const security = visitEndpoint(
   },
   async ({ req: { session } }, { db }) => {
     const [logins, signedIn] = await Promise.all([
-      people.loginsOf(db, session.person_id),
+      people.listLogins(db, session.person_id),
       sessions.list(db, session.person_id),
     ]);
     return {

@@ -27,7 +27,7 @@ export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
  */
 export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Promise<void> {
   const [newest] = secrets;
-  const rows = await twoFactors.sealedOtherwise(db, `$ba$${newest!.version}$`);
+  const rows = await twoFactors.listSealedOtherwise(db, `$ba$${newest!.version}$`);
   if (rows.length === 0) return;
   const { symmetricDecrypt, symmetricEncrypt } = await import('better-auth/crypto');
   const keys = new Map(secrets.map(({ version, value }) => [version, value]));

@@ -37,7 +37,7 @@ export async function studioCall(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const hash = await studioKey(deps.db, req.account_id, keyBounds(deps));
+  const hash = await findOrMakeStudioKey(deps.db, req.account_id, keyBounds(deps));
   const caller = await deps.operations.authenticate(hash);
   // A studio key never lapses.
   if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
@@ -59,10 +59,10 @@ export async function studioRead<T>(
   const { db, settings } = deps;
   const { person_id } = req.session;
   await throttle(deps, 'studio-look', person_id, { max: settings.FAREBOX_RPM, seconds: 60 });
-  let caller = await keys.studioSpender(db, req.account_id);
+  let caller = await keys.findStudioSpender(db, req.account_id);
   if (!caller) {
-    await studioKey(db, req.account_id, keyBounds(deps));
-    caller = await keys.studioSpender(db, req.account_id);
+    await findOrMakeStudioKey(db, req.account_id, keyBounds(deps));
+    caller = await keys.findStudioSpender(db, req.account_id);
   }
   // A suspended account may still read.
   return call(keyed(req, caller!), reply, deps);
@@ -100,7 +100,7 @@ export const allowance = visitEndpoint(
   },
   async ({ req }, { db, settings }) => {
     const account = (await accounts.find(db, req.account_id))!;
-    const key = await keys.studioSpending(db, req.account_id);
+    const key = await keys.readStudioSpending(db, req.account_id);
     return {
       ...account,
       limit_usd_micro: key?.monthly_limit_usd_micro ?? null,
@@ -135,7 +135,7 @@ export const chatPrice: Endpoint<Visit, WebDeps> = {
 
 /** GET /v1/files/:file_id: an uploaded file of the account, to be shown in the page. */
 export function ownFile(
-  req: At<{ file_id: string }, Visit>,
+  req: WithParams<{ file_id: string }, Visit>,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {

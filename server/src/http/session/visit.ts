@@ -102,7 +102,7 @@ export async function demandSession(
 export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
   const account_id = fieldOf(visit.params, 'account_id');
   if (!isUuid(account_id)) throw new ApiError('not_found');
-  const found = await people.membership(db, visit.session.person_id, account_id);
+  const found = await people.findMembership(db, visit.session.person_id, account_id);
   if (!found) throw new ApiError('not_found');
   if (!may(found.role, right)) {
     throw new ApiError('forbidden', {
@@ -133,7 +133,7 @@ export async function demandOperator(visit: Visit, { db }: WebDeps): Promise<voi
 }
 
 /** The JSON object of a call's body; an empty one if there is none. */
-export async function readForm(
+export async function readJsonForm(
   req: FastifyRequest,
   deps: ShareDeps,
 ): Promise<Record<string, unknown>> {

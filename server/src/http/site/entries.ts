@@ -1,6 +1,6 @@
 /** The pages of docs/ that callers need. All others are for operators and are not served. */
 
-export interface Entry {
+export interface DocsPage {
   /** Its path below docs/, without the ending, and below /docs. */
   name: string;
   title: string;
@@ -8,7 +8,7 @@ export interface Entry {
   section?: string;
 }
 
-export const manual: Record<string, Entry[]> = {
+export const manual: Record<string, DocsPage[]> = {
   Guides: [
     { name: 'clients', title: 'Use what you have' },
     { name: 'client', title: 'Client library' },

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Marked, type Token } from 'marked';
-import { entries, type Entry } from './entries.ts';
+import { entries, type DocsPage } from './entries.ts';
 import { codeBlock, escape } from './frame.ts';
 import { statesDiagram } from './states-diagram.ts';
 
 const docsDir = join(import.meta.dirname, '../../../../docs');
 
 /** Rendered page, its source, and its sections for the search. */
-export interface ManualPage extends Entry {
+export interface ManualPage extends DocsPage {
   html: string;
   source: string;
   sections: Section[];
@@ -38,7 +38,7 @@ export async function manualPage(name: string, baseUrl: string): Promise<ManualP
   });
 }
 
-async function render(entry: Entry, baseUrl: string): Promise<ManualPage> {
+async function render(entry: DocsPage, baseUrl: string): Promise<ManualPage> {
   const file = await readFile(join(docsDir, `${entry.name}.md`), 'utf8');
   const whole = file
     .replaceAll('http://localhost:8080', baseUrl.replace(/\/v1$/, ''))
@@ -61,7 +61,7 @@ function sectionOf(text: string, heading: string, title: string): string {
 }
 
 /** Links to served pages get their addresses, absolute links stay, others keep only their text. */
-function linked({ name: from }: Entry, text: string, baseUrl: string, ending: string): string {
+function linked({ name: from }: DocsPage, text: string, baseUrl: string, ending: string): string {
   return text.replaceAll(/(?<!!)\[([^[\]]+)\]\(([^)\s]+)\)/g, (whole, label, target) => {
     if (/^([a-z]+:|#)/.test(target)) return whole;
     if (target === '../openapi.json') return `[${label}](${baseUrl}/openapi.json)`;

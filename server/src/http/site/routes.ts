@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { guide } from '../api/guide.ts';
-import type { Handle } from '../endpoint.ts';
+import type { CallHandler } from '../endpoint.ts';
 import { row, visitor, type Row } from '../row.ts';
 import type { WebDeps } from '../session/visit.ts';
 import * as docs from './docs.ts';
@@ -9,7 +9,7 @@ import { front } from './front.ts';
 import { entries } from './entries.ts';
 import * as models from './models.ts';
 
-type Handler = Handle<FastifyRequest, WebDeps>;
+type Handler = CallHandler<FastifyRequest, WebDeps>;
 
 /** Pages for people and programs, without signing in. They are the same for every caller. */
 export const siteRoutes: Row[] = [

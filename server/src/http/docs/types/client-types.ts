@@ -1,4 +1,4 @@
-import { bodyOf, comment, type Printing } from './printed-types.ts';
+import { bodyOf, comment, type PrintOptions } from './printed-types.ts';
 import type { Schema } from '../../schemas/schema.ts';
 
 /**
@@ -43,7 +43,7 @@ const leftOut = new Set([
   'MessagesError',
 ]);
 
-const printing: Printing = { amount: 'bigint', nameOf: (name) => renamed[name] ?? name };
+const printing: PrintOptions = { amount: 'bigint', nameOf: (name) => renamed[name] ?? name };
 
 const head = '// Made by `npm run generate` from the schemas of openapi.json.\n';
 

@@ -3,7 +3,7 @@ import { signedMicroUsdPattern, type Schema } from '../../schemas/schema.ts';
 
 /** TypeScript types, printed from JSON Schemas. */
 
-export interface Printing {
+export interface PrintOptions {
   /** The type that readers get for an amount. */
   amount: 'bigint' | 'string';
   /** The name of the type that is printed for a named schema. */
@@ -11,13 +11,13 @@ export interface Printing {
 }
 
 /** The type of a schema; if the schema has a name, only the name. */
-export function typeOf(schema: Schema, printing: Printing, indent = ''): string {
+export function typeOf(schema: Schema, printing: PrintOptions, indent = ''): string {
   const type = namedType(schema, printing) ?? bodyOf(schema, printing, indent);
   return schema.nullable === true && !/\bnull$/.test(type) ? `${type} | null` : type;
 }
 
 /** The type itself, even if the schema has a name. */
-export function bodyOf(schema: Schema, printing: Printing, indent = ''): string {
+export function bodyOf(schema: Schema, printing: PrintOptions, indent = ''): string {
   const { enum: members, anyOf, type, items } = schema;
   if (members) return members.map(literal).join(' | ');
   if (anyOf) {
@@ -38,7 +38,7 @@ export function comment({ description }: Schema, indent: string): string {
   return description !== undefined ? `${indent}/** ${description} */\n` : '';
 }
 
-function namedType({ $ref, title }: Schema, { nameOf }: Printing): string | null {
+function namedType({ $ref, title }: Schema, { nameOf }: PrintOptions): string | null {
   if ($ref !== undefined) return nameOf($ref.split('/').at(-1)!);
   return title === undefined ? null : nameOf(title);
 }
@@ -51,7 +51,7 @@ function isAmount({ pattern }: Schema): boolean {
   return pattern === microUsdPattern || pattern === signedMicroUsdPattern;
 }
 
-function objectType(schema: Schema, printing: Printing, indent: string): string {
+function objectType(schema: Schema, printing: PrintOptions, indent: string): string {
   const { properties = {}, required = [], additionalProperties: more } = schema;
   const fields = Object.entries(properties);
   const rest = more === true ? 'unknown' : more ? typeOf(more, printing, indent) : null;

@@ -1,19 +1,19 @@
 import type { Row } from '../../row.ts';
 import { clientTypeNames } from './client-types.ts';
 import { collectNamed } from '../named.ts';
-import { bodyOf, comment, oneLine, typeOf, type Printing } from './printed-types.ts';
+import { bodyOf, comment, oneLine, typeOf, type PrintOptions } from './printed-types.ts';
 import type { Schema } from '../../schemas/schema.ts';
 
 /** Prints the types of the web pages' calls from the schemas beside their handlers. */
 
-const printing: Printing = { amount: 'string', nameOf: (name) => name };
+const printing: PrintOptions = { amount: 'string', nameOf: (name) => name };
 
 const head = `// Made by \`npm run generate\` from the schemas beside the handlers.
 
 import type * as client from '../../client/src/types.ts';
 
 /** A type of the client as it is sent: the client makes amounts bigint. */
-type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
+type Wire<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Wire<T[K]> } : T;
 
 /** Request and reply of each call; amounts are decimal texts of micro-USD, times ISO 8601. */
 `;
@@ -34,7 +34,7 @@ export function webTypes(table: readonly Row[], ofApi: ReadonlyMap<string, Schem
   const ofClient = clientTypeNames(ofApi);
   const bodies = [...named].map(([name, schema]) => {
     const theirs = ofClient.get(name);
-    return [name, theirs ? `Sent<client.${theirs}>` : extended(name, schema, named)] as const;
+    return [name, theirs ? `Wire<client.${theirs}>` : extended(name, schema, named)] as const;
   });
   const whole = [...calls, ...bodies.map(([, body]) => body)].join('\n');
   // Types that only the client's types mention are left to the client.
