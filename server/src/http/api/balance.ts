@@ -44,8 +44,8 @@ const Balance = s.named(
 export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, deps: PaymentDeps) => {
   const { key_id, account_id } = req.caller;
   const [funds, bonuses, top_up] = await Promise.all([
-    keys.funds(deps.db, key_id),
-    unspentBonuses(deps.db, account_id),
+    keys.readFunds(deps.db, key_id),
+    readUnspentBonuses(deps.db, account_id),
     topUp(deps, req),
   ]);
   const { available_usd_micro, reserved_usd_micro, ...key } = funds;

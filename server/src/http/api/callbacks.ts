@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
-import { keyOfAttempt } from '../../db/requests/request-lists.ts';
+import { findKeyOfAttempt } from '../../db/requests/request-lists.ts';
 import { isUuid } from '../../lib/id.ts';
 import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
@@ -31,7 +31,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps: RequestDeps & 
   if (!isUuid(request_id) || !verifyCallback(deps.secrets, link, sig) || !known?.callback)
     throw new ApiError('not_found');
   const isKeyed = keysOf(known).length > 0;
-  const key = isKeyed ? await keyOfAttempt(deps.wholeDb, request_id, attempt) : null;
+  const key = isKeyed ? await findKeyOfAttempt(deps.wholeDb, request_id, attempt) : null;
   const upstream = byKey(known, key);
   if (!upstream?.callback) throw new ApiError('not_found');
   const body = await collect(bodyStream(req), deps.settings.times.bodyMs, bodyMaxBytes);

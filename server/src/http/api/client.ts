@@ -8,13 +8,13 @@ import { openEndpoint } from '../endpoint.ts';
 /** `npm start` and the build of the image write this file. */
 const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');
 
-interface Packed {
+interface ClientPackage {
   bytes: Buffer;
   etag: string;
 }
 
 /** Read once, because a new version of it comes only with a new service. */
-let packed: Promise<Packed> | undefined;
+let packed: Promise<ClientPackage> | undefined;
 
 /** GET /farebox-client.tgz: the packed library, since callers have no sources to pack it from. */
 export const client = openEndpoint({}, async ({ req, reply }) => {
@@ -22,7 +22,7 @@ export const client = openEndpoint({}, async ({ req, reply }) => {
   return cached(req, reply, { etag, type: 'application/gzip', body: bytes });
 });
 
-async function read(): Promise<Packed> {
+async function read(): Promise<ClientPackage> {
   try {
     const bytes = await readFile(packedFile);
     return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 24)}"` };

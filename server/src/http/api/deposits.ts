@@ -11,7 +11,7 @@ import * as chains from '../../db/deposits/chains.ts';
 import * as lists from '../../db/deposits/deposit-lists.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import {
-  addressesForPayer,
+  listAddressesForPayer,
   type DepositChain,
   type AccountAddress,
 } from '../../operations/deposits/deposit-address.ts';
@@ -55,7 +55,7 @@ const DepositAddressList = s.named(
 export const addresses = keyedEndpoint(
   { reply: DepositAddressList },
   async ({ req }, { db, chains: { live } }) => {
-    const open = await addressesForPayer(db, req.caller.account_id, live);
+    const open = await listAddressesForPayer(db, req.caller.account_id, live);
     return { data: open.flatMap((each) => addressesOf(each, live)) };
   },
 );
@@ -135,9 +135,9 @@ async function depositPage(
   live: readonly DepositChain[],
 ) {
   const [heads, seen, final] = await Promise.all([
-    chains.heads(db),
-    query.cursor === undefined ? lists.sightings(db, account_id, sightingsMax) : [],
-    lists.finalDeposits(db, {
+    chains.readHeads(db),
+    query.cursor === undefined ? lists.listSightings(db, account_id, sightingsMax) : [],
+    lists.listFinal(db, {
       account_id,
       below_id: query.cursor ?? null,
       limit: query.limit + 1,

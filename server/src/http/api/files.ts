@@ -14,7 +14,7 @@ import * as files from '../../db/accounts/files.ts';
 import type { Wait } from '../../lib/fair-queue.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
-import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
+import { readHead, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
 import { isContainer, typeByTracks } from '../../storage/inspect.ts';
 import { boundaryOf, isForm } from '../body.ts';
@@ -23,7 +23,7 @@ import type { CallDeps, FileDeps, HttpDeps, RequestDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
 import { keyedEndpoint, openEndpoint } from '../endpoint.ts';
-import { inShare } from '../overload.ts';
+import { runInShare } from '../overload.ts';
 import {
   besideMaxBytes,
   fileInForm,
@@ -102,7 +102,7 @@ export async function store(
   const { openUploads, settings } = deps;
   const { account_id } = file;
   if (!openUploads.take(account_id, 1)) {
-    throw openUploads.held(account_id) < settings.FAREBOX_OPEN_UPLOADS
+    throw openUploads.takenBy(account_id) < settings.FAREBOX_OPEN_UPLOADS
       ? tooManyHere()
       : tooManyOpen(settings.FAREBOX_OPEN_UPLOADS);
   }
@@ -150,7 +150,7 @@ async function take(
   const bytes = body.iterator({ destroyOnReturn: false });
   const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
   const form = boundary === null ? null : await fileInForm(coming, boundary, fields);
-  const { head, stream } = await headAnd(form?.bytes ?? coming, sniffBytes);
+  const { head, stream } = await readHead(form?.bytes ?? coming, sniffBytes);
   if (head.length === 0) throw emptyBody();
   const told = form === null ? declared : knownType(form);
   const sniffed = await typeOf(head, told);
@@ -215,7 +215,7 @@ function typeOfStored(
 ): Promise<string> {
   if (!isContainer(sniffed)) return Promise.resolve(sniffed);
   const byTracks = () => typeByTracks(storage, storage_key, sniffed, declared);
-  return inShare(decoding, account_id, 'reading video and audio', byTracks, bounds);
+  return runInShare(decoding, account_id, 'reading video and audio', byTracks, bounds);
 }
 
 /**
@@ -273,7 +273,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: CallDeps) {
   const inserted = await files.insert(deps.db, row);
   if (inserted) return inserted;
   if (await files.findOne(deps.db, row.id)) throw usedUp();
-  throw noRoom(await files.held(deps.db, row.account_id, row.max_files), row);
+  throw noRoom(await files.readFilesHeld(deps.db, row.account_id, row.max_files), row);
 }
 
 export function assertSpace(deps: RequestDeps): void {
@@ -317,7 +317,7 @@ export async function assertRoom(
 ): Promise<number> {
   const { FAREBOX_FILES_MAX: max_files, FAREBOX_FILES_MAX_BYTES } = deps.settings;
   const [held, free] = await Promise.all([
-    files.held(deps.db, account_id, max_files),
+    files.readFilesHeld(deps.db, account_id, max_files),
     deps.storage.freeBytes(),
   ]);
   if (!held.had_money) throw neverPaid();

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../core/errors.ts';
-import { formParts, shortBytes, type ComingPart } from '../../lib/form-stream.ts';
+import { formParts, readShort, type ComingPart } from '../../lib/form-stream.ts';
 import { isObject, JsonError, parseJson, type Json } from '../../lib/json.ts';
 import type { Bytes } from '../../lib/streams.ts';
 import { formError } from '../body.ts';
@@ -91,7 +91,7 @@ async function readText(
   if (!/^[\w.[\]-]{1,64}$/.test(name)) throw bad(null, 'A field of the form has an odd name.');
   if (texts.has(name)) throw bad(name, `${name} must be sent once.`);
   const used = [...texts.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  const text = await shortBytes(bytes, textMaxBytes - used, tooLong);
+  const text = await readShort(bytes, textMaxBytes - used, tooLong);
   if (!isUtf8(text) || text.includes(0))
     throw bad(name, `${name} must be a text in UTF-8, without NUL.`);
   texts.set(name, text.toString('utf8'));

@@ -6,13 +6,13 @@ import { cached } from './cached.ts';
 import { openEndpoint } from '../endpoint.ts';
 
 /** The guide for one version of the catalog, made once. */
-interface Rendered {
+interface RenderedGuide {
   baseUrl: string;
   text: string;
   etag: string;
 }
 
-const rendered: WeakMap<Catalog, Rendered> = new WeakMap();
+const rendered: WeakMap<Catalog, RenderedGuide> = new WeakMap();
 
 /** GET /llms.txt */
 export const guide = openEndpoint({}, async ({ req, reply }, deps: RequestDeps & MailDeps) => {

@@ -78,7 +78,7 @@ export const change = keyedEndpoint(
   async ({ req, params }, deps: CatalogDeps & ShareDeps) => {
     const by = askerOf(req, deps);
     const now = await findManaged(deps.db, by, idOf(params.key_id));
-    const { name, ...given } = readBody(KeyChangeForm, await readForm(req, deps));
+    const { name, ...given } = readBody(KeyChangeForm, await readJsonForm(req, deps));
     const wanted = { ...settingsOf(given, now, deps), ...(name !== undefined && { name }) };
     return runManaged(deps.db, by, 'key.change', async (db) =>
       showing(db, now.id, await changeKey(db, by, now, wanted)),

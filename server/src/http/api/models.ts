@@ -22,7 +22,7 @@ interface Rendered {
   entries: Map<string, string>;
 }
 
-let rendered: WeakMap<Catalog, Rendered> = new WeakMap();
+let rendered: WeakMap<Catalog, RenderedModels> = new WeakMap();
 
 function render(catalog: Catalog): Rendered {
   const known = rendered.get(catalog);

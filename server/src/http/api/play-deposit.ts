@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
+import { listAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
 import { key, row, type Row } from '../row.ts';
 
@@ -16,7 +16,7 @@ export async function payPlayMoney(
   const { play, live } = chains;
   // guard: play-money-in-the-trial
   if (play === null) throw new ApiError('not_found');
-  const [open] = await accountAddresses(db, accountId, live);
+  const [open] = await listAddresses(db, accountId, live);
   const token = live[0]?.chain.tokens[0]?.address;
   if (!open || token === undefined) throw new ApiError('capacity_unavailable');
   const tx_hash = play.pay({ token, to: open.address.toLowerCase(), units });

@@ -16,7 +16,7 @@ import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from '../requests/schema.ts';
 import { outputOf } from '../requests/status.ts';
-import { endedWithin } from './waiting.ts';
+import { waitForEndWithin } from './waiting.ts';
 
 const webhook_url = text(
   'A public http or https address that gets one POST when the request is final.',
@@ -70,7 +70,7 @@ async function doneWithin(
   req: KeyedRequest,
   deps: HttpDeps,
 ): Promise<{ row: CardRow; output: Record<string, unknown> } | null> {
-  const status = await endedWithin(waitSeconds, requestId, req, deps);
+  const status = await waitForEndWithin(waitSeconds, requestId, req, deps);
   if (status !== 'COMPLETED') return null;
   try {
     const row = await deps.operations.card(requestId);
@@ -91,7 +91,7 @@ export async function enqueue(
 ): Promise<SubmitResult> {
   const headers = jobHeaders(req, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
-  const wanted = { ...asked, ...headers, caller: req.caller, body, call: makingCall(req, reply) };
+  const wanted = { ...asked, ...headers, caller: req.caller, body, call: traceCall(req, reply) };
   const submitted = await submitJob(wanted, deps);
   tellSubmit(reply, submitted);
   return submitted;

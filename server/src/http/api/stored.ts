@@ -12,7 +12,7 @@ import { parseRange } from './range.ts';
 
 /** Downloads of stored bytes with a signed link or with a key of the account. */
 
-interface Stored {
+interface StoredBytes {
   size: number;
   content_type: string;
   sha256: string;

@@ -2,7 +2,7 @@ import { may, type Role } from '../../core/account/role.ts';
 import { creditedTokens } from '../../core/deposit/chain.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
-import { accountAddresses } from '../../operations/deposits/deposit-address.ts';
+import { listAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
 import { list, microUsd, named, object, text, type Static } from '../schemas/schema.ts';
 
@@ -38,7 +38,7 @@ export async function topUp(
 ): Promise<Static<typeof TopUp>> {
   // guard: addresses-for-payers
   if (role !== undefined && !(caller.active && may(role, 'pay'))) return [];
-  const open = await accountAddresses(db, caller.account_id, chains.live);
+  const open = await listAddresses(db, caller.account_id, chains.live);
   return open.flatMap(({ chain, address }) =>
     creditedTokens(chain).map(({ symbol: token }) => ({
       chain: chain.name,

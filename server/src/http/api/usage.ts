@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { metadataAsked, nameAsked } from '../../core/request/metadata.ts';
 import {
-  usageOf,
+  readUsageOf,
   type AccountGroups,
   type AccountUsageQuery,
   type AccountUsageRow,
@@ -85,7 +85,7 @@ async function sumUp(
   { db, settings }: CallDeps,
   query: AccountUsageQuery,
 ): Promise<AccountUsageRow[]> {
-  const rows = await readWithin(db, settings.times.usageSumMs, (tx) => usageOf(tx, query));
+  const rows = await readWithin(db, settings.times.usageSumMs, (tx) => readUsageOf(tx, query));
   if (rows) return rows;
   throw new ApiError('bad_request', {
     message: 'There are too many requests in these days to add up. Ask for fewer days.',

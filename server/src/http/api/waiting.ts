@@ -25,7 +25,7 @@ interface Patience {
  * the key or person loses access. Throws `rate_limited` or `capacity_unavailable` before the work
  * begins.
  */
-export async function inWaitingSlot<T>(
+export async function withWaitingShare<T>(
   req: KeyedRequest,
   deps: StreamDeps,
   work: (over: AbortSignal) => Promise<T>,
@@ -44,7 +44,7 @@ export async function inWaitingSlot<T>(
  * the newest row when the time is over or the caller has left. Throws `unauthorized` or `forbidden`
  * if the key or person loses access meanwhile.
  */
-export function changed(
+export function waitForChange(
   row: StatusRow,
   { waitSeconds, toTheEnd, over, stop }: Patience,
   req: KeyedRequest,
@@ -82,7 +82,7 @@ export function changed(
  * The status of a request that was just submitted, once it is final or the time is over; null
  * without a wait. Does not throw: its caller must get at least the id.
  */
-export async function endedWithin(
+export async function waitForEndWithin(
   waitSeconds: number,
   requestId: string,
   req: KeyedRequest,
@@ -91,8 +91,8 @@ export async function endedWithin(
   if (waitSeconds === 0 || !mayHold(req.grant, deps)) return null;
   try {
     const patience = { waitSeconds, stop: deps.draining };
-    const { status } = await inWaitingSlot(req, deps, (over) =>
-      ended(requestId, { ...patience, over }, req, deps),
+    const { status } = await withWaitingShare(req, deps, (over) =>
+      waitForEnd(requestId, { ...patience, over }, req, deps),
     );
     return status;
   } catch (error) {
@@ -103,7 +103,7 @@ export async function endedWithin(
 }
 
 /** The row of a request that was just submitted, once it is final or the time is over. */
-export async function ended(
+export async function waitForEnd(
   requestId: string,
   patience: Omit<Patience, 'toTheEnd'>,
   req: KeyedRequest,
@@ -111,5 +111,5 @@ export async function ended(
 ): Promise<StatusRow> {
   const row = await deps.operations.status(requestId);
   if (row === null) throw new ApiError('not_found');
-  return isFinal(row.status) ? row : changed(row, { ...patience, toTheEnd: true }, req, deps);
+  return isFinal(row.status) ? row : waitForChange(row, { ...patience, toTheEnd: true }, req, deps);
 }

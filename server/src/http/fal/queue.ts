@@ -6,8 +6,8 @@ import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { enqueue, tellCharge } from '../api/queue.ts';
 import * as requests from '../requests/status.ts';
-import { ended, inWaitingSlot } from '../api/waiting.ts';
-import type { At } from '../path.ts';
+import { waitForEnd, withWaitingShare } from '../api/waiting.ts';
+import type { WithParams } from '../path.ts';
 import { preferredMaxSeconds } from '../prefer.ts';
 import { readQuery } from '../schemas/validate.ts';
 import { falOffer } from './refusal.ts';
@@ -16,7 +16,7 @@ import { falOffer } from './refusal.ts';
 
 /** POST {model_id}?fal_webhook= */
 export async function submit(
-  req: At<{ '*': string }, KeyedRequest>,
+  req: WithParams<{ '*': string }, KeyedRequest>,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
@@ -35,7 +35,7 @@ export async function submit(
 
 /** POST https://fal.run/{model_id}: submits, and answers with the output. Takes `fal_webhook`. */
 export async function run(
-  req: At<{ '*': string }, KeyedRequest>,
+  req: WithParams<{ '*': string }, KeyedRequest>,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
@@ -44,12 +44,12 @@ export async function run(
   if (isStream && !deps.catalog().models.has(asked.model_id))
     throw new ApiError('not_found', { message: falOffer(`/${asked.model_id}`) });
   // Without a free slot nothing is submitted, because this caller gets no id to poll.
-  return inWaitingSlot(req, deps, async (over) => {
+  return withWaitingShare(req, deps, async (over) => {
     const submitted = await enqueue(asked, req, reply, deps);
     const { request_id, model_id } = submitted;
     name(reply, request_id);
     const patience = { waitSeconds: preferredMaxSeconds, over, stop: deps.cutoff };
-    const { status } = await ended(request_id, patience, req, deps);
+    const { status } = await waitForEnd(request_id, patience, req, deps);
     if (isFinal(status)) {
       const row = (await deps.operations.card(request_id))!;
       const output = await requests.outputOf(row, deps);
@@ -65,7 +65,7 @@ export async function run(
 
 /** GET {app}/requests/{request_id}/status?logs= : 202 until the status is final. */
 export async function status(
-  req: requests.RequestCall,
+  req: requests.StatusCall,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
@@ -81,7 +81,7 @@ export async function status(
  * fal's client collects them.
  */
 export async function stream(
-  req: requests.RequestCall,
+  req: requests.StatusCall,
   reply: FastifyReply,
   deps: StreamDeps & RequestDeps,
 ): Promise<unknown> {
@@ -97,7 +97,7 @@ export async function stream(
 
 /** GET {app}/requests/{request_id}: the output itself. */
 export async function result(
-  req: requests.RequestCall,
+  req: requests.StatusCall,
   reply: FastifyReply,
   deps: RequestDeps,
 ): Promise<unknown> {
@@ -107,7 +107,7 @@ export async function result(
 
 /** PUT {app}/requests/{request_id}/cancel */
 export async function cancel(
-  req: requests.RequestCall,
+  req: requests.StatusCall,
   reply: FastifyReply,
   deps: RequestDeps,
 ): Promise<unknown> {

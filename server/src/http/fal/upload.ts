@@ -9,7 +9,7 @@ import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../errors.ts';
 import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { store, viewOf } from '../api/files.ts';
-import type { At } from '../path.ts';
+import type { WithParams } from '../path.ts';
 
 /**
  * fal's storage: with its key, fal's client asks for an upload address; then it sends the bytes to
@@ -38,7 +38,7 @@ export async function initiate(
 
 /** PUT /fal/uploads/{file_id}: the raw bytes are the body. */
 export async function receive(
-  req: At<{ file_id: string }>,
+  req: WithParams<{ file_id: string }>,
   reply: FastifyReply,
   deps: FileDeps,
 ): Promise<unknown> {
@@ -48,7 +48,7 @@ export async function receive(
   if (id === null || typeof key_id !== 'string') throw notGood();
   const verdict = verifyUpload(deps.secrets, { id, key_id, exp, sig, now_seconds });
   if (verdict !== 'valid') throw notGood();
-  const account_id = await callers.accountOf(deps.db, key_id);
+  const account_id = await callers.findAccountOfKey(deps.db, key_id);
   if (account_id === null) throw notGood();
   // Each upload has its own storage key: a second one to this address must not touch the first.
   const storage_key = `files/${account_id}/${newId()}`;

@@ -10,13 +10,13 @@ import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { submitJob, type MakingCall } from '../../operations/requests/submit.ts';
 import { tellSubmit } from '../api/queue.ts';
-import { endedWithin } from '../api/waiting.ts';
+import { waitForEndWithin } from '../api/waiting.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
 import { jobHeaders } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
-import { cancelRequest, own, requestId, type RequestCall } from '../requests/status.ts';
+import { cancelRequest, own, requestId, type StatusCall } from '../requests/status.ts';
 import { cursor, object, optional } from '../schemas/schema.ts';
 import { submitOnce } from '../submit-once.ts';
 import * as schemas from './replicate-schema.ts';
@@ -86,7 +86,7 @@ async function predict(
     webhook_url: isTold ? (webhook ?? undefined) : undefined,
     door: { api: 'replicate' as const, ...names },
   };
-  const submit = (call: MakingCall) => submitJob({ ...wanted, call }, deps);
+  const submit = (call: CallTrace) => submitJob({ ...wanted, call }, deps);
   const submitted = await submitOnce(req, reply, deps, submit).catch((error: unknown) => {
     throw error instanceof ApiError && error.param === 'webhook_url' ? error.at('webhook') : error;
   });

@@ -54,7 +54,7 @@ const filters = {
   to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
 };
 
-interface Asked {
+interface ListQuery {
   status?: Status;
   model_id?: string;
   key_id?: string;
@@ -190,7 +190,7 @@ export const listOwn = visitEndpoint(
   },
 );
 
-interface TurnedPage extends pages.Page {
+interface TurnedPage extends pages.RequestIdPage {
   /** There is nothing newer. */
   isTop: boolean;
 }
@@ -211,7 +211,7 @@ async function pageAbove(
   above_id: string,
   limit: number,
 ): Promise<TurnedPage> {
-  const ids = await pages.idsAbove(db, filter, { above_id, limit: limit + 1 });
+  const ids = await pages.listIdsAbove(db, filter, { above_id, limit: limit + 1 });
   // If all newer requests fit on a page, the reply is the first page.
   if (ids.length <= limit) return pageBelow(db, filter, null, limit);
   return { ids: ids.slice(0, limit).toReversed(), more: true, reached: null, isTop: false };
@@ -224,10 +224,10 @@ function pairOf(given: string | undefined): Metadata | null {
   return readMetadata({ [name]: value }, 'metadata');
 }
 
-type Named = Pick<pages.PageFilter, 'first_id' | 'last_id' | 'call_id'>;
+type IdRange = Pick<pages.PageFilter, 'first_id' | 'last_id' | 'call_id'>;
 
 /** The range of all ids that begin with the given text; for any other text, a number of a call. */
-function idsOf(given: string | undefined): Named {
+function idsOf(given: string | undefined): IdRange {
   if (given === undefined) return { first_id: null, last_id: null, call_id: null };
   const start = given.trim().toLowerCase();
   const first_id = `${start}${firstId.slice(start.length)}`;
@@ -239,7 +239,7 @@ function idsOf(given: string | undefined): Named {
   throw badField('id', rule, { reason: 'request_id_invalid' });
 }
 
-function byCall(call_id: string): Named {
+function byCall(call_id: string): IdRange {
   return { first_id: null, last_id: null, call_id };
 }
 

@@ -64,9 +64,9 @@ export const depth = operatorEndpoint(
   async (_call, deps: RequestDeps) => {
     const { db, upstreams } = deps;
     const [states, depths, running] = await Promise.all([
-      upstreamStates.upstreamStates(db, [...upstreams.keys()]),
-      open.depths(db, topMax),
-      open.running(db, dueSeconds(deps)),
+      upstreamStates.readUpstreamStates(db, [...upstreams.keys()]),
+      open.readDepths(db, topMax),
+      open.countRunning(db, dueSeconds(deps)),
     ]);
     const runs = new Map(running.map((each) => [each.upstream, each]));
     const now = Date.now();
@@ -148,8 +148,8 @@ export const list = operatorEndpoint(
     });
     const names = [...new Set(rows.map((row) => row.upstream))];
     const [states, models, stops] = await Promise.all([
-      upstreamStates.upstreamStates(deps.db, names),
-      upstreamStates.pausedModels(deps.db, names),
+      upstreamStates.readUpstreamStates(deps.db, names),
+      upstreamStates.listPausedModels(deps.db, names),
       stopped.list(deps.db),
     ]);
     const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
@@ -237,8 +237,8 @@ export const cancel = operatorAction(
       if (!isCancelled && cancel_requested_at === null)
         throw new ApiError('not_cancellable', { details: { status } });
       const after = () => {
-        if (isCancelled) deps.events.ended(ending);
-        deps.hints.changed([request_id]);
+        if (isCancelled) deps.events.noteEnd(ending);
+        deps.hints.tellChanged([request_id]);
         deps.hints.work();
       };
       return { ...done, after };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as margins from '../../db/accounts/margins.ts';
-import { newestOf } from '../../db/requests/deliveries.ts';
-import { attemptsOf } from '../../db/requests/request-lists.ts';
+import { listNewestOf } from '../../db/requests/deliveries.ts';
+import { listAttempts } from '../../db/requests/request-lists.ts';
 import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import { isUuid } from '../../lib/id.ts';
@@ -14,12 +14,12 @@ import {
   operatorDetailOf,
   OperatorRequest,
   RequestDetail,
-  type Beside,
+  type RelatedRows,
 } from './views.ts';
 import type { RequestDeps } from '../deps.ts';
 
-async function readBeside(db: Database, id: string): Promise<Beside> {
-  const [attempts, deliveries] = await Promise.all([attemptsOf(db, id), newestOf(db, id)]);
+async function readRelated(db: Database, id: string): Promise<RelatedRows> {
+  const [attempts, deliveries] = await Promise.all([listAttempts(db, id), listNewestOf(db, id)]);
   return { attempts, deliveries };
 }
 
@@ -32,10 +32,10 @@ export const read = visitEndpoint(
     if (row === null || row.account_id !== req.account_id) throw new ApiError('not_found');
     const { db, queue } = deps;
     const [beside, status, outputs, queue_position, charge] = await Promise.all([
-      readBeside(db, id),
+      readRelated(db, id),
       deps.operations.status(id),
       findOutputs(db, [id]),
-      row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
+      row.status === 'IN_QUEUE' ? queue.readPosition(row.upstream, id) : null,
       findCharge(db, id),
     ]);
     const refunded_usd_micro = charge?.refunded ?? 0n;
@@ -50,7 +50,7 @@ export const readAny = operatorEndpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
     const id = idOf(params.request_id);
-    const [row, beside] = await Promise.all([margins.findFull(db, id), readBeside(db, id)]);
+    const [row, beside] = await Promise.all([margins.findFull(db, id), readRelated(db, id)]);
     if (row === null) throw new ApiError('not_found');
     return operatorDetailOf(row, beside);
   },

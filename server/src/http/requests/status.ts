@@ -13,14 +13,13 @@ import {
 } from '../../core/request/views.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { cancelOf } from '../../operations/requests/cancel-request.ts';
-import type { StatusRow } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { CallDeps, HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
-import type { At } from '../path.ts';
+import type { WithParams } from '../path.ts';
 import { choice, either, number, object, optional, type Static } from '../schemas/schema.ts';
-import type { Sendable } from '../schemas/serialize.ts';
+import type { Serializable } from '../schemas/serialize.ts';
 import { mayTry } from '../session/throttle.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import {
@@ -31,7 +30,7 @@ import {
   RequestStatus,
   StreamEnd,
 } from './schema.ts';
-import { changed, inWaitingSlot } from '../api/waiting.ts';
+import { waitForChange, withWaitingShare } from '../api/waiting.ts';
 
 const waitMaxSeconds = 60;
 
@@ -52,8 +51,7 @@ export const WaitQuery = object({
   ),
 });
 
-/** A call about one request. */
-export type RequestCall = At<{ request_id: string }, KeyedRequest>;
+export type StatusCall = WithParams<{ request_id: string }, KeyedRequest>;
 
 /**
  * Reads the row while the key is checked: a poll waits for one round trip to the database, not two.
@@ -73,7 +71,7 @@ export const status = keyedEndpoint(
 );
 
 export async function readStatus(
-  req: RequestCall,
+  req: StatusCall,
   reply: FastifyReply,
   { wait, until }: Static<typeof WaitQuery>,
   deps: HttpDeps,
@@ -83,8 +81,8 @@ export async function readStatus(
   let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps)) {
     const patience = { waitSeconds, toTheEnd, stop: deps.draining };
-    const waitFor = (over: AbortSignal) => changed(row, { ...patience, over }, req, deps);
-    row = await inWaitingSlot(req, deps, waitFor);
+    const waitFor = (over: AbortSignal) => waitForChange(row, { ...patience, over }, req, deps);
+    row = await withWaitingShare(req, deps, waitFor);
   }
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
@@ -100,7 +98,7 @@ export const stream = keyedEndpoint(
 
 /** Shows the status at once and after each change until it is final, then ends the stream. */
 export async function follow(
-  req: RequestCall,
+  req: StatusCall,
   reply: FastifyReply,
   deps: StreamDeps & RequestDeps,
   show: (events: EventStream, status: StatusView) => void,
@@ -114,10 +112,10 @@ export async function follow(
   events.closed.addEventListener('abort', stop);
   send(first);
 
-  async function tell(newer: StatusRow): Promise<void> {
+  async function tell(newer: requests.StatusRow): Promise<void> {
     send(await view(newer, deps).catch(() => statusView(newer, null, deps.links)));
   }
-  function tellPosition(queued: StatusRow, position: number): void {
+  function tellPosition(queued: requests.StatusRow, position: number): void {
     if (position !== shown) send(statusView(queued, position, deps.links));
   }
   function send(status: StatusView): void {
@@ -156,6 +154,7 @@ export async function outputOf(
   if (row.cleared_at !== null) throw cleared();
   const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
   if (outputs.length > 0 && outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
+  if (outputs.length === 0 && row.kind !== 'text' && row.output === null) throw cleared();
   return responseView(row, outputs, deps.links);
 }
 
@@ -203,7 +202,7 @@ export async function cancelRequest(
   req: StatusCall,
   deps: RequestDeps,
   { running = false } = {},
-): Promise<Sendable<Static<typeof Cancelled>>> {
+): Promise<Serializable<Static<typeof Cancelled>>> {
   const row = own(req, await deps.operations.status(requestId(req)));
   const { id: request_id, account_id, status: was } = row;
   const rule = running ? deps.catalog().models.get(row.model_id)?.on_cancel : undefined;
@@ -238,13 +237,13 @@ async function countCancel(account_id: string, { db, settings }: CallDeps): Prom
 }
 
 /** The id in the path. Throws `not_found` if it is not a valid id. */
-export function requestId(req: RequestCall): string {
+export function requestId(req: StatusCall): string {
   const id = idInPath(req);
   if (id === null) throw new ApiError('not_found');
   return id;
 }
 
-function idInPath({ params }: Pick<RequestCall, 'params'>): string | null {
+function idInPath({ params }: Pick<StatusCall, 'params'>): string | null {
   // Some clients write UUIDs in upper case.
   const request_id = params.request_id.toLowerCase();
   return isUuid(request_id) ? request_id : null;
@@ -257,8 +256,8 @@ export function own<Row extends { account_id: string }>(req: KeyedRequest, row: 
   return row;
 }
 
-async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
+async function view(row: requests.StatusRow, deps: RequestDeps): Promise<StatusView> {
   const position =
-    row.status === 'IN_QUEUE' ? await deps.queue.position(row.upstream, row.id) : null;
+    row.status === 'IN_QUEUE' ? await deps.queue.readPosition(row.upstream, row.id) : null;
   return statusView(row, position, deps.links);
 }

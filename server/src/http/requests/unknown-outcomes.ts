@@ -82,8 +82,8 @@ export const list = operatorEndpoint(
     const below = cursor === undefined ? null : outcomeIdOf(cursor);
     const filter = { resolved: states[state], upstream, since: null, below, limit: limit + 1 };
     const [rows, waiting, open] = await Promise.all([
-      resolutions.ended(db, filter),
-      below === null ? resolutions.waiting(db) : [],
+      resolutions.listEnded(db, filter),
+      below === null ? resolutions.listWaiting(db) : [],
       resolutions.openByUpstream(db),
     ]);
     return {
@@ -152,7 +152,10 @@ export const resolve = operatorAction(
   },
 );
 
-/** POST /operator/unknown/resolve: resolves an upstream's outcomes that became unknown since `since`. */
+/**
+ * POST /operator/unknown/resolve: resolves an upstream's outcomes that became unknown since
+ * `since`.
+ */
 export const resolveMany = operatorAction(
   'request.resolve_many',
   {

@@ -219,13 +219,13 @@ export function marginOf<Row extends MarginRow>(row: Row) {
 }
 
 /** The parts that are rows of other tables. */
-export interface Beside {
+export interface RelatedRows {
   attempts: AttemptRow[];
   deliveries: DeliveryRow[];
 }
 
 /** Messages of upstreams and receivers may contain a key. */
-function detailsOf(row: CardRow | FullRow, { attempts, deliveries }: Beside) {
+function detailsOf(row: CardRow | FullRow, { attempts, deliveries }: RelatedRows) {
   const { webhook_url, webhook_state: state } = row;
   return {
     error: failureOf(row),
@@ -243,7 +243,7 @@ function detailsOf(row: CardRow | FullRow, { attempts, deliveries }: Beside) {
   };
 }
 
-interface OwnBeside extends Beside {
+interface OwnBeside extends RelatedRows {
   outputs: Output[];
   progress: Progress | null;
   queue_position: number | null;
@@ -272,7 +272,7 @@ export function detailOf(row: CardRow, beside: OwnBeside, links: Links) {
 }
 
 /** For the operator. */
-export function operatorDetailOf(row: FullRow, beside: Beside) {
+export function operatorDetailOf(row: FullRow, beside: RelatedRows) {
   const { key_name: name, key_prefix: prefix, key_last4: last4, error_cause: cause } = row;
   const { webhook, ...shown } = detailsOf(row, beside);
   return {

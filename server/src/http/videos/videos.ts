@@ -8,7 +8,7 @@ import { anyRequest, nextBehind, pageOn } from '../../db/requests/request-pages.
 import { endOutputs } from '../../db/requests/request-steps.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
 import { tellSubmit, webhookQuery } from '../api/queue.ts';
-import { cancelRequest, outputOf, own, requestId, type RequestCall } from '../requests/status.ts';
+import { cancelRequest, outputOf, own, requestId, type StatusCall } from '../requests/status.ts';
 import { sendStored } from '../api/stored.ts';
 import type { ImageFields } from '../api/translated/form-files.ts';
 import { received, submitTranslated } from '../api/translated/submit.ts';

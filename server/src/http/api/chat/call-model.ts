@@ -38,20 +38,20 @@ export interface ChatDoor {
 }
 
 /** A chat call in this API, from its body to the last byte of its reply. */
-export function chatEndpoint(door: ChatDoor, shapes: Shapes) {
+export function chatEndpoint(api: ChatApi, shapes: Shapes) {
   return keyedEndpoint(shapes, ({ req, reply }, deps) => {
     const { openChats, accountChats, settings } = deps;
     const { key_id, account_id } = req.caller;
     const ofAccount = 'All keys of this account together';
-    return inSlot(openChats, key_id, 'This key', settings.FAREBOX_OPEN_CHATS, () =>
-      inSlot(accountChats, account_id, ofAccount, settings.account.open_chats, () =>
-        complete(req, reply, door, deps),
+    return withChatLimit(openChats, key_id, 'This key', settings.FAREBOX_OPEN_CHATS, () =>
+      withChatLimit(accountChats, account_id, ofAccount, settings.account.open_chats, () =>
+        complete(req, reply, api, deps),
       ),
     );
   });
 }
 
-async function inSlot<T>(
+async function withChatLimit<T>(
   slots: Budget,
   owner: string,
   who: string,
@@ -70,7 +70,7 @@ async function inSlot<T>(
 async function complete(
   req: KeyedRequest,
   reply: FastifyReply,
-  door: ChatDoor,
+  api: ChatApi,
   deps: HttpDeps,
 ): Promise<unknown> {
   const { idempotency_key, metadata } = requestHeaders(req.raw);
@@ -96,8 +96,8 @@ interface Shown {
 }
 
 async function answerCall(
-  shown: Shown,
-  line: Line,
+  shown: ShownCall,
+  sender: Sender,
   key: string | null,
   deps: HttpDeps,
 ): Promise<unknown> {
@@ -115,13 +115,13 @@ async function answerCall(
       if (!taken.replayed) {
         const hasLeft = () => reply.raw.destroyed;
         const isAwaited = () => key !== null || !hasLeft();
-        return await begin(shown, line, { ...taken.reserved, isAwaited, hasLeft }, deps);
+        return await begin(shown, sender, { ...taken.reserved, isAwaited, hasLeft }, deps);
       }
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its Idempotency-Key, so this call takes over.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
-      return await replay(shown, line, kept, prepared);
+      return await replay(shown, sender, kept, prepared);
     }
   } finally {
     leave?.();
@@ -139,10 +139,10 @@ export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: Ht
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-function begin(shown: Shown, line: Line, run: ChatRun, deps: HttpDeps): Promise<unknown> {
+function begin(shown: ShownCall, sender: Sender, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const { raw } = shown.reply;
-  line.isOf({ ...run, model: run.model.id }, run);
-  if (run.call.stream) line.openLater();
+  sender.isOf({ ...run, model: run.model.id }, run);
+  if (run.call.stream) sender.openLater();
   const onLeave = (callback: () => void) => {
     if (raw.destroyed) callback();
     else raw.once('close', callback);

@@ -10,7 +10,7 @@ import { keyedEndpoint } from '../../endpoint.ts';
 import { tellSubmit, webhookQuery } from '../queue.ts';
 import type { ImageFields } from '../translated/form-files.ts';
 import { received, submitTranslated } from '../translated/submit.ts';
-import { ended, inWaitingSlot } from '../waiting.ts';
+import { waitForEnd, withWaitingShare } from '../waiting.ts';
 import { imagesReply } from './images-reply.ts';
 import { ImageEdit, ImageGeneration, ImagesResponse } from './images-schema.ts';
 
@@ -39,12 +39,12 @@ async function makeImages(
 ): Promise<unknown> {
   const headers = jobHeaders(req, deps);
   // Without a free slot nothing is submitted, because this caller gets no id to poll.
-  return inWaitingSlot(req, deps, async (over) => {
+  return withWaitingShare(req, deps, async (over) => {
     const { submitted, format } = await submitCall(req, reply, door, headers, deps);
     const { request_id, replayed } = submitted;
     // Set before the wait, so that an error has them too.
     tellSubmit(reply, submitted);
-    await ended(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
+    await waitForEnd(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
     const { charged, length, json } = await imagesReply(submitted, format, deps);
     reply.type('application/json; charset=utf-8').headers({
       location: addresses(request_id, deps.links).status_url,

@@ -8,7 +8,7 @@ import { eitherMetadata, type Metadata } from '../../../core/request/metadata.ts
 import { objectOf } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
-import { submitJob, type MakingCall } from '../../../operations/requests/submit.ts';
+import { submitJob, type CallTrace } from '../../../operations/requests/submit.ts';
 import {
   chatMaxBytes,
   formMaxBytes,
@@ -101,7 +101,7 @@ export async function submitTranslated(
       metadata,
       compared: { path, body: withoutNulls(compared) },
     };
-    const submit = (call: MakingCall) => submitJob({ ...wanted, call }, deps);
+    const submit = (call: CallTrace) => submitJob({ ...wanted, call }, deps);
     const submitted = await submitOnce(req, reply, deps, submit);
     if (submitted.replayed) await stored?.remove();
     return submitted;
