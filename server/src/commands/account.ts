@@ -8,7 +8,7 @@ import {
   changePrice,
   changeStatus,
   createAccount,
-  needAccount,
+  requireAccount,
   ppmOf,
   retireWebhookSecret,
   rotateWebhookSecret,
@@ -17,7 +17,7 @@ import type { ActionResult, OperatorAction } from '../operations/operator-action
 import { CommandFailed } from '../operations/refused.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { table, type Columns, type Context, type Result } from './output.ts';
+import { table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 const email = operand(text());
 
@@ -51,7 +51,7 @@ export const verbs = {
     return { json: { data: rows.map(view), total }, text };
   }),
   show: row('show one account', { email }, async ({ email }, context) => {
-    const found = await withDatabase(context, (db) => needAccount(db, email));
+    const found = await withDatabase(context, (db) => requireAccount(db, email));
     return { json: view(found), text: inWords(found) };
   }),
   suspend: row("refuse the account's keys from the next call on", { email }, ({ email }, context) =>
@@ -87,7 +87,7 @@ export const verbs = {
     { email, limit: limitOf(100) },
     async ({ email, limit }, context) => {
       const data = await withDatabase(context, async (db) =>
-        statement(db, (await needAccount(db, email)).id, { limit }),
+        statement(db, (await requireAccount(db, email)).id, { limit }),
       );
       return { json: { data }, text: table(data, movements) };
     },
@@ -103,7 +103,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<accounts.AccountRow> = {
+const columns: TableColumns<accounts.AccountRow> = {
   EMAIL: 'email',
   STATUS: 'status',
   'AVAILABLE USD': 'available_usd_micro',
@@ -140,16 +140,16 @@ async function change(
     work: (db: Database, account: accounts.AccountRow) => Promise<ActionResult>;
     text: (row: accounts.AccountRow) => string;
   },
-): Promise<Result> {
+): Promise<CommandOutput> {
   const changed = await act(context, how.action, async (db) => {
-    const account = await needAccount(db, email);
+    const account = await requireAccount(db, email);
     const done = await how.work(db, account);
-    return { ...done, answer: await needAccount(db, account.id) };
+    return { ...done, answer: await requireAccount(db, account.id) };
   });
   return { json: view(changed), text: how.text(changed) };
 }
 
-const movements: Columns<StatementRow> = {
+const movements: TableColumns<StatementRow> = {
   TIME: 'created_at',
   KIND: 'kind',
   SOURCE: ({ source }) => source ?? '',
@@ -169,7 +169,7 @@ function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
 async function webhookSecret(
   { email, rotate, retire }: { email: string; rotate?: boolean; retire?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   if (rotate && retire) throw new CommandFailed('Give either --rotate or --retire, not both.');
   const json = await withDatabase(context, async (db) => {
     const { id: account_id, ...found } = await needAccount(db, email);

@@ -1,7 +1,7 @@
 import { audit, type AuditReport } from '../ledger/audit.ts';
 import { mend, type Mended } from '../operations/mend.ts';
 import { withDatabase } from './database.ts';
-import { counted, type Context, type Result } from './output.ts';
+import { counted, type Context, type CommandOutput } from './output.ts';
 
 export async function auditBooks(given: { mend?: boolean }, context: Context): Promise<Result> {
   const { report, mended } = await withDatabase(context, async (db) =>
@@ -31,7 +31,7 @@ const mendIt =
 const findTheCause =
   'More than a counter is wrong, so no command corrects it. Stop the service, keep the database as it is, and find the cause.';
 
-function changed({ account_id, key_id, counter, was, is }: Mended): string {
+function changed({ account_id, key_id, counter, was, is }: MendedCounter): string {
   const whose = key_id === null ? `account ${account_id}` : `key ${key_id}`;
   return `Mended ${counter} of ${whose}: was ${was}, is ${is}.`;
 }

@@ -1,5 +1,5 @@
 import { catalogDir } from '../config.ts';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
 import type { CheckedFolder } from '../catalog/check-folder.ts';
 import { compareTerms } from '../upstreams/check-upstream.ts';
@@ -9,23 +9,23 @@ import {
   withUpstreams,
   type OpenedUpstreams,
 } from './offline-check.ts';
-import { counted, type Context, type Result } from './output.ts';
+import { counted, type Context, type CommandOutput } from './output.ts';
 
 /** Maximum number of ids in a line about hidden rows. */
 const idsNamed = 3;
 
 /** Results that only a call to the upstreams gives. */
-interface Live {
+interface LiveResults {
   asked: string[];
-  problems: Problem[];
-  warnings: Problem[];
+  problems: FileProblem[];
+  warnings: FileProblem[];
   prices_compared: number;
 }
 
 export async function check(
   given: { folder?: string; live?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const dir = given.folder ?? catalogDir(context.config);
   const today = dayOf(new Date());
   const { folder, live } = await withUpstreams(context.config, async (opened) => {
@@ -51,7 +51,7 @@ export async function check(
 }
 
 /** One warning per file, so that warnings about prices do not hide others. */
-function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Problem[] {
+function oldPrices({ files, rows, owners }: CheckedFolder, today: string): FileProblem[] {
   return files.flatMap((file) => {
     const own = rows.filter(({ id }) => owners.get(id) === file);
     const words = oldPricesIn(own, today);
@@ -68,12 +68,12 @@ function hiddenWords(hidden: CheckedFolder['hidden']): string[] {
   });
 }
 
-function line({ file, path, message, ...where }: Problem): string {
+function line({ file, path, message, ...where }: FileProblem): string {
   const at = where.line ? `${file}:${where.line}` : file;
   return `${at} ${path}: ${message}`;
 }
 
-function askedWords({ asked, prices_compared }: Live): string {
+function askedWords({ asked, prices_compared }: LiveResults): string {
   if (asked.length === 0)
     return 'None of the upstreams that the files define is set up, so none was asked.';
   return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
@@ -84,7 +84,7 @@ async function askAll(
   folder: CheckedFolder,
   opened: OpenedUpstreams,
   today: string,
-): Promise<Live> {
+): Promise<LiveResults> {
   const names = folder.upstreams
     .map(({ definition }) => definition.name)
     .filter((name) => opened.live.has(name));

@@ -64,7 +64,7 @@ async function states(context: Context) {
   });
 }
 
-const columns: Columns<Awaited<ReturnType<typeof states>>[number]> = {
+const columns: TableColumns<Awaited<ReturnType<typeof states>>[number]> = {
   MODEL: 'id',
   KIND: 'kind',
   UPSTREAMS: ({ upstreams }) => upstreams.join(', '),

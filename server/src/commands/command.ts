@@ -1,6 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { TProperties } from 'typebox';
-import { parseUsd, formatUsd, USD } from '../core/price/money.ts';
+import { parseUsd, formatUsd, microPerUsd } from '../core/price/money.ts';
 import {
   boolean,
   form,
@@ -15,7 +15,7 @@ import {
 } from '../http/schemas/schema.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { readTime } from './moment.ts';
-import type { Context, Result } from './output.ts';
+import type { Context, CommandOutput } from './output.ts';
 
 /**
  * A command is a row: its words, the schemas of its input, and its work. Options, help and checks
@@ -23,13 +23,13 @@ import type { Context, Result } from './output.ts';
  */
 
 /** Returns what is printed, or prints it itself and returns the exit code if it is not 0. */
-type Work<Given> = (given: Given, context: Context) => Promise<Result | number | void>;
+type Work<Given> = (given: Given, context: Context) => Promise<CommandOutput | number | void>;
 
 /** Gives a command's work its context and prints the result. */
 export type Run = (work: (context: Context) => ReturnType<Work<never>>) => Promise<void>;
 
 /** Gives a command its words, its input and its action. */
-export type Row = (command: Command, run: Run) => void;
+export type CommandRow = (command: Command, run: Run) => void;
 
 /**
  * A command's row. Its input is an object of operands in their order, and of options by name:
@@ -41,7 +41,7 @@ export function row<const Input extends TProperties>(
   input: Input,
   work: Work<Static<TObject<Input>>>,
   example?: readonly [call: string, note: string],
-): Row {
+): CommandRow {
   return (command, run) => {
     command.description(about);
     const { required = [] }: Schema = form<TProperties>(input);
@@ -75,7 +75,7 @@ interface Field extends Schema {
   or_none?: true;
 }
 
-interface Named {
+interface NamedField {
   name: string;
   schema: Field;
   required: boolean;
@@ -113,14 +113,14 @@ export const limitOf = (usual: number) => integer('how many', { minimum: 1, defa
 
 const spelled = (name: string) => name.replaceAll('_', '-');
 
-function argumentOf({ name, schema, required }: Named): Argument {
+function argumentOf({ name, schema, required }: NamedField): Argument {
   const { description, enum: choices } = schema;
   const word = choices?.join('|') ?? spelled(name);
   const argument = new Argument(required ? `<${word}>` : `[${word}]`, description);
   return choices ? argument.choices(choices.map(String)) : argument.argParser(readerOf(schema));
 }
 
-function optionOf({ name, schema, required }: Named): Option {
+function optionOf({ name, schema, required }: NamedField): Option {
   const { description, type, items, default: usual } = schema;
   if (type === 'boolean')
     return new Option(`--${usual === true ? 'no-' : ''}${spelled(name)}`, description);
@@ -173,7 +173,7 @@ function wholeNumber(text: string, { minimum = 0, maximum }: Schema): number {
 }
 
 /** Far above any real amount, and far below the maximum of the balance's column. */
-const usdMax = 1_000_000_000n * USD;
+const usdMax = 1_000_000_000n * microPerUsd;
 
 /** The micro-USD of a typed amount in USD. */
 function microUsd(text: string): string {

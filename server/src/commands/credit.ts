@@ -1,11 +1,11 @@
 import type { BookedSource } from '../core/account/source.ts';
 import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { needAccount } from '../operations/accounts/account.ts';
-import type { Booked } from '../operations/accounts/booking.ts';
+import { requireAccount } from '../operations/accounts/account.ts';
+import type { BookingResult } from '../operations/accounts/booking.ts';
 import * as bookings from '../operations/accounts/deposit.ts';
 import { withDatabase } from './database.ts';
-import type { Context, Result } from './output.ts';
+import type { Context, CommandOutput } from './output.ts';
 
 interface Booking {
   email: string;
@@ -16,7 +16,7 @@ interface Booking {
 export function credit(
   given: Booking & { source: BookedSource; expires?: string | null; note?: string },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { email, usd, expires, ...about } = given;
   const amount = BigInt(usd);
   const wanted = { ...about, amount, expires_at: expires ? new Date(expires) : null };
@@ -28,7 +28,7 @@ export function credit(
 export function adjust(
   given: Booking & { reason: string; allow_debt?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { email, usd, allow_debt: allows_debt = false, ...about } = given;
   const amount = BigInt(usd);
   return book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
@@ -40,10 +40,10 @@ async function book(
   context: Context,
   email: string,
   what: string,
-  booking: (db: Database, accountId: string) => Promise<Booked>,
-): Promise<Result> {
+  booking: (db: Database, accountId: string) => Promise<BookingResult>,
+): Promise<CommandOutput> {
   const json = await withDatabase(context, async (db) => {
-    const { id: account_id } = await needAccount(db, email);
+    const { id: account_id } = await requireAccount(db, email);
     const { reserved_usd_micro: _reserved, ...booked } = await booking(db, account_id);
     return { account_id, ...booked };
   });

@@ -1,8 +1,8 @@
 import { dataDir } from '../config.ts';
-import { inWords, openServiceDatabase, type DatabaseOptions } from '../database.ts';
+import { inWords, openServiceDatabase, type SchemaOptions } from '../database.ts';
 import { createLog } from '../lib/log.ts';
 import type { Connection, Database } from '../lib/sql/sql.ts';
-import { needAccount } from '../operations/accounts/account.ts';
+import { requireAccount } from '../operations/accounts/account.ts';
 import {
   commandLine,
   runAction,
@@ -19,7 +19,7 @@ import type { Context } from './output.ts';
 export async function withDatabase<T>(
   context: Context,
   work: (db: Database, applied: string[]) => Promise<T>,
-  options: DatabaseOptions = { migrates: false },
+  options: SchemaOptions = { migrates: false },
 ): Promise<T> {
   if (context.db) return work(context.db, []);
   // An outage ends the command, and its error says so.
@@ -64,5 +64,5 @@ export function act<Answer>(
 
 /** The id of the account with this e-mail address or id; null if none is given. */
 export async function accountId(db: Connection, named: string | undefined): Promise<string | null> {
-  return named === undefined ? null : (await needAccount(db, named)).id;
+  return named === undefined ? null : (await requireAccount(db, named)).id;
 }

@@ -5,7 +5,7 @@ import { isUuid } from '../lib/id.ts';
 import { resendEvent } from '../operations/operator-events.ts';
 import { limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { listOf, type Columns } from './output.ts';
+import { listOf, type TableColumns } from './output.ts';
 
 export const verbs = {
   list: row(
@@ -32,7 +32,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<operatorEvents.EventRow> = {
+const columns: TableColumns<operatorEvents.EventRow> = {
   EVENT: 'id',
   WRITTEN: 'created_at',
   TYPE: 'type',

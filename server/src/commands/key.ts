@@ -10,13 +10,13 @@ import * as keys from '../db/accounts/keys.ts';
 import { integer, optional, text } from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import type { Connection } from '../lib/sql/sql.ts';
-import { needAccount } from '../operations/accounts/account.ts';
+import { requireAccount } from '../operations/accounts/account.ts';
 import { overlapMaxHours, rotateKey } from '../operations/accounts/key-rotation.ts';
 import { changeKey, createKey, revokeKey } from '../operations/accounts/key.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { limitOf, may, ofAccount, operand, orNone, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
-import { listOf, type Columns, type Context } from './output.ts';
+import { listOf, type TableColumns, type Context } from './output.ts';
 
 const by = { who: 'operator' } as const;
 
@@ -49,7 +49,7 @@ export const verbs = {
       const { expires_at, models, ...limits } = settings;
       const set = { ...limits, expires_at, models };
       const json = await act(context, 'key.create', async (db) => {
-        const { id: account_id, email } = await needAccount(db, account);
+        const { id: account_id, email } = await requireAccount(db, account);
         const made = await createKey(db, by, { account_id, name, ...set });
         return { ...made, answer: { ...made.answer, account_id, email, name, ...set } };
       });
@@ -119,7 +119,7 @@ export const verbs = {
   }),
 };
 
-const columns: Columns<keys.KeyRow> = {
+const columns: TableColumns<keys.KeyRow> = {
   'KEY ID': 'id',
   NAME: 'name',
   KEY: ({ prefix, last4 }) => `${prefix}…${last4}`,

@@ -1,10 +1,10 @@
 import { withDatabase } from './database.ts';
-import type { Context, Result } from './output.ts';
+import type { Context, CommandOutput } from './output.ts';
 
 export async function migrateDatabase(
   { ignore_others: ignoresOthers = false }: { ignore_others?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   // Opening the database migrates it.
   const applied = await withDatabase(context, async (_db, applied) => applied, {
     migrates: true,

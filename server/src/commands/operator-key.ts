@@ -7,7 +7,7 @@ import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { limitOf, operand, row, says } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { listOf, type Columns } from './output.ts';
+import { listOf, type TableColumns } from './output.ts';
 
 export const verbs = {
   create: row(
@@ -18,7 +18,7 @@ export const verbs = {
     },
     async ({ name, scope: scopes }, context) => {
       const json = await act(context, 'operator_key.create', (db) =>
-        createOperatorKey(db, { name, scopes }, commandLine),
+        createOperatorKey(db, commandLine, { name, scopes }),
       );
       const shown = `This is the operator key "${name}" for ${json.scopes.join(', ')}, shown once.`;
       return { json, text: `${json.key}\n\n${shown} Its id is ${json.operator_key_id}.` };
@@ -50,7 +50,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<operatorKeys.OperatorKeyRow> = {
+const columns: TableColumns<operatorKeys.OperatorKeyRow> = {
   'OPERATOR KEY ID': 'id',
   NAME: 'name',
   KEY: ({ prefix, last4 }) => `${prefix}…${last4}`,

@@ -14,7 +14,7 @@ export interface Terminal {
 }
 
 /** The output of a command: one JSON object with --json, otherwise the text. */
-export interface Result {
+export interface CommandOutput {
   json: object;
   text: string;
   /** For a person, on stderr, so that `$(…)` gets the text alone. */
@@ -30,7 +30,7 @@ export interface Context extends Terminal {
 }
 
 /** Amounts are printed as decimal strings. */
-export function print(context: Context, { json, text, note }: Result): void {
+export function print(context: Context, { json, text, note }: CommandOutput): void {
   const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
   context.out(context.json ? JSON.stringify(json, plain) : text);
   if (note !== undefined && !context.json) context.err(note);
@@ -50,11 +50,14 @@ export function seconds(value: number): string {
 type Cell = string | number | bigint | Date | null;
 
 /** Heads of columns, each with the field of a row or the cell. A `bigint` is an amount. */
-export type Columns<Row> = Record<string, keyof Row | ((row: Row) => Cell)>;
+export type TableColumns<Row> = Record<string, keyof Row | ((row: Row) => Cell)>;
 
 /** A table of the rows, with columns padded to their widest cell. */
-export function table<Row extends object>(rows: readonly Row[], columns: Columns<Row>): string {
-  const cellOf = (row: Row, column: Columns<Row>[string]) =>
+export function table<Row extends object>(
+  rows: readonly Row[],
+  columns: TableColumns<Row>,
+): string {
+  const cellOf = (row: Row, column: TableColumns<Row>[string]) =>
     wordOf(typeof column === 'function' ? column(row) : row[column]);
   const all = Object.values(columns);
   return aligned([
@@ -67,8 +70,8 @@ export function table<Row extends object>(rows: readonly Row[], columns: Columns
 export function listOf<Row extends { id: string }, const Name extends string>(
   name: Name,
   rows: readonly Row[],
-  columns: Columns<Row>,
-): Result {
+  columns: TableColumns<Row>,
+): CommandOutput {
   const data = rows.map(({ id, ...row }) => ({ [name]: id, ...row }));
   return { json: { data }, text: table(rows, columns) };
 }

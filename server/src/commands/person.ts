@@ -21,7 +21,7 @@ export const verbs = {
       const { rows, total } = await withDatabase(context, async (db) => {
         const [rows, total] = await Promise.all([people.list(db, given), people.count(db)]);
         const ids = rows.map(({ id }) => id);
-        const accounts = await people.accountsOf(db, ids);
+        const accounts = await people.readAccounts(db, ids);
         return {
           rows: rows.map((row) => ({ ...row, accounts: accounts.get(row.id) ?? [] })),
           total,
@@ -90,7 +90,7 @@ interface ListedPerson extends Pick<people.PersonRow, 'email' | 'name' | 'create
   accounts: { email: string; role: string }[];
 }
 
-const columns: Columns<ListedPerson> = {
+const columns: TableColumns<ListedPerson> = {
   EMAIL: 'email',
   NAME: 'name',
   PROVEN: ({ email_verified }) => (email_verified ? 'yes' : 'no'),

@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../read-config.ts';
-import type { Row, Run } from './command.ts';
+import type { CommandRow, Run } from './command.ts';
 import { print, type Terminal } from './output.ts';
 import { programs } from './programs.ts';
 import { tell } from './tell.ts';
 
 /** The operator's command line. */
 
-type Noun = [about: string, load: () => Promise<{ verbs: Record<string, Row> }>];
+type Noun = [about: string, load: () => Promise<{ verbs: Record<string, CommandRow> }>];
 
 const nouns: Record<string, Noun> = {
   account: ['accounts and their balances', () => import('./account.ts')],

@@ -2,7 +2,7 @@ import { formatUsd } from '../core/price/money.ts';
 import { requestOfNumber } from '../core/request/call-number.ts';
 import { callNumbers } from '../core/request/views.ts';
 import { statuses } from '../core/request/request.ts';
-import { newestOf as deliveriesOf } from '../db/requests/deliveries.ts';
+import { listNewestOf as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
 import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';
@@ -12,7 +12,7 @@ import { LeftAttempt, NewReason, NewReference, NewRefund } from '../http/schemas
 import { choice, optional, text } from '../http/schemas/schema.ts';
 import { redact } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { needAccount } from '../operations/accounts/account.ts';
+import { requireAccount } from '../operations/accounts/account.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
@@ -21,7 +21,7 @@ import { resolveOutcome } from '../operations/upstreams/unknown-outcome.ts';
 import { folderOf } from './catalog.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
-import { table, type Columns, type Result } from './output.ts';
+import { table, type TableColumns, type CommandOutput } from './output.ts';
 import { finding, findingOf } from './unknown-outcomes.ts';
 
 const request_id = operand(text());
@@ -42,7 +42,7 @@ export const verbs = {
       const rows = await withDatabase(context, async (db) => {
         const account_id = await accountId(db, account);
         const named = { account_id, status, model_id, call_id: call_id?.trim() ?? null };
-        return requestLists.newest(db, { ...anyRequest, ...named }, { limit });
+        return requestLists.listNewest(db, { ...anyRequest, ...named }, { limit });
       });
       return listed(rows);
     },
@@ -134,7 +134,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<requestLists.ListedRow> = {
+const columns: TableColumns<requestLists.ListedRow> = {
   'REQUEST ID': 'id',
   CREATED: 'created_at',
   ACCOUNT: 'email',
@@ -155,7 +155,7 @@ async function findNamed(db: Database, number: string) {
   const own = id === null ? null : await load(db, id);
   if (own !== null) return own;
   const filter = { ...anyRequest, call_id: number };
-  const rows = await requestLists.newest(db, filter, { limit: namedMax });
+  const rows = await requestLists.listNewest(db, filter, { limit: namedMax });
   return rows.length > 1 ? rows : rows[0] ? load(db, rows[0].id) : null;
 }
 
@@ -178,18 +178,18 @@ function notThere(requestId: string): CommandFailed {
   );
 }
 
-type Found = NonNullable<Awaited<ReturnType<typeof load>>>;
+type LoadedRequest = NonNullable<Awaited<ReturnType<typeof load>>>;
 
 async function load(db: Database, id: string) {
   const [[row], full, transfers, attempts, deliveries] = await Promise.all([
     requests.findCards(db, [id]),
     findFull(db, id),
     movementsOf(db, id),
-    requestLists.attemptsOf(db, id),
+    requestLists.listAttempts(db, id),
     deliveriesOf(db, id),
   ]);
   if (!row) return null;
-  const { email } = await needAccount(db, row.account_id);
+  const { email } = await requireAccount(db, row.account_id);
   const { quote, input, error_message, webhook_url, quantity } = row;
   const { cost_usd_micro = null, error_cause: cause = null } = full ?? {};
   // Redacted as in the log, because an upstream may repeat one of our keys.
@@ -221,7 +221,7 @@ function view(row: requestLists.ListedRow) {
   };
 }
 
-function inWords(found: Found): string {
+function inWords(found: LoadedRequest): string {
   const { charged_usd_micro: charged, cost_usd_micro: cost, webhook_state, webhook_url } = found;
   // If the answer to a start ended the request, no separate outcome is stored.
   const none = found.completed_at === null ? 'no answer yet' : 'its answer ended the request';

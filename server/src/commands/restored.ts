@@ -4,7 +4,7 @@ import type { RestoredWhy } from '../core/restored.ts';
 import { sumOf, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
 import { withDatabase } from './database.ts';
-import { counted, table, type Columns, type Context, type Result } from './output.ts';
+import { counted, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 const reasons: Record<RestoredWhy, string> = {
   copy: 'it was restored from a dump, copied or imported',
@@ -13,15 +13,15 @@ const reasons: Record<RestoredWhy, string> = {
     'its write-ahead log is on a new timeline after a long pause, so it was probably restored',
 };
 
-interface Given {
+interface ResumeInput {
   dry_run?: boolean;
   release_open?: boolean;
 }
 
 export async function resumeRestored(
-  { dry_run: look = false, release_open: release = false }: Given,
+  { dry_run: look = false, release_open: release = false }: ResumeInput,
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const done = await withDatabase(context, (db) => resumeAfterRestore(db, { look, release }));
   const { found, ...told } = done;
   const { held, why, held_since, unfinished } = told;
@@ -56,7 +56,7 @@ const words: Partial<Record<Step, string>> = {
   abandon: 'end: the chat call was cut off',
 };
 
-const columns: Columns<UnfinishedWork['work'][number]> = {
+const columns: TableColumns<UnfinishedWork['work'][number]> = {
   UPSTREAM: 'upstream',
   NEXT: ({ does }) => words[does] ?? does,
   JOBS: 'jobs',

@@ -6,7 +6,7 @@ import * as importing from '../operations/import.ts';
 import { openMedia } from '../services.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { withDatabase } from './database.ts';
-import { counted, type Context, type Result } from './output.ts';
+import { counted, type Context, type CommandOutput } from './output.ts';
 import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial/trial-accounts.ts';
 
@@ -16,7 +16,7 @@ const intervalMs = 3_000;
 export async function exportSnapshot(
   { file }: { file: string },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { config } = context;
   const path = resolve(file);
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
@@ -51,7 +51,7 @@ export async function exportSnapshot(
 export async function importSnapshot(
   { file, release_open: releaseOpen = false }: { file: string; release_open?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { config } = context;
   const path = resolve(file);
   await importing.demandImportable(path);

@@ -15,7 +15,7 @@ import {
 import { limitOf, may, row, says } from './command.ts';
 import { withDatabase } from './database.ts';
 import { definedNames } from './offline-check.ts';
-import { counted, table, type Columns } from './output.ts';
+import { counted, table, type TableColumns } from './output.ts';
 
 const upstream = text('of one upstream', { word: 'name' });
 const since = moment('only outcomes since this time');
@@ -38,7 +38,7 @@ export const verbs = {
     async ({ limit, ...given }, context) => {
       const page = { ...selectionOf(given), resolved: false, below: null, limit };
       const [sums, rows] = await withDatabase(context, (db) =>
-        Promise.all([resolutions.openByUpstream(db), resolutions.ended(db, page)]),
+        Promise.all([resolutions.openByUpstream(db), resolutions.listEnded(db, page)]),
       );
       const by_upstream = sums.map(({ upstream, count, oldest_id }) => {
         return { upstream, count, oldest_at: new Date(timeOfId(oldest_id)).toISOString() };
@@ -66,7 +66,7 @@ export const verbs = {
       const json = await withDatabase(context, async (db) => {
         // Includes upstreams whose catalog file is gone, because their requests must still be
         // resolved.
-        const known = await upstreamStates.upstreamStates(db, defined);
+        const known = await upstreamStates.readUpstreamStates(db, defined);
         const names = known.map(({ name }) => name);
         if (names.includes(upstream))
           return resolveOutcomes(db, commandLine, selectionOf(given), found);
@@ -85,7 +85,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<resolutions.UnknownRow> = {
+const columns: TableColumns<resolutions.UnknownRow> = {
   'REQUEST ID': 'id',
   ENDED: (row) => row.left_at ?? row.completed_at,
   ACCOUNT: 'email',

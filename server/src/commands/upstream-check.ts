@@ -12,10 +12,10 @@ import {
   reportText,
   withUpstreams,
 } from './offline-check.ts';
-import type { Context, Result } from './output.ts';
+import type { Context, CommandOutput } from './output.ts';
 
 /** Checks one upstream, or each that is set up, without causing costs. */
-export async function test(name: string | undefined, context: Context): Promise<Result> {
+export async function test(name: string | undefined, context: Context): Promise<CommandOutput> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
     const dir = catalogDir(config);
@@ -60,7 +60,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
 export async function resume(
   { name, model = null }: { name: string; model?: string | null },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
   const was_paused = await act(context, 'upstream.wake', async (db) => {

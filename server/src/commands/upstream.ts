@@ -33,13 +33,13 @@ export const verbs = {
 const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
 const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
 
-async function list(context: Context): Promise<Result> {
+async function list(context: Context): Promise<CommandOutput> {
   const { usable, live } = await definedIn(context);
   const { rows, models, keys } = await withDatabase(context, async (db) => {
-    const rows = await upstreamStates.upstreamStates(db, [...usable.keys()]);
+    const rows = await upstreamStates.readUpstreamStates(db, [...usable.keys()]);
     const names = rows.map(({ name }) => name);
-    const models = await upstreamStates.pausedModels(db, names);
-    return { rows, models, keys: await keyStates(db, live) };
+    const models = await upstreamStates.listPausedModels(db, names);
+    return { rows, models, keys: await readKeyStates(db, live) };
   });
   const pausesOf = (name: string) => models.filter(({ upstream }) => upstream === name);
   const keysOf = (name: string) => keys.filter(({ upstream }) => upstream === name);
@@ -101,7 +101,7 @@ function troubles({ paused_seconds, failures, last_error, last_error_at }: Troub
 const badFiles = 'The catalog files have problems: "farebox catalog check" names them.';
 
 /** True if set up, otherwise the reason why not; undefined if no file defines the name. */
-type Usable = true | string | undefined;
+type SetupState = true | string | undefined;
 
 /** The definitions of the catalog files; empty if the folder cannot be read. */
 function definedIn({ config, err }: Context) {
@@ -115,20 +115,20 @@ function definedIn({ config, err }: Context) {
         err(error.message);
         return [];
       });
-    const usable = [...opened.knownUpstreams, ...defined].map((name): [string, Usable] => {
+    const usable = [...opened.knownUpstreams, ...defined].map((name): [string, SetupState] => {
       return [name, opened.usableUpstreams(name)];
     });
     return { usable: new Map(usable), live: opened.live };
   });
 }
 
-function setUp(usable: Usable): boolean {
+function setUp(usable: SetupState): boolean {
   return usable === true;
 }
 
 function view(
   { paused_seconds, oldest_seconds, waiting, ...row }: upstreamStates.UpstreamState,
-  usable: Usable,
+  usable: SetupState,
   paused: upstreamStates.PausedModel[],
   keys: UpstreamKeyView[],
 ) {

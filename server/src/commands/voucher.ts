@@ -57,7 +57,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<vouchers.VoucherRow> = {
+const columns: TableColumns<vouchers.VoucherRow> = {
   'VOUCHER ID': 'id',
   CODE: ({ last4 }) => `FB-…-${last4}`,
   'WORTH USD': 'amount_usd_micro',

@@ -7,13 +7,13 @@ import { endpointVariable } from '../../core/deposit/chain.ts';
 import { hideInLogs, redact } from '../../lib/log.ts';
 import { createFetch } from '../../lib/outbound/fetch.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import type { Context, Result } from '../output.ts';
+import type { Context, CommandOutput } from '../output.ts';
 
 /** Shorter parts of an address cannot be keys. */
 const keyMin = 8;
 
 /** Checks a chain's endpoints, without a database. Returns exit code 1 if something is wrong. */
-export async function check({ name }: { name: string }, context: Context): Promise<Result> {
+export async function check({ name }: { name: string }, context: Context): Promise<CommandOutput> {
   const { config } = context;
   const faults: string[] = [];
   const chains = readChainFiles(chainsDir(config), faults);

@@ -7,7 +7,7 @@ import { optional, text } from '../../http/schemas/schema.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { operand, row } from '../command.ts';
 import { act, withDatabase } from '../database.ts';
-import { seconds, table, type Columns } from '../output.ts';
+import { seconds, table, type TableColumns } from '../output.ts';
 import { check } from './chain-check.ts';
 
 const name = operand(text());
@@ -48,7 +48,7 @@ export const verbs = {
   ),
 };
 
-const columns: Columns<chains.ChainRow & { state: string }> = {
+const columns: TableColumns<chains.ChainRow & { state: string }> = {
   CHAIN: 'name',
   STATE: 'state',
   'FINAL BLOCK': ({ scanned_height }) => plain(scanned_height),

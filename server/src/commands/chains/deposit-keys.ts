@@ -1,4 +1,4 @@
-import { describedChains, openKey } from '../../chains/chains.ts';
+import { describeChains, openKey } from '../../chains/chains.ts';
 import { chainsDir, type Config } from '../../config.ts';
 import {
   accountPaths,
@@ -13,13 +13,16 @@ import { listAddresses, type ListedAddress } from '../../db/deposits/address-lis
 import { rotateKey } from '../../operations/deposits/rotate-key.ts';
 import { CommandFailed } from '../../operations/refused.ts';
 import { accountId, act, withDatabase } from '../database.ts';
-import { counted, table, type Columns, type Context, type Result } from '../output.ts';
+import { counted, table, type TableColumns, type Context, type CommandOutput } from '../output.ts';
 
 /** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
 
 export const families = Object.keys(accountPaths) as Family[];
 
-export async function rotate({ family }: { family: Family }, context: Context): Promise<Result> {
+export async function rotate(
+  { family }: { family: Family },
+  context: Context,
+): Promise<CommandOutput> {
   const xpub = xpubOf(context.config, family);
   if (xpub === null)
     throw new CommandFailed(`${xpubVariable(family)} is not set. Set it to the new key first.`);
@@ -35,10 +38,10 @@ function xpubOf({ FAREBOX_XPUB_EVM, FAREBOX_XPUB_TRON }: Config, family: Family)
 }
 
 /** Compares keys and addresses with the database. Returns exit code 1 if something differs. */
-export async function check(_: object, context: Context): Promise<Result> {
+export async function checkKeys(_: object, context: Context): Promise<CommandOutput> {
   const { keys, rows } = await withDatabase(context, async (db) => ({
-    keys: await addresses.keys(db),
-    rows: await addresses.all(db),
+    keys: await addresses.listKeys(db),
+    rows: await addresses.listAll(db),
   }));
   const problems = [
     ...families.flatMap((family) => keyProblems(context.config, family, keys)),
@@ -103,12 +106,12 @@ function addressProblems(keys: addresses.StoredKey[], rows: addresses.AddressRow
 export async function list(
   given: { since?: string; account?: string },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const since = given.since === undefined ? null : new Date(given.since);
   const rows = await withDatabase(context, async (db) =>
     listAddresses(db, { account_id: await accountId(db, given.account), since }),
   );
-  const described = describedChains(chainsDir(context.config));
+  const described = describeChains(chainsDir(context.config));
   const data = rows.map((row) => ({
     ...row,
     address: showAddress(row.address, row.family),
@@ -118,7 +121,9 @@ export async function list(
   return { json: { data }, text: table(data, columns) };
 }
 
-const columns: Columns<Omit<ListedAddress, 'received' | 'family' | 'index'> & { path: string }> = {
+const columns: TableColumns<
+  Omit<ListedAddress, 'received' | 'family' | 'index'> & { path: string }
+> = {
   ADDRESS: 'address',
   PATH: 'path',
   ACCOUNT: 'account_email',

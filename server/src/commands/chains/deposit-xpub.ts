@@ -3,7 +3,7 @@ import { accountPaths, readXpub, showAddress, type Family } from '../../core/dep
 import { xpubVariable } from '../../core/deposit/chain.ts';
 import { accountXpub, mnemonicOf, readMnemonic } from '../../core/deposit/mnemonic.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import type { Context, Result } from '../output.ts';
+import type { Context, CommandOutput } from '../output.ts';
 
 /** Prints the public keys of a wallet. Works offline, and stores nothing. */
 
@@ -13,7 +13,7 @@ const typedMax = 1000;
 export async function xpub(
   { read = false }: { read?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   if (context.json && !read)
     throw new CommandFailed(
       'A new mnemonic is for paper, so it is never part of --json. Leave --json out, or use --read.',

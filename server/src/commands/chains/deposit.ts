@@ -1,4 +1,4 @@
-import { describedChains } from '../../chains/chains.ts';
+import { describeChains } from '../../chains/chains.ts';
 import { chainsDir } from '../../config.ts';
 import { asExplorersWrite } from '../../core/deposit/chain.ts';
 import { formatUsd } from '../../core/price/money.ts';
@@ -18,8 +18,8 @@ import { cancelRescan, rescanChain, type Rescan } from '../../operations/deposit
 import { CommandFailed } from '../../operations/refused.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from '../command.ts';
 import { accountId, act, withDatabase } from '../database.ts';
-import { listOf, type Columns, type Context, type Result } from '../output.ts';
-import { check, families, list as listAddresses, rotate } from './deposit-keys.ts';
+import { listOf, type TableColumns, type Context, type CommandOutput } from '../output.ts';
+import { checkKeys, families, list as listAddresses, rotate } from './deposit-keys.ts';
 import { xpub } from './deposit-xpub.ts';
 
 const deposit_id = operand(text());
@@ -38,7 +38,7 @@ export const verbs = {
   check: row(
     'compare the keys that are set with the database, and derive each address',
     {},
-    check,
+    checkKeys,
     ['deposit check', 'exit 1 if something differs'],
   ),
   addresses: row(
@@ -111,7 +111,7 @@ export const verbs = {
   ),
 };
 
-interface Selected {
+interface DepositSelection {
   state?: string;
   why?: string;
   chain?: string;
@@ -120,7 +120,7 @@ interface Selected {
   limit: number;
 }
 
-async function list(selected: Selected, context: Context): Promise<Result> {
+async function list(selected: DepositSelection, context: Context): Promise<CommandOutput> {
   const { state = null, why = null, chain = null, account, before = null, limit } = selected;
   if (before !== null && !isUuid(before))
     throw new CommandFailed(`"${before}" is not a deposit's id.`);
@@ -129,7 +129,7 @@ async function list(selected: Selected, context: Context): Promise<Result> {
     const filter = { state, why, chain, account_id, tx_hash: null, below_id: before };
     return deposits.search(db, { ...filter, limit: limit + 1 });
   });
-  const described = describedChains(chainsDir(context.config));
+  const described = describeChains(chainsDir(context.config));
   const shown = rows.slice(0, limit).map((row) => asExplorersWrite(row, described));
   const next = rows.length > limit ? shown.at(-1)!.id : null;
   const { json, text } = listOf('deposit_id', shown, columns);
@@ -137,7 +137,7 @@ async function list(selected: Selected, context: Context): Promise<Result> {
   return { json: { ...json, next }, text: text + more };
 }
 
-const columns: Columns<deposits.FoundDepositRow> = {
+const columns: TableColumns<deposits.FoundDepositRow> = {
   'DEPOSIT ID': 'id',
   CHAIN: 'chain',
   'AMOUNT USD': 'amount_usd_micro',
@@ -150,9 +150,9 @@ const columns: Columns<deposits.FoundDepositRow> = {
 async function credit(
   given: { deposit_id: string; account?: string; allow_booked?: boolean; reason?: string },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { account, allow_booked: allows_booked, ...deposit } = given;
-  const described = describedChains(chainsDir(context.config));
+  const described = describeChains(chainsDir(context.config));
   const json = await act(context, 'deposit.credit', async (db) => {
     const account_id = (await accountId(db, account)) ?? undefined;
     return creditDeposit(db, { ...deposit, account_id, allows_booked }, described);
@@ -164,7 +164,7 @@ async function credit(
 async function rescan(
   given: { chain: string; from?: number; to?: number; cancel?: boolean },
   context: Context,
-): Promise<Result> {
+): Promise<CommandOutput> {
   const { chain, from, to, cancel = false } = given;
   if (cancel !== (from === undefined))
     throw new CommandFailed('Give the first block, or --cancel to end an earlier rescan.');

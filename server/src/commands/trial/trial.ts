@@ -13,7 +13,7 @@ import * as people from '../../db/accounts/people.ts';
 import { randomBase62 } from '../../lib/base62.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { createAccount, needAccount } from '../../operations/accounts/account.ts';
+import { createAccount, requireAccount } from '../../operations/accounts/account.ts';
 import { CommandFailed } from '../../operations/refused.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
 import { createKey } from '../../operations/accounts/key.ts';
@@ -108,7 +108,7 @@ async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
   const password = kept ?? randomBase62(12, randomBytes);
   if (kept === null) writeFileSync(path, password, { mode: 0o600 });
   for (const email of [demo.email, operator]) {
-    const { id: account_id } = await needAccount(db, email);
+    const { id: account_id } = await requireAccount(db, email);
     const name = email === operator ? 'Operator' : 'Demo';
     const person = await people.find(db, email);
     if (person === null) await createOwner(db, { account_id, name, email, password });
@@ -128,7 +128,7 @@ async function ensure(
 ): Promise<accounts.AccountRow> {
   return (
     (await accounts.find(db, email)) ??
-    (await createAccount(db, { email, is_operator }), needAccount(db, email))
+    (await createAccount(db, { email, is_operator }), requireAccount(db, email))
   );
 }
 
