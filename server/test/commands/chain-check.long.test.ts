@@ -8,7 +8,7 @@ import { PlayChain } from '../../src/chains/play.ts';
 import { symbolCall } from '../../src/chains/wire.ts';
 import { withFaults, type Faults } from '../chains/play-kit.ts';
 import { serveRpc } from '../chains/rpc-server.ts';
-import { later, type Cleaned } from '../db/embedded-kit.ts';
+import { later, type Cleanup } from '../db/embedded-kit.ts';
 import { chain, usdt } from '../operations/deposits-kit.ts';
 import { assertSaid, placeFor, type Place } from './cli.ts';
 
@@ -41,7 +41,7 @@ function world(): Rpc {
   };
 }
 
-async function placeWith(t: Cleaned, ...faults: Faults[]): Promise<Place> {
+async function placeWith(t: Cleanup, ...faults: Faults[]): Promise<Place> {
   const rpc = world();
   const served = await Promise.all(faults.map((each) => serveRpc(withFaults(rpc, each))));
   for (const each of served) later(t, () => each.close());

@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../src/commands/program.ts';
 import { findRunning } from '../../src/db/embedded/running.ts';
-import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded-kit.ts';
+import { clusterOf, later, tempFolder, type Cleanup } from '../db/embedded-kit.ts';
 import type { Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
@@ -15,7 +15,7 @@ import { until } from '../kit/until.ts';
 export const farebox = path.join(import.meta.dirname, '../../bin/farebox.mjs');
 
 /** A command that has ended. */
-export interface Ran {
+export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;
@@ -24,7 +24,7 @@ export interface Ran {
 }
 
 /** A running service or worker. */
-export interface Running {
+export interface RunningService {
   pid: number;
   /** The address without /v1; unused for a worker. */
   base: string;
@@ -43,11 +43,11 @@ export interface Place {
   /** The environment of every command of this place; a call may override it. */
   env: Record<string, string>;
   /** Runs a command that ends by itself, in this process. */
-  run(args: string[], env?: Record<string, string>): Promise<Ran>;
+  run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
   /** The same in a process of its own. */
-  command(args: string[], env?: Record<string, string>): Promise<Ran>;
+  command(args: string[], env?: Record<string, string>): Promise<CommandResult>;
   /** Starts a service and waits until it says that it is ready; --json is added. */
-  start(args: string[], env?: Record<string, string>): Promise<Running>;
+  start(args: string[], env?: Record<string, string>): Promise<RunningService>;
   /** Starts a command with this text on its stdin, and does not wait. */
   spawn(args: string[], env?: Record<string, string>, stdin?: string): ChildProcess;
   /** PID of this folder's PostgreSQL; null if none runs. */
@@ -80,7 +80,7 @@ models:
 `;
 
 /** A new folder with a catalog. Processes that run in it end with the test. */
-export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
+export function placeFor(t: Cleanup, more: Record<string, string> = {}): Place {
   const dir = tempFolder(t);
   fs.mkdirSync(path.join(dir, 'catalog'));
   fs.writeFileSync(path.join(dir, 'catalog', 'test.yaml'), smallCatalog);
@@ -140,7 +140,7 @@ const opened = new Map<string, Database>();
  * this process use its connections; verbs in verbs.test.ts and in other processes open their own.
  */
 export async function databaseFor(
-  t: Cleaned,
+  t: Cleanup,
 ): Promise<{ database: TestDatabase; env: Record<string, string> }> {
   const database = await testDatabase();
   opened.set(database.url, database.db);
@@ -160,14 +160,14 @@ export async function assertNoPostgres(place: Place): Promise<void> {
 }
 
 /** Asserts that a command was refused in words, on both outputs, without a stack. */
-export function assertSaid(ran: Ran, says: RegExp, code = 2): void {
+export function assertSaid(ran: CommandResult, says: RegExp, code = 2): void {
   const shown = `${ran.code} ${ran.stdout} ${ran.stderr}`;
   assert.match(ran.stderr, says, shown);
   assert.equal(ran.code, code, shown);
   assert.doesNotMatch(ran.stdout + ran.stderr, /\n\s+at |node:internal|\.ts:\d/, shown);
 }
 
-export async function ranOf(child: ChildProcess): Promise<Ran> {
+export async function ranOf(child: ChildProcess): Promise<CommandResult> {
   const said = outputOf(child);
   // A command that serves instead of ending would block all tests.
   const timer = setTimeout(() => child.kill('SIGKILL'), verbMaxMs);
@@ -176,7 +176,10 @@ export async function ranOf(child: ChildProcess): Promise<Ran> {
   return ranWith(code, said);
 }
 
-function ranWith(code: number | null, { stdout, stderr }: { stdout: string; stderr: string }): Ran {
+function ranWith(
+  code: number | null,
+  { stdout, stderr }: { stdout: string; stderr: string },
+): CommandResult {
   return {
     code,
     stdout,
@@ -195,7 +198,7 @@ export function outputOf(child: ChildProcess): { stdout: string; stderr: string 
   return said;
 }
 
-async function untilReady(child: ChildProcess): Promise<Running> {
+async function untilReady(child: ChildProcess): Promise<RunningService> {
   const began = performance.now();
   const output = outputOf(child);
   const ended = once(child, 'close') as Promise<[number | null]>;

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, test } from 'node:test';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { availableTo } from '../chains/scene.ts';
-import type { Cleaned } from '../db/embedded-kit.ts';
+import type { Cleanup } from '../db/embedded-kit.ts';
 import { customer, type Customer } from '../kit/by-hand.ts';
 import { showAddress } from '../../src/core/deposit/address.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -31,7 +31,7 @@ beforeEach(async () => {
   const [row] = await db.run<{ email: string }>(sql`select email from accounts
     where id = ${who.account_id}`);
   email = row!.email;
-  address = (await depositAddress(db, who.account_id, evm)).address!;
+  address = (await issueAddress(db, who.account_id, evm)).address!;
 });
 afterEach(async () => {
   const { violations } = await audit(db);
@@ -39,7 +39,7 @@ afterEach(async () => {
   assert.deepEqual(violations, []);
 });
 
-const placeOf = (t: Cleaned, env: Record<string, string> = {}) =>
+const placeOf = (t: Cleanup, env: Record<string, string> = {}) =>
   placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on', ...env });
 const set = { FAREBOX_XPUB_EVM: evm.xpub };
 
@@ -112,7 +112,7 @@ test('addresses are listed with their paths and what they got, for the wallet', 
   const doubted = { units: 9n * 10n ** 18n, is_confirmed: false };
   await found(null, {}, { units: 3n * 10n ** 18n }, { token: usdc, units: 7_000_000n }, doubted);
   await db.run(rawSql('update deposit_addresses set retired_at = now()'));
-  const { address: current } = await depositAddress(db, who.account_id, evm);
+  const { address: current } = await issueAddress(db, who.account_id, evm);
   const run = (...args: string[]) => placeOf(t).run(['deposit', 'addresses', ...args]);
   const { data } = (await run('--json')).json;
   const shown = [0, 1].map((index) => showAddress(evm.addressAt(index), 'evm'));
@@ -169,9 +169,9 @@ test('a key is replaced on purpose only, and the earlier addresses are still rea
   assertSaid(await rotate('xprv123'), /private key/);
   assertSaid(await rotate(evm.xpub, 'tron'), /FAREBOX_XPUB_TRON is not set/);
   assertSaid(await rotate(evm.xpub, 'btc'), /Allowed choices are evm, tron/);
-  assert.equal((await depositAddress(db, who.account_id, evm)).address, address);
+  assert.equal((await issueAddress(db, who.account_id, evm)).address, address);
   assert.match((await rotate(newer.xpub)).stdout, /1 account will get one/);
-  const { address: other } = await depositAddress(db, who.account_id, newer);
+  const { address: other } = await issueAddress(db, who.account_id, newer);
   assert.equal(other, newer.addressAt(0));
   await found(null, {});
   assert.equal(await availableTo(db, who), 5_000_000n);

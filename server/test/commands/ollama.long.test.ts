@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
+import { serve, type Answer, type Call, type ServedFake } from '../upstreams/fakes/kit.ts';
 import { call, placeFor } from './cli.ts';
 
 /** One variable adds the models of an Ollama server beside those of the sandbox. */
@@ -47,7 +47,7 @@ function ollama({ method, path, ...asked }: Call): Answer {
   return { headers: { 'content-type': 'text/event-stream' }, body };
 }
 
-let server: Served;
+let server: ServedFake;
 before(async () => void (server = await serve(ollama)));
 after(() => server.close());
 

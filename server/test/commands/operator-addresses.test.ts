@@ -5,7 +5,7 @@ import { openChains } from '../../src/chains/chains.ts';
 import { readConfig } from '../../src/read-config.ts';
 import { settingsOf, type UpstreamDefinition } from '../../src/core/catalog/upstream-definition.ts';
 import { hideInLogs, redact } from '../../src/lib/log.ts';
-import { signedIn } from '../../src/lib/outbound/address.ts';
+import { splitCredentials } from '../../src/lib/outbound/address.ts';
 import { createFetch, FetchError } from '../../src/lib/outbound/fetch.ts';
 import { sendNotification } from '../../src/operations/requests/notification.ts';
 import { openStorage } from '../../src/storage/index.ts';
@@ -207,7 +207,7 @@ describe('whatever is taken', () => {
       const near = url.replace(/one\.example(:\d+)?/i, '127.0.0.1:1');
       const isTaken = settings["the operator's webhook"]!.read(near) === null;
       const error: unknown = await fetch
-        .request({ ...call, url: isTaken ? signedIn(near).url : near, timeoutMs: 300 })
+        .request({ ...call, url: isTaken ? splitCredentials(near).url : near, timeoutMs: 300 })
         .catch((thrown: unknown) => thrown);
       const isBlocked = error instanceof FetchError && error.kind === 'blocked';
       // A fragment is never sent, so the call alone would not notice it.
@@ -226,7 +226,7 @@ describe('whatever is taken', () => {
   for (const [user, sent] of users)
     test(`signs in as ${sent}`, async () => {
       const url = `http://${user}@127.0.0.1:${server.port}/x`;
-      const { body } = await fetch.request({ ...call, ...signedIn(url) });
+      const { body } = await fetch.request({ ...call, ...splitCredentials(url) });
       const [scheme, given] = Buffer.from(body).toString().split(' ');
       assert.deepEqual([scheme, Buffer.from(given!, 'base64').toString()], ['Basic', sent]);
       assert.equal(server.requests.at(-1)!.url, '/x');
@@ -253,7 +253,11 @@ describe('whatever is taken', () => {
 
   test('is signed in to by an event', async () => {
     const address = `http://hook:p%40ss@127.0.0.1:${server.port}/events`;
-    const { body, ...receiver } = { ...signedIn(address), body: '{}', secrets: [webhookSecret] };
+    const { body, ...receiver } = {
+      ...splitCredentials(address),
+      body: '{}',
+      secrets: [webhookSecret],
+    };
     await sendNotification({ id: 'e', body, ...receiver }, { fetch, timeoutMs: 2_000 });
     const { url, headers } = server.requests.at(-1)!;
     const basic = Buffer.from('hook:p@ss').toString('base64');

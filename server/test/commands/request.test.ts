@@ -7,13 +7,13 @@ import { newId } from '../../src/lib/id.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, submitted } from '../worker/floor.ts';
-import type { Cleaned } from '../db/embedded-kit.ts';
+import type { Cleanup } from '../db/embedded-kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
 import { imageRow } from './upstream-kit.ts';
 
 const { service, account } = withService();
 
-const commandsFor = (t: Cleaned) =>
+const commandsFor = (t: Cleanup) =>
   placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
 const logged = () =>
   service.db.run<{ action: string; target: string; by_email: string }>(sql`select action, target,

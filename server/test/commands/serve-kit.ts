@@ -4,7 +4,7 @@ import { createAccount, needAccount } from '../../src/operations/accounts/accoun
 import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../kit/keys.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { assertNoPostgres, reaches, submit, type Place, type Running } from './cli.ts';
+import { assertNoPostgres, reaches, submit, type Place, type RunningService } from './cli.ts';
 
 export const secret = 'a secret of at least thirty-two characters';
 const stopMaxMs = 10_000;
@@ -12,7 +12,7 @@ const stopMaxMs = 10_000;
 /** Stops a trial while it works, and asserts an orderly end. */
 export async function endsInOrder(
   place: Place,
-  service: Running,
+  service: RunningService,
   signal: NodeJS.Signals,
 ): Promise<void> {
   const { key, email } = service.said;
@@ -58,7 +58,7 @@ export async function openCompany(): Promise<Company> {
       FAREBOX_BASE_URL: 'https://models.example.com/v1',
     },
     async balance() {
-      const account = await needAccount(db, email);
+      const account = await requireAccount(db, email);
       return { available: account.available_usd_micro, reserved: account.reserved_usd_micro };
     },
   };

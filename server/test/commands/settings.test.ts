@@ -239,8 +239,8 @@ describe('settings that work', () => {
   for (const [what, env] of Object.entries(right))
     test(what, () => assert.equal(toldOf(env), null));
 
-  type Spelt = 'HOST' | 'FAREBOX_WEB_URL' | 'FAREBOX_BASE_URL';
-  const spelt: [name: Spelt, given: string, read: string][] = [
+  type SpeltName = 'HOST' | 'FAREBOX_WEB_URL' | 'FAREBOX_BASE_URL';
+  const spelt: [name: SpeltName, given: string, read: string][] = [
     ['HOST', '[::1]', '::1'],
     ['HOST', '[::]', '::'],
     ['HOST', 'fe80::1%eth0', 'fe80::1%eth0'],

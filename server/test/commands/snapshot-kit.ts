@@ -16,7 +16,7 @@ import { submitMany } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
 
 /** A database with rows of every kind, made by the operations, and its media. */
-export interface Filled {
+export interface FilledDatabase {
   account_id: string;
   key: string;
   key_id: string;
@@ -40,7 +40,7 @@ const quote = {
   assumptions: {},
 };
 
-export async function fill(db: Database, storage: Storage): Promise<Filled> {
+export async function fill(db: Database, storage: Storage): Promise<FilledDatabase> {
   const { id: account_id } = await createAccount(db, {
     email: 'ana@example.com',
     is_operator: false,

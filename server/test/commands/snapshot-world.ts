@@ -9,7 +9,14 @@ import { CommandFailed } from '../../src/operations/refused.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { digests, fill, oddRows, oddTables, storedIn, type Filled } from './snapshot-kit.ts';
+import {
+  digests,
+  fill,
+  oddRows,
+  oddTables,
+  storedIn,
+  type FilledDatabase,
+} from './snapshot-kit.ts';
 
 export interface Place extends TestDatabase {
   dir: string;
@@ -22,7 +29,7 @@ export interface World {
   source: Place;
   /** Refused imports must leave it untouched. */
   empty: Place;
-  filled: Filled;
+  filled: FilledDatabase;
   /** The snapshot file of the source. */
   snapshot: string;
   /** A folder for the files that tests write. */

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/account/key.ts';
 import { authenticateMany } from '../../src/db/accounts/callers.ts';
-import { currentKey } from '../../src/db/deposits/addresses.ts';
+import { findCurrentKey } from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
@@ -24,7 +24,7 @@ import { exportSnapshot } from '../../src/operations/export.ts';
 import { importSnapshot } from '../../src/operations/import.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import { placeFor } from './cli.ts';
-import { digests, oddTables, once, storedIn, submit, type Filled } from './snapshot-kit.ts';
+import { digests, oddTables, once, storedIn, submit, type FilledDatabase } from './snapshot-kit.ts';
 import {
   assertUntouched,
   openWorld,
@@ -37,7 +37,7 @@ import { inLong } from '../kit/long.ts';
 
 let source: Place;
 let empty: Place;
-let filled: Filled;
+let filled: FilledDatabase;
 let snapshot: string;
 let folder: string;
 let place: World['place'];
@@ -79,7 +79,7 @@ describe('a snapshot', () => {
     assert.equal(caller.account_id, filled.account_id);
     assert.equal(caller.monthly_limit_usd_micro, 9_007_199_254_740_993n);
     assert.equal(stranger, null);
-    assert.equal((await needAccount(target.db, 'ana@example.com')).status, 'active');
+    assert.equal((await requireAccount(target.db, 'ana@example.com')).status, 'active');
     const { requests, reserved_usd_micro } = sumOf(imported.unfinished);
     const { to_notify } = imported.unfinished;
     assert.deepEqual([requests, reserved_usd_micro, to_notify], [3, 30_000n, 1]);
@@ -117,7 +117,7 @@ describe('a snapshot', () => {
   test('with its open requests released calls no upstream and gives the money back', async () => {
     const target = await place();
     await runAll(target.db, oddTables);
-    const before = await needAccount(source.db, filled.account_id);
+    const before = await requireAccount(source.db, filled.account_id);
     const imported = await importSnapshot(target.db, target.storage, {
       path: snapshot,
       releaseOpen: true,
@@ -125,9 +125,9 @@ describe('a snapshot', () => {
     assert.equal(imported.released, 3);
     assert.deepEqual(imported.unfinished.work, []);
     // The source's service may have given the next addresses to customers since.
-    assert.equal((await currentKey(target.db, 'evm'))!.next_index, 100_000);
+    assert.equal((await findCurrentKey(target.db, 'evm'))!.next_index, 100_000);
 
-    const after = await needAccount(target.db, filled.account_id);
+    const after = await requireAccount(target.db, filled.account_id);
     assert.equal(before.reserved_usd_micro, 30_000n);
     assert.equal(after.reserved_usd_micro, 0n);
     assert.equal(after.available_usd_micro, before.available_usd_micro + 30_000n);

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { fakeFal } from '../upstreams/fakes/fal.ts';
 import { fakeOpenai } from '../upstreams/fakes/openai.ts';
 import { fakeReplicate } from '../upstreams/fakes/replicate.ts';
-import { later, type Cleaned } from '../db/embedded-kit.ts';
+import { later, type Cleanup } from '../db/embedded-kit.ts';
 import { placeFor, type Place } from './cli.ts';
 
-export async function standIns(t: Cleaned) {
+export async function standIns(t: Cleanup) {
   const fal = await fakeFal();
   const router = await fakeOpenai('openrouter');
   const replicate = await fakeReplicate();
@@ -20,7 +20,7 @@ type StandIns = Record<keyof Awaited<ReturnType<typeof standIns>>, { url: string
 
 /** A place whose catalog has only the given rows, by upstream. */
 export function placeBefore(
-  t: Cleaned,
+  t: Cleanup,
   { fal, router, replicate }: StandIns,
   rows: Rows = {},
 ): Place {

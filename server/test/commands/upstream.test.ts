@@ -8,7 +8,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';
 import { assertSaid, databaseFor, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
-import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../../src/core/catalog/upstream-key.ts';
 
 test('upstream test tests all upstreams that are set up, at no cost', async (t) => {
   const fakes = await standIns(t);
@@ -118,7 +118,7 @@ test('upstream list shows all definitions, and why some are not set up', async (
 test('upstream list shows when an upstream last failed, and which of its models are paused', async (t) => {
   const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
-  const fail = (model: string, why: Refusal, pause_seconds: number) =>
+  const fail = (model: string, why: UpstreamRefusal, pause_seconds: number) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
       message: `${model}: ${why}`,
@@ -172,7 +172,7 @@ test('upstream test ends the pause for a refused key; upstream resume ends any p
     const fal = json.data.find((each: { name: string }) => each.name === 'fal');
     return [fal.paused_until !== null, fal.paused_models.length];
   };
-  const fail = (why: Refusal, model: string) =>
+  const fail = (why: UpstreamRefusal, model: string) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
       message: why,

@@ -8,8 +8,8 @@ import {
   databaseFor,
   placeFor,
   type Place,
-  type Ran,
-  type Running,
+  type CommandResult,
+  type RunningService,
 } from './cli.ts';
 
 /** The amount in micro-USD, as in JSON. */
@@ -20,11 +20,11 @@ const ofCompany = {
   FAREBOX_BASE_URL: 'https://models.example.com/v1',
 };
 
-export interface Beside {
+export interface VerbBench {
   place: Place;
-  service: Running;
+  service: RunningService;
   /** Runs a verb with --json. */
-  run(...args: string[]): Promise<Ran>;
+  run(...args: string[]): Promise<CommandResult>;
   /** The JSON of a verb that succeeds. */
   said(...args: string[]): Promise<Record<string, any>>;
   /** The text for people of a verb that succeeds. */
@@ -42,7 +42,7 @@ export interface Beside {
  * Starts the service; in the long form on the embedded database, where each command opens three
  * more connections. serve.test.ts runs a verb beside an embedded service.
  */
-export async function besideService(): Promise<Beside> {
+export async function besideService(): Promise<VerbBench> {
   const cleanings: (() => Promise<void>)[] = [];
   const t = { after: (clean: () => Promise<void>) => void cleanings.push(clean) };
   const place = placeFor(t, isLong ? {} : { ...(await databaseFor(t)).env, ...ofCompany });
@@ -85,7 +85,7 @@ export async function besideService(): Promise<Beside> {
 export type Refusal = [args: string[], says: RegExp];
 
 /** Asserts that each command is refused in words and changes nothing. */
-export async function assertRefused(beside: Beside, refusals: Refusal[]): Promise<void> {
+export async function assertRefused(beside: VerbBench, refusals: Refusal[]): Promise<void> {
   const { account, said, run } = beside;
   await account('taken@example.com');
   await account('other@example.com');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { assertNoPostgres, assertSaid, placeFor, reaches, submit } from './cli.ts';
-import { assertRefused, besideService, type Beside, type Refusal } from './verbs-kit.ts';
+import { assertRefused, besideService, type VerbBench, type Refusal } from './verbs-kit.ts';
 
 describe('with no service running', () => {
   test('verbs at the same time share one database, and the last one stops it', async (t) => {
@@ -28,14 +28,14 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  let beside: Beside;
-  let service: Beside['service'];
-  let place: Beside['place'];
-  let run: Beside['run'];
-  let said: Beside['said'];
-  let human: Beside['human'];
-  let account: Beside['account'];
-  let newKey: Beside['newKey'];
+  let beside: VerbBench;
+  let service: VerbBench['service'];
+  let place: VerbBench['place'];
+  let run: VerbBench['run'];
+  let said: VerbBench['said'];
+  let human: VerbBench['human'];
+  let account: VerbBench['account'];
+  let newKey: VerbBench['newKey'];
   before(async () => {
     beside = await besideService();
     ({ service, place, run, said, human, account, newKey } = beside);

@@ -9,7 +9,7 @@ import { isUuid } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { inLong, inShort, isLong } from '../kit/long.ts';
-import { assertRefused, besideService, cents, type Beside, type Refusal } from './verbs-kit.ts';
+import { assertRefused, besideService, cents, type VerbBench, type Refusal } from './verbs-kit.ts';
 import {
   assertNoPostgres,
   assertSaid,
@@ -147,15 +147,15 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  let beside: Beside;
-  let service: Beside['service'];
-  let place: Beside['place'];
-  let run: Beside['run'];
-  let said: Beside['said'];
-  let human: Beside['human'];
-  let account: Beside['account'];
-  let newKey: Beside['newKey'];
-  let status: Beside['status'];
+  let beside: VerbBench;
+  let service: VerbBench['service'];
+  let place: VerbBench['place'];
+  let run: VerbBench['run'];
+  let said: VerbBench['said'];
+  let human: VerbBench['human'];
+  let account: VerbBench['account'];
+  let newKey: VerbBench['newKey'];
+  let status: VerbBench['status'];
   before(async () => {
     beside = await besideService();
     ({ service, place, run, said, human, account, newKey, status } = beside);

@@ -18,19 +18,19 @@ const modules = {
 };
 
 /** A message of a script; each test knows its form. */
-export type Said = Record<string, any>;
+export type ScriptMessage = Record<string, any>;
 
 /** A test, or anything else that runs functions at its end. */
-export interface Cleaned {
+export interface Cleanup {
   after(clean: () => Promise<void>): void;
 }
 
 export interface Script {
   pid: number;
   /** The next message; rejects if the script ends without one. */
-  hear(): Promise<Said>;
+  hear(): Promise<ScriptMessage>;
   /** All messages until the script ends. */
-  hearAll(): Promise<Said[]>;
+  hearAll(): Promise<ScriptMessage[]>;
   /** Resolves when it is dead. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Script {
 /**
  * An empty folder that other users may enter. It and the processes in it are removed at the end.
  */
-export function tempFolder(t: Cleaned, mode = 0o711): string {
+export function tempFolder(t: Cleanup, mode = 0o711): string {
   const made = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-'));
   const folder = fs.realpathSync(made);
   fs.chmodSync(folder, mode);
@@ -54,7 +54,7 @@ export function tempFolder(t: Cleaned, mode = 0o711): string {
  * `dataDir` and `say`. With `group` it leads a process group, like a command in a terminal.
  */
 export function startScript(
-  t: Cleaned,
+  t: Cleanup,
   dataDir: string,
   body: string,
   options: { group?: boolean; uid?: number; embedded?: string } = {},
@@ -81,12 +81,12 @@ export function startScript(
     async hear() {
       const { value, done } = await lines.next();
       if (done) throw new Error(`the script ended: ${await ended}`);
-      return JSON.parse(value) as Said;
+      return JSON.parse(value) as ScriptMessage;
     },
     async hearAll() {
-      const all: Said[] = [];
+      const all: ScriptMessage[] = [];
       for (let next = await lines.next(); !next.done; next = await lines.next()) {
-        all.push(JSON.parse(next.value) as Said);
+        all.push(JSON.parse(next.value) as ScriptMessage);
       }
       return all;
     },
@@ -118,7 +118,7 @@ export const writer = `
   }`;
 
 /** Starts an embedded server, which is stopped when the test is over. */
-export async function start(t: Cleaned, options: EmbeddedOptions): Promise<EmbeddedServer> {
+export async function start(t: Cleanup, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const server = await startEmbedded(options);
   later(t, () => server.stop());
   return server;
@@ -131,7 +131,7 @@ export async function nextRestart(server: EmbeddedServer): Promise<number> {
   return server.pid;
 }
 
-export async function connect(t: Cleaned, server: EmbeddedServer): Promise<pg.Client> {
+export async function connect(t: Cleanup, server: EmbeddedServer): Promise<pg.Client> {
   const client = new pg.Client(server.connection);
   client.on('error', () => {});
   await client.connect();
@@ -152,7 +152,7 @@ export function clusterOf(dataDir: string): string {
 const cleanups = new WeakMap<object, (() => Promise<void>)[]>();
 
 /** Cleans up in reverse order: a process must have ended before its folder is removed. */
-export function later(t: Cleaned, clean: () => Promise<void>): void {
+export function later(t: Cleanup, clean: () => Promise<void>): void {
   const known = cleanups.get(t);
   if (known) return void known.push(clean);
   const all = [clean];

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { connect, isRoot, start, startScript, tempFolder, value } from './embedded-kit.ts';
 
-const NOBODY = 65534;
+const nobodyUid = 65534;
 
 describe('awkward folders', () => {
   test('an ordinary user needs no rights of root', { skip: !isRoot && 'needs root' }, async (t) => {
     const dataDir = path.join(tempFolder(t), 'data');
     fs.mkdirSync(dataDir);
-    fs.chownSync(dataDir, NOBODY, NOBODY);
+    fs.chownSync(dataDir, nobodyUid, nobodyUid);
     const script = `
       const server = await startEmbedded({ dataDir, systemDir: '/nowhere' });
       const client = new pg.Client(server.connection);
@@ -21,14 +21,14 @@ describe('awkward folders', () => {
       await client.end();
       await server.release();
       say(rows[0]);`;
-    const user = startScript(t, dataDir, script, { uid: NOBODY });
+    const user = startScript(t, dataDir, script, { uid: nobodyUid });
     assert.deepEqual(await user.hear(), { value: 1 });
     // A later start as root continues as this user.
     const server = await start(t, { dataDir });
     assert.equal(server.started, false);
     await server.stop();
     const again = await start(t, { dataDir });
-    assert.equal(fs.statSync(`/proc/${again.pid}`).uid, NOBODY);
+    assert.equal(fs.statSync(`/proc/${again.pid}`).uid, nobodyUid);
   });
 
   test(

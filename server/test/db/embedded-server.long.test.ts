@@ -21,7 +21,7 @@ import {
   writer,
 } from './embedded-kit.ts';
 
-const NOBODY = 65534;
+const nobodyUid = 65534;
 
 /** A data folder with a cluster; most tests use it one after the other. */
 let usedFolder: string;
@@ -127,9 +127,13 @@ describe('a server that runs', () => {
     const code = `require('net').connect(${JSON.stringify(socket)})
       .on('connect', () => process.exit(0)).on('error', (e) => { console.log(e.code); })`;
     const run = (uid: number) =>
-      spawnSync(process.execPath, ['-e', code], { uid, gid: NOBODY, cwd: '/' }).stdout.toString();
-    assert.notEqual(unprivilegedUser()?.uid, NOBODY);
-    assert.equal(run(NOBODY), 'EACCES\n');
+      spawnSync(process.execPath, ['-e', code], {
+        uid,
+        gid: nobodyUid,
+        cwd: '/',
+      }).stdout.toString();
+    assert.notEqual(unprivilegedUser()?.uid, nobodyUid);
+    assert.equal(run(nobodyUid), 'EACCES\n');
     assert.equal(run(unprivilegedUser()!.uid), '', 'its own user cannot connect');
   });
 });

@@ -15,7 +15,7 @@ import { isUnavailable, rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { assertSaid, call, placeFor, reaches, submit, type Place } from '../commands/cli.ts';
 import { secret } from '../commands/serve-kit.ts';
 import { until } from '../kit/until.ts';
-import { clusterOf, tempFolder, type Cleaned } from './embedded-kit.ts';
+import { clusterOf, tempFolder, type Cleanup } from './embedded-kit.ts';
 import { answers, everywhere, foreign, openAt } from './settings-kit.ts';
 
 const urlOf = ({ connection: { host, port, user, database } }: EmbeddedServer) =>
@@ -24,7 +24,7 @@ const urlOf = ({ connection: { host, port, user, database } }: EmbeddedServer) =
 const socketOf = ({ connection: { host, port } }: EmbeddedServer) => `${host}/.s.PGSQL.${port}`;
 
 /** A started server with its own folder; all of it is gone after the suite. */
-async function serverIn(t: Cleaned, settings: Record<string, string> = {}) {
+async function serverIn(t: Cleanup, settings: Record<string, string> = {}) {
   const dataDir = path.join(tempFolder(t), 'data');
   const server = await startEmbedded({ dataDir, settings });
   t.after(() => server.stop());
@@ -32,7 +32,7 @@ async function serverIn(t: Cleaned, settings: Record<string, string> = {}) {
 }
 
 /** Commands and services on this database. */
-function placeOn(t: Cleaned, url: string): Place {
+function placeOn(t: Cleanup, url: string): Place {
   const FAREBOX_BASE_URL = 'https://models.example.com/v1';
   return placeFor(t, { DATABASE_URL: url, FAREBOX_SECRET: secret, FAREBOX_BASE_URL });
 }
@@ -67,7 +67,7 @@ async function query(url: string, ...texts: string[]): Promise<Record<string, un
 /** Runs the functions in reverse order, also those of tests that failed. */
 function cleaned() {
   const cleanings: (() => Promise<unknown>)[] = [];
-  const t: Cleaned = { after: (clean) => void cleanings.unshift(clean) };
+  const t: Cleanup = { after: (clean) => void cleanings.unshift(clean) };
   const clean = async () => {
     for (const each of cleanings) await each();
   };

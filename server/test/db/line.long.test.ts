@@ -82,7 +82,7 @@ describe('a connection that listens', () => {
     until(
       `it hears of ${id}`,
       async () => {
-        far.changed([id]);
+        far.tellChanged([id]);
         return heard.flat().includes(id);
       },
       20_000,
@@ -102,7 +102,7 @@ describe('a connection that listens', () => {
     await until('it tried some times', () => errors.length > earlier + 8);
     line.cutAt(null);
     await hears('again');
-    far.changed(['once']);
+    far.tellChanged(['once']);
     await hears('later');
     assert.equal(heard.flat().filter((id) => id === 'once').length, 1);
     const isOne = async () => (await server.db.run(successors)).length === 1;
@@ -112,7 +112,7 @@ describe('a connection that listens', () => {
   test('is replaced once it is silent, and listeners then check everything', async () => {
     await hears('before');
     line.deafen();
-    far.changed(['lost']);
+    far.tellChanged(['lost']);
     await hears('after');
     assert.ok(heard.lastIndexOf('any') > heard.findLastIndex((ids) => ids[0] === 'before'));
     assert.ok(!heard.flat().includes('lost'));

@@ -9,7 +9,7 @@ import {
   migrate,
   SchemaTooOld,
   SchemaUnfit,
-  unsafeSettings,
+  listUnsafeSettings,
   verifySchema,
 } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -25,12 +25,12 @@ beforeEach(async () => {
 
 const account = '01890f5e-27c1-7d3a-9e4f-000000000001';
 
-interface Applied {
+interface AppliedMigration {
   number: number;
   name: string;
 }
 const applied = () =>
-  db.run<Applied>(rawSql('select number, name from migrations order by number'));
+  db.run<AppliedMigration>(rawSql('select number, name from migrations order by number'));
 const tables = async () => {
   const rows = await db.run<{ name: string }>(sql`select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`);
@@ -190,7 +190,7 @@ describe('verifying', () => {
 
 describe('settings that lose what was committed', () => {
   test('do not exist on a correct database', async () => {
-    assert.deepEqual(await unsafeSettings(db), []);
+    assert.deepEqual(await listUnsafeSettings(db), []);
   });
 
   const wrong: [setting: string, value: string, says: RegExp][] = [
@@ -202,7 +202,7 @@ describe('settings that lose what was committed', () => {
   ];
   for (const [setting, value, says] of wrong) {
     test(`${setting} = ${value} is named, alone`, async () => {
-      const [found, ...others] = await unsafeSettings(answering({ [setting]: value }));
+      const [found, ...others] = await listUnsafeSettings(answering({ [setting]: value }));
       assert.match(found!, says);
       assert.deepEqual(others, []);
     });
@@ -210,7 +210,7 @@ describe('settings that lose what was committed', () => {
 
   test('a stricter synchronous_commit, or a local one, is fine', async () => {
     for (const synchronous_commit of ['remote_apply', 'remote_write', 'local']) {
-      assert.deepEqual(await unsafeSettings(answering({ synchronous_commit })), []);
+      assert.deepEqual(await listUnsafeSettings(answering({ synchronous_commit })), []);
     }
   });
 

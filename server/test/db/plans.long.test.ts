@@ -30,7 +30,7 @@ import * as requestSteps from '../../src/db/requests/request-steps.ts';
 import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
 import { bookCosts } from '../../src/db/accounts/revenue.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
-import { usageOf, type AccountUsageQuery } from '../../src/db/accounts/usage-sums.ts';
+import { readUsageOf, type AccountUsageQuery } from '../../src/db/accounts/usage-sums.ts';
 import * as vouchers from '../../src/db/accounts/vouchers.ts';
 import { shownBonuses } from '../../src/ledger/bonuses.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
@@ -188,9 +188,9 @@ const depositKey = { family: 'evm', xpub: 'xpub-of-the-operator' } as const;
 const depositAddress = `0x${'0'.repeat(36)}1234`;
 const asked: Record<string, Ask> = {
   'the accounts of deposit addresses': (c) =>
-    depositAddresses.ownersOf(c, depositKey, [depositAddress, depositAddress]),
+    depositAddresses.findOwners(c, depositKey, [depositAddress, depositAddress]),
   'the deposit address of an account': (c) =>
-    depositAddresses.currentOf(c, sample.account, ['evm', 'tron']),
+    depositAddresses.listCurrent(c, sample.account, ['evm', 'tron']),
   'note that a deposit address was shown': (c) =>
     depositAddresses.noteShown(c, sample.account, ['evm']),
   'whether a deposit address was shown lately': (c) => depositAddresses.areShown(c, 'evm'),
@@ -198,10 +198,10 @@ const asked: Record<string, Ask> = {
   'bookings that name a transaction': (c) => chainDeposits.findMentioned(c, [txHash, txHash]),
   'whether a named transaction is credited': (c) => chainDeposits.isCredited(c, txHash),
   'deposits that one endpoint alone knows': (c) =>
-    chainDeposits.unconfirmed(c, 'play', [depositAddress], 20),
+    chainDeposits.listUnconfirmed(c, 'play', [depositAddress], 20),
   'bonuses of an account that have not ended': (c) => shownBonuses(c, sample.account),
   'final deposits of an account': (c) =>
-    depositLists.finalDeposits(c, { account_id: sample.account, below_id: null, limit: 21 }),
+    depositLists.listFinal(c, { account_id: sample.account, below_id: null, limit: 21 }),
   'what was seen above the final block': (c) => sightings.replace(c, 'play', [], 1n, null),
   'claim an event to the operator': (c) => operatorEvents.claimNext(c, 60),
   'whether there was such an event': (c) =>
@@ -213,7 +213,7 @@ const asked: Record<string, Ask> = {
     ),
   'note that an event was sent': (c) => operatorEvents.noteSent(c, { id: uuid, attempt: 1 }, 200),
   'a page of events': (c) => operatorEvents.list(c, { type: null, below_id: uuid, limit: 51 }),
-  'the events of a letter': (c) => operatorEvents.letterEvents(c, 500),
+  'the events of a letter': (c) => operatorEvents.listMailDue(c, 500),
   'delete old events': (c) => operatorEvents.clear(c, 30, 500),
   'an operator key': (c) => operatorKeys.authenticate(c, Buffer.alloc(32), 600),
   'requests of all accounts': (c) =>
@@ -256,7 +256,7 @@ const asked: Record<string, Ask> = {
   'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
   'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
   'the log of an action': (c) => operatorLog.list(c, { ...logged, action: 'account.credit' }),
-  'who wrote the log': (c) => operatorLog.authors(c),
+  'who wrote the log': (c) => operatorLog.listAuthors(c),
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
   'find an earlier submit': (c) =>
@@ -267,32 +267,32 @@ const asked: Record<string, Ask> = {
     queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
   'claim what is due': (c) => queue.claimDue(c, 20, 60),
   'put claims off': (c) => queue.putOff(c, [{ id: sample.request, attempt: 1 }], 2),
-  'the next due time': (c) => queue.nextDueMs(c),
-  'upstreams where something waits': (c) => queue.waitingUpstreams(c),
+  'the next due time': (c) => queue.readNextDueMs(c),
+  'upstreams where something waits': (c) => queue.listWaitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
-  'figures of the upstreams': (c) => upstreamStates.upstreamStates(c, ['busy', 'idle']),
-  'models that rest': (c) => upstreamStates.pausedModels(c, ['busy', 'idle']),
+  'figures of the upstreams': (c) => upstreamStates.readUpstreamStates(c, ['busy', 'idle']),
+  'models that rest': (c) => upstreamStates.listPausedModels(c, ['busy', 'idle']),
   'how upstreams did in the last day': (c) => pace.runLatencies(c, 86_400, madeAt(19_900)),
   'how starts went in the last day': (c) => pace.startLatencies(c, 86_400, madeAt(19_900)),
   'what is open': (c) => openRequests.list(c, openFilter),
   'what is open at one upstream, the next page': (c) =>
     openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),
-  'who waits most': (c) => openRequests.depths(c, 20),
-  'what runs, of everybody': (c) => openRequests.running(c, 900),
-  'unknown outcomes': (c) => resolutions.ended(c, { ...doubts, resolved: false }),
+  'who waits most': (c) => openRequests.readDepths(c, 20),
+  'what runs, of everybody': (c) => openRequests.countRunning(c, 900),
+  'unknown outcomes': (c) => resolutions.listEnded(c, { ...doubts, resolved: false }),
   'unknown outcomes, resolved or not': (c) =>
-    resolutions.ended(c, { ...doubts, resolved: null, upstream: 'busy' }),
-  'outcomes that are waited for': (c) => resolutions.waiting(c),
+    resolutions.listEnded(c, { ...doubts, resolved: null, upstream: 'busy' }),
+  'outcomes that are waited for': (c) => resolutions.listWaiting(c),
   'how many outcomes are unknown': (c) => resolutions.openByUpstream(c),
   'unknown outcomes of an upstream': (c) =>
-    resolutions.inDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+    resolutions.listInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
   'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
-  'attempts of a request': (c) => requestLists.attemptsOf(c, sample.request),
+  'attempts of a request': (c) => requestLists.listAttempts(c, sample.request),
   'notifications of an account': (c) =>
     deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
   'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
-  'notifications of a request': (c) => deliveries.newestOf(c, sample.request),
+  'notifications of a request': (c) => deliveries.listNewestOf(c, sample.request),
   'load claims': (c) => requestSteps.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
   'lock requests': (c) => endedRequests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
@@ -300,9 +300,9 @@ const asked: Record<string, Ask> = {
   outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
   'entries of a page': (c) => lines.findEntries(c, [sample.request, uuid], [sample.account]),
   'a page of requests': (c) =>
-    lines.idsBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
+    lines.pageBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
   'a newer page of requests': (c) =>
-    lines.idsAbove(c, pageFilter(sample.account), {
+    lines.listIdsAbove(c, pageFilter(sample.account), {
       above_id: sample.request,
       limit: 26,
       look: 1_000,
@@ -316,7 +316,7 @@ const asked: Record<string, Ask> = {
   'a person by address': (c) => people.find(c, 'p10000@x.test'),
   'a person who has not proven an address': (c) => people.lockUnproven(c, 'p10000@x.test', true),
   'an account by address': (c) => accounts.find(c, '10000@x.test'),
-  'who founded an account': (c) => members.foundedBy(c, sample.person),
+  'who founded an account': (c) => members.listFoundedBy(c, sample.person),
   'whether an account has paid': (c) => accounts.mayCauseLetters(c, sample.big),
   'the link of a letter': (c) => links.find(c, 'reset:10000'),
   'use up a link': (c) => links.take(c, 'email:10000'),
@@ -345,7 +345,7 @@ const asked: Record<string, Ask> = {
   'movements between two moments': (c) =>
     seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
   'what was spent a day': (c) =>
-    spend.byDay(c, sample.account, {
+    spend.readByDay(c, sample.account, {
       since: new Date(madeAt(10_000)),
       live: new Date(madeAt(15_000)),
       modelsMax: 7,
@@ -354,9 +354,9 @@ const asked: Record<string, Ask> = {
   'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
   'keep days': (c) =>
     spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
-  'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
-  'what runs': (c) => spend.running(c, sample.account, 6),
-  'first steps': (c) => spend.firstSteps(c, sample.account),
+  'this month of the keys': (c) => spend.readThisMonth(c, sample.account, 5),
+  'what runs': (c) => spend.listOpenJobs(c, sample.account, 6),
+  'first steps': (c) => spend.readFirstSteps(c, sample.account),
   'redeem a voucher': (c) => vouchers.take(c, Buffer.alloc(32), sample.account),
   'list vouchers': (c) => vouchers.list(c, { limit: 20, before: uuid }),
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
@@ -364,7 +364,7 @@ const asked: Record<string, Ask> = {
   'expire files': (c) => files.expireMany(c, [sample.file, uuid]),
   'claim expired files': (c) => files.claimExpired(c, 500, 60),
   'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
-  'what the files of an account take': (c) => files.held(c, sample.account, 100),
+  'what the files of an account take': (c) => files.readFilesHeld(c, sample.account, 100),
   'keep a file': (c) =>
     files.insert(c, {
       id: uuid,
@@ -379,7 +379,7 @@ const asked: Record<string, Ask> = {
       max_files: 100,
     }),
   "sum up an account's usage": (c) =>
-    usageOf(c, usage({ account_id: sample.account, metadata: { customer: 'c300' } })),
+    readUsageOf(c, usage({ account_id: sample.account, metadata: { customer: 'c300' } })),
   'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
   'clear payloads': (c) => requests.clearPayloads(c, 30, 500),
   begin: (c) =>
@@ -497,13 +497,13 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'the first page of requests': (c) =>
       lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
     'a page of requests long ago': (c) =>
-      lines.idsBelow(
+      lines.pageBelow(
         c,
         { ...pageFilter(sample.big), to_ms: madeAt(4_002) },
         { below_id: null, limit: 21, look: 1_000 },
       ),
     'a newer page of requests': (c) =>
-      lines.idsAbove(c, pageFilter(sample.big), {
+      lines.listIdsAbove(c, pageFilter(sample.big), {
         above_id: sample.middle,
         limit: 21,
         look: 1_000,
@@ -594,7 +594,7 @@ describe('a search reads few blocks, however many requests the account has', () 
       const bounds = { below_id: null, look: 1_000, limit: 21 };
       const parts: Record<string, Ask> = {
         page: (c) => lines.pageBelow(c, asked, bounds),
-        newer: (c) => lines.idsAbove(c, asked, { ...bounds, above_id: firstId }),
+        newer: (c) => lines.listIdsAbove(c, asked, { ...bounds, above_id: firstId }),
       };
       for (const [part, ask] of Object.entries(parts))
         for (const one of await statementsOf(ask)) {
@@ -620,7 +620,7 @@ describe('a search reads few blocks, however many requests the account has', () 
     test(`requests of all accounts by the number ${call_id}`, async () => {
       const asked = { ...lines.anyRequest, call_id };
       const [one] = await statementsOf((c) =>
-        lines.idsBelow(c, asked, { below_id: null, look: 1_000, limit: 21 }),
+        lines.pageBelow(c, asked, { below_id: null, look: 1_000, limit: 21 }),
       );
       for (const plan of [
         await planFor(db, one!, 'analyze, buffers, '),
@@ -634,7 +634,7 @@ describe('a search reads few blocks, however many requests the account has', () 
   test("the operator's list, of a model that hardly any request has", async () => {
     const asked = { ...lines.anyRequest, model_id: 'rare' };
     const [one] = await statementsOf((c) =>
-      requestLists.newest(c, asked, { limit: 21, look: 1_000 }),
+      requestLists.listNewest(c, asked, { limit: 21, look: 1_000 }),
     );
     const plan = await planForAll(db, one!, executeWith(one!), 'analyze, buffers, ');
     assert.ok(blocks(plan) <= 1_100, `${blocks(plan)} blocks: ${JSON.stringify(plan)}`);
@@ -650,7 +650,7 @@ describe('usage reads the requests of its account and period, and few others', (
   for (const [days, most] of periods)
     test(`of ${days} days`, async () => {
       const asked = usage({ account_id: sample.big, from: dayAt(1 - days) });
-      const [one] = await statementsOf((c) => usageOf(c, asked));
+      const [one] = await statementsOf((c) => readUsageOf(c, asked));
       const plan = await planFor(db, one!, 'analyze, ');
       assert.ok(rowsRead(plan) <= most, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
       assert.ok(!JSON.stringify(plan).includes('"attempts"'), 'left starts are not read');

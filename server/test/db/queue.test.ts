@@ -17,7 +17,7 @@ import {
 } from '../kit/by-hand.ts';
 import { withDatabase } from '../kit/with-database.ts';
 import { until } from '../kit/until.ts';
-import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../../src/core/catalog/upstream-key.ts';
 
 const { db } = withDatabase();
 
@@ -294,7 +294,7 @@ describe('a request that was tried and waits for a slot again', () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     await tried(id!);
-    assert.ok((await queue.waitingUpstreams(db)).some((each) => each.upstream === upstream));
+    assert.ok((await queue.listWaitingUpstreams(db)).some((each) => each.upstream === upstream));
     await setWake(id!, -100_000);
     const due = await queue.claimDue(db, 1, 60);
     assert.deepEqual(ids(due), [id]);
@@ -382,16 +382,16 @@ describe('the next due time', () => {
         `update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`,
       ),
     );
-    const far = await queue.nextDueMs(db);
+    const far = await queue.readNextDueMs(db);
     assert.ok(far === null || far > 80_000_000, String(far));
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
-    assert.equal((await queue.nextDueMs(db)) === null, far === null);
+    assert.equal((await queue.readNextDueMs(db)) === null, far === null);
     await claimSome(1, 1, 5);
-    const soon = await queue.nextDueMs(db);
+    const soon = await queue.readNextDueMs(db);
     assert.ok(soon! > 3_000 && soon! <= 5_000, String(soon));
     await setWake(id!, -10);
-    assert.equal(await queue.nextDueMs(db), 0);
+    assert.equal(await queue.readNextDueMs(db), 0);
   });
 });
 
@@ -426,12 +426,12 @@ describe('an upstream that fails', () => {
     for (const failures of [1, 2]) {
       await fail();
       assert.ok(
-        (await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream),
+        (await queue.listWaitingUpstreams(db)).some((w) => w.upstream === upstream),
         `after ${failures}`,
       );
     }
     await fail(0, accounts[1]);
-    assert.ok(!(await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
+    assert.ok(!(await queue.listWaitingUpstreams(db)).some((w) => w.upstream === upstream));
     const { paused_seconds } = await state();
     assert.ok(paused_seconds > 25 && paused_seconds <= 30, String(paused_seconds));
   });
@@ -510,7 +510,7 @@ describe('an upstream that fails', () => {
   });
 
   test('says whether the upstream or a model is now paused, else which pause is longest', async () => {
-    const told = async (why: Refusal, pause_seconds: number) => {
+    const told = async (why: UpstreamRefusal, pause_seconds: number) => {
       const { model, was_paused, paused_seconds } = await upstreamPauses.noteFailure(db, upstream, {
         account_id: accounts[0]!,
         message: 'it broke',
@@ -548,7 +548,7 @@ describe('an upstream that fails', () => {
       model_threshold: 1,
       failure_pause_seconds: 60,
     });
-    assert.ok((await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
+    assert.ok((await queue.listWaitingUpstreams(db)).some((w) => w.upstream === upstream));
   });
 });
 
@@ -587,7 +587,7 @@ test('upstreams with waiting requests are named once each, others are not', asyn
   await submits(who!, 3);
   await submit(db, who!, { amount: 0n, upstream: `${upstream} b` });
   await start(db, `${upstream} b`);
-  const waiting = (await queue.waitingUpstreams(db)).map((w) => w.upstream);
+  const waiting = (await queue.listWaitingUpstreams(db)).map((w) => w.upstream);
   assert.deepEqual(
     waiting.filter((name) => name.startsWith(upstream)),
     [upstream],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as pages from '../../src/db/requests/request-pages.ts';
-import { list, newest } from '../../src/db/requests/request-lists.ts';
+import { list, listNewest } from '../../src/db/requests/request-lists.ts';
 import type { Metadata } from '../../src/core/request/metadata.ts';
 import type { Status } from '../../src/core/request/request.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
@@ -9,7 +9,7 @@ import { before, withDatabase } from '../kit/with-database.ts';
 
 /** Pages of a search give each matching request once, however few a statement may read. */
 
-interface Made {
+interface MadeRequest {
   id: string;
   account_id: string;
   key_id: string;
@@ -33,7 +33,7 @@ const statuses: Status[] = [
   'CANCELLED',
   'IN_QUEUE',
 ];
-const made = Array.from({ length: total }, (_, n): Made => {
+const made = Array.from({ length: total }, (_, n): MadeRequest => {
   const env = { env: n % 3 === 0 ? 'test' : 'prod' };
   return {
     id: uuid(3, n),
@@ -148,12 +148,14 @@ test('a page upwards gives the next newer ones, oldest first', async () => {
   const filter = { ...pages.anyRequest, account_id: account, metadata: { env: 'prod' } };
   const all = expected({ metadata: { env: 'prod' } }).toReversed();
   const bounds = { above_id: all[9]!, limit: 4, look: 1_000 };
-  assert.deepEqual(await pages.idsAbove(db, filter, bounds), all.slice(10, 14));
+  assert.deepEqual(await pages.listIdsAbove(db, filter, bounds), all.slice(10, 14));
 });
 
 test("the operator's list searches on until it is full or everything was searched", async () => {
   const find = async (more: Partial<pages.PageFilter>, limit: number) =>
-    (await newest(db, { ...pages.anyRequest, ...more }, { limit, look: 10 })).map(({ id }) => id);
+    (await listNewest(db, { ...pages.anyRequest, ...more }, { limit, look: 10 })).map(
+      ({ id }) => id,
+    );
   const rare = expected({ model_id: 'rare' }, null);
   assert.deepEqual(await find({ model_id: 'rare' }, 4), rare.slice(0, 4));
   assert.deepEqual(await find({ model_id: 'rare' }, 100), rare);

@@ -1,7 +1,7 @@
 /** Settings of a database, a role or a server that change what texts say. */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { runLongTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { openDatabase, rawSql, sql, rowsIn, type Database } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -69,7 +69,7 @@ export async function answers(db: Database): Promise<Record<string, object>> {
   const [run, tx, long] = [
     (await db.run(rawSql(question)))[0]!,
     await db.tx(async (each) => (await each.run(rawSql(question)))[0]!),
-    await longTransaction(db, '', async (each) => (await each.run(rawSql(question)))[0]!),
+    await runLongTransaction(db, '', async (each) => (await each.run(rawSql(question)))[0]!),
   ];
   const pooled = await db.checkout();
   const checkout = await asked(pooled);
@@ -94,7 +94,7 @@ export function openAt(connection: string): Database {
 }
 
 /** A database with a role of its own, which owns it. */
-export interface Hostile extends TestDatabase {
+export interface HostileDatabase extends TestDatabase {
   /** `url` of the role. */
   roleUrl: string;
   role: string;
@@ -103,7 +103,7 @@ export interface Hostile extends TestDatabase {
   reset(): Promise<void>;
 }
 
-export async function hostileDatabase(): Promise<Hostile> {
+export async function hostileDatabase(): Promise<HostileDatabase> {
   const database = await testDatabase();
   const role = `role_${randomBytes(6).toString('hex')}`;
   const [row] = await database.db.run<{ name: string; owner: string }>(sql`select current_database()

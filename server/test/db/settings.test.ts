@@ -16,7 +16,7 @@ import {
   foreign,
   hostileDatabase,
   openAt,
-  type Hostile,
+  type HostileDatabase,
 } from './settings-kit.ts';
 
 /** Databases and roles with settings that would change what a text says or what is lost. */
@@ -24,7 +24,7 @@ import {
 const dir = mkdtempSync(join(tmpdir(), 'farebox-settings-'));
 const levels = ['database', 'role'] as const;
 const folders: (() => Promise<void>)[] = [];
-let hostile: Hostile;
+let hostile: HostileDatabase;
 let place: Place;
 before(async () => {
   hostile = await hostileDatabase();

@@ -12,7 +12,7 @@ import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { createKey } from '../kit/keys.ts';
-import type { Result } from '../../src/upstreams/upstream.ts';
+import type { JobResult } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -216,7 +216,7 @@ const film = 'fake/film/text-to-video';
 const mp4 = readFileSync(join(import.meta.dirname, '../fixtures/media/film.mp4'));
 
 /** A video for the request of one, otherwise an image. */
-function resultOf(id: string): Result {
+function resultOf(id: string): JobResult {
   const media = [{ field: 'video', source: { bytes: mp4 } }];
   return id === filmed ? { media, fields: {} } : images(1);
 }

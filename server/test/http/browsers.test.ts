@@ -13,7 +13,7 @@ before(async () => {
   listed = (await service.another({ FAREBOX_CORS_ORIGINS: 'https://app.example' })).base;
 });
 
-interface Raw {
+interface RawReply {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   bytes: Buffer;
@@ -22,7 +22,7 @@ interface Raw {
 function raw(
   path: string,
   { method = 'GET', base = service.base, headers = {}, body = '' } = {},
-): Promise<Raw> {
+): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     const call = request(base + path, { method, headers }, async (reply) => {
       const bytes = Buffer.concat(await Array.fromAsync(reply as AsyncIterable<Buffer>));
@@ -33,7 +33,7 @@ function raw(
   });
 }
 
-const allowed = ({ headers }: Raw) => headers['access-control-allow-origin'];
+const allowed = ({ headers }: RawReply) => headers['access-control-allow-origin'];
 const preflight = (origin: string) => ({
   origin,
   'access-control-request-method': 'POST',

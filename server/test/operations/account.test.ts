@@ -5,8 +5,8 @@ import { hashKey, parseAuthorization } from '../../src/core/account/key.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import { findLiving } from '../../src/db/accounts/keys.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import { createAccount, requireAccount } from '../../src/operations/accounts/account.ts';
+import { Refusal } from '../../src/operations/refused.ts';
 import { createKey } from '../kit/keys.ts';
 import { withBooks } from '../kit/with-database.ts';
 
@@ -40,14 +40,14 @@ describe('an account', () => {
     await db.run(rawSql('drop function fail() cascade'));
     const { id, available_usd_micro } = await createAccount(db, wanted);
     assert.equal(available_usd_micro, 7n);
-    await assert.rejects(createAccount(db, wanted), Refused);
-    assert.equal((await needAccount(db, id)).available_usd_micro, 7n, 'it is booked once');
+    await assert.rejects(createAccount(db, wanted), Refusal);
+    assert.equal((await requireAccount(db, id)).available_usd_micro, 7n, 'it is booked once');
   });
 
   test('is found by its address in any case and by its id, and by nothing else', async () => {
     const made = await create('bob@example.com');
     for (const name of ['bob@example.com', ' BOB@example.com ', made.id, made.id.toUpperCase()]) {
-      assert.equal((await needAccount(db, name)).id, made.id, name);
+      assert.equal((await requireAccount(db, name)).id, made.id, name);
     }
     for (const name of [
       'bo@example.com',
@@ -56,7 +56,7 @@ describe('an account', () => {
       "' or true --",
       'bob@example.com\u0001',
     ]) {
-      await assert.rejects(needAccount(db, name), Refused, name);
+      await assert.rejects(requireAccount(db, name), Refusal, name);
     }
   });
 
@@ -88,7 +88,7 @@ describe('an account', () => {
   ]) {
     test(`is not made for ${JSON.stringify(email.slice(0, 30))}`, async () => {
       const before = await count();
-      await assert.rejects(create(email), Refused);
+      await assert.rejects(create(email), Refusal);
       assert.equal(await count(), before);
     });
   }
@@ -121,7 +121,7 @@ describe('a key', () => {
   for (const name of ['', 'x'.repeat(101)]) {
     test(`is not made under a name of ${name.length} characters`, async () => {
       const { id: account_id } = await create(`name${name.length}@example.com`);
-      await assert.rejects(createKey(db, { account_id, name }), Refused);
+      await assert.rejects(createKey(db, { account_id, name }), Refusal);
     });
   }
 });

@@ -69,12 +69,12 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
       const events = async function* () {
         yield* reply;
       };
-      const chat = async () => ({ outcome: 'reply', told: null, events: events() });
+      const chat = async () => ({ outcome: 'reply', reportedUsage: null, events: events() });
       const deps = {
         upstreams: new Map([['fake', { name: 'fake', chat }]]),
         circuit: {
           keyFor: async () => null,
-          succeeded: async () => {},
+          noteSuccess: async () => {},
           streamBroke: () => broke++,
         },
         inputs: createBudget(1_000, null),

@@ -69,8 +69,8 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
           whileRouting(world);
           return null;
         },
-        succeeded: async () => {},
-        failed: async () => {},
+        noteSuccess: async () => {},
+        noteFailure: async () => {},
       };
       const deps = {
         upstreams: new Map([['fake', fake]]),

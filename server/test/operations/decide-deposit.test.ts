@@ -9,7 +9,7 @@ import {
   ignoreDeposit,
   type CreditWanted,
 } from '../../src/operations/deposits/decide-deposit.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
@@ -24,7 +24,7 @@ const { db } = withBooks();
 before(() => chains.addMany(db, [{ name: chain.name, chain_id: 7n }]));
 beforeEach(async () => {
   who = await customer(db, 0n);
-  address = (await depositAddress(db, who.account_id, live.key)).address!;
+  address = (await issueAddress(db, who.account_id, live.key)).address!;
 });
 
 async function read(found: ReturnType<typeof transferTo>, review: bigint | null = null) {

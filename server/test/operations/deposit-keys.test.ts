@@ -5,7 +5,7 @@ import * as addresses from '../../src/db/deposits/addresses.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
 import { rotateKey } from '../../src/operations/deposits/rotate-key.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.close();
 });
 
-const address = (key = first, { account_id } = who) => depositAddress(database.db, account_id, key);
+const address = (key = first, { account_id } = who) => issueAddress(database.db, account_id, key);
 const renew = (key = first) => renewAddress(database.db, who.account_id, key);
 const rotate = (key = second) =>
   runAction(database.db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key));
@@ -57,7 +57,7 @@ describe('a new address', () => {
     const { address: newer } = await renew();
     assert.deepEqual(await address(), { address: newer, differs: null });
     assert.deepEqual([earlier, newer], [first.addressAt(0), first.addressAt(1)]);
-    assert.deepEqual(await addresses.watched(database.db, first), [earlier, newer].toSorted());
+    assert.deepEqual(await addresses.listWatched(database.db, first), [earlier, newer].toSorted());
     assert.equal(await pay(earlier, newer), 10_000_000n);
   });
 
@@ -68,7 +68,7 @@ describe('a new address', () => {
     assert.equal(refused.length, 3);
     const { reason } = refused[0] as PromiseRejectedResult;
     assert.deepEqual(reason.why, { reason: 'addresses_too_many', maximum: 20 });
-    assert.equal((await addresses.watched(database.db, first)).length, 20);
+    assert.equal((await addresses.listWatched(database.db, first)).length, 20);
   });
 
   test('is not given while the key or the current address differs', async () => {
@@ -79,7 +79,7 @@ describe('a new address', () => {
     );
     assert.deepEqual(await renew(), { address: null, differs: 'address_differs' });
     assert.notEqual(current, null);
-    assert.equal((await addresses.watched(database.db, first)).length, 1);
+    assert.equal((await addresses.listWatched(database.db, first)).length, 1);
   });
 });
 

@@ -5,7 +5,7 @@ import { statement } from '../../src/ledger/statement.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import * as lists from '../../src/db/deposits/deposit-lists.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { depositAddress, accountAddresses } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress, listAddresses } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead, type ChainRead } from '../../src/operations/deposits/record-read.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { before, withBooks } from '../kit/with-database.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 async function addressOf({ account_id }: Customer): Promise<string> {
-  const { address: found } = await depositAddress(database.db, account_id, key);
+  const { address: found } = await issueAddress(database.db, account_id, key);
   assert.match(found!, /^0x[0-9a-f]{40}$/);
   return found!;
 }
@@ -193,8 +193,8 @@ describe('a deposit above the final block', () => {
     const n = next();
     await recorded(readTo(200, [], [seen(n)]));
     await recorded(readTo(201, [transferTo(address, n)], null));
-    assert.deepEqual(await lists.sightings(db, who.account_id, 10), []);
-    const version = async () => (await lists.versionsOf(db, [who.account_id], 10))[0]!.version;
+    assert.deepEqual(await lists.listSightings(db, who.account_id, 10), []);
+    const version = async () => (await lists.readVersions(db, [who.account_id], 10))[0]!.version;
     const before = await version();
     await recorded(readTo(201, []));
     assert.equal(await version(), before);
@@ -234,18 +234,18 @@ describe('the address of an account', () => {
   test('is not shown if the configured key differs from the stored one', async () => {
     const replaced = keyOf('evm', 1);
     const nothing = { address: null, differs: 'xpub_differs' };
-    assert.deepEqual(await depositAddress(database.db, who.account_id, replaced), nothing);
+    assert.deepEqual(await issueAddress(database.db, who.account_id, replaced), nothing);
     const fresh = await customer(database.db, 0n);
-    assert.deepEqual(await depositAddress(database.db, fresh.account_id, replaced), nothing);
+    assert.deepEqual(await issueAddress(database.db, fresh.account_id, replaced), nothing);
   });
 
   test('is not shown if somebody changed it in the database', async () => {
     const { account_id } = await customer(database.db, 0n);
-    await depositAddress(database.db, account_id, key);
+    await issueAddress(database.db, account_id, key);
     const other = `0x${'bb'.repeat(20)}`;
     const change = 'update deposit_addresses set address = $1 where account_id = $2';
     await database.db.run(rawSql(change, [other, account_id]));
-    assert.deepEqual(await depositAddress(database.db, account_id, key), {
+    assert.deepEqual(await issueAddress(database.db, account_id, key), {
       address: null,
       differs: 'address_differs',
     });
@@ -260,7 +260,7 @@ describe('the address of an account', () => {
     const watched: typeof db = { ...db, tx: (work) => (transactions++, db.tx(work)) };
     const shown = async () => {
       const offered = [{ chain, key: counted, show: (found: string) => found }];
-      return (await accountAddresses(watched, account_id, offered)).map((each) => each.address);
+      return (await listAddresses(watched, account_id, offered)).map((each) => each.address);
     };
     const [issued] = await shown();
     assert.equal(transactions, 1);
@@ -279,7 +279,7 @@ describe('the address of an account', () => {
   });
 
   test('of the other family comes from the other key', async () => {
-    const found = await depositAddress(database.db, who.account_id, keyOf('tron'));
+    const found = await issueAddress(database.db, who.account_id, keyOf('tron'));
     assert.match(found.address!, /^0x[0-9a-f]{40}$/);
     assert.notEqual(found.address, address);
   });

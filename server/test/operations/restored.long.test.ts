@@ -9,7 +9,7 @@ import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
 import { sumOf } from '../../src/db/requests/unfinished.ts';
 import { resumeAfterRestore, type ResumeResult } from '../../src/operations/restored.ts';
-import { depositAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { keyOf } from './deposits-kit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -74,7 +74,7 @@ async function stranger(): Promise<string> {
 }
 
 const key = keyOf('evm');
-const addressOf = ({ account_id }: TestAccount) => depositAddress(service.db, account_id, key);
+const addressOf = ({ account_id }: TestAccount) => issueAddress(service.db, account_id, key);
 
 test('an address that an account got after the backup is given to no other', async () => {
   const [late, next] = [await service.account(), await service.account()];
@@ -228,7 +228,7 @@ describe('a standby that took over', () => {
 });
 
 async function nextAddress({ db }: Service): Promise<number> {
-  return (await addresses.currentKey(db, 'evm'))!.next_index;
+  return (await addresses.findCurrentKey(db, 'evm'))!.next_index;
 }
 
 /** Starts a process in this folder after the database got a new timeline. */

@@ -15,14 +15,14 @@ import {
   trySubmit,
   usageOf,
   type Customer,
-  type Wanted,
+  type SubmitInput,
   submitMany,
 } from '../kit/by-hand.ts';
 import { withBooks } from '../kit/with-database.ts';
 
 const { db } = withBooks();
 
-const many = (who: Customer, wanted: Wanted[]) =>
+const many = (who: Customer, wanted: SubmitInput[]) =>
   submitMany(
     db,
     wanted.map((each) => submitOf(who, each)),

@@ -10,7 +10,7 @@ test('a route is tried last from the third lost start on, for so long, and then 
   const starts = countLostStarts({ threshold: 3, seconds: 30 }, () => now);
   const isLast = () => starts.isLast('one', first);
   for (const expected of [false, false, true]) {
-    starts.lost('one', first);
+    starts.noteLost('one', first);
     assert.equal(isLast(), expected);
   }
   assert.equal(starts.isLast('one', second), false, 'another route');
@@ -19,10 +19,10 @@ test('a route is tried last from the third lost start on, for so long, and then 
   assert.equal(isLast(), true);
   now = 30_000;
   assert.equal(isLast(), false);
-  starts.lost('one', first);
+  starts.noteLost('one', first);
   assert.equal(isLast(), true, 'one more is enough');
-  starts.answered('one', first);
+  starts.noteAnswer('one', first);
   assert.equal(isLast(), false);
-  starts.lost('one', first);
+  starts.noteLost('one', first);
   assert.equal(isLast(), false, 'the count began anew');
 });

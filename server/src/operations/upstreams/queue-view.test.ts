@@ -30,16 +30,16 @@ function viewOf(waiting: number, waitedOf: (account: string) => Promise<number>)
 
 test('the waiting time of an account is read once, however many calls it makes', async () => {
   const { view, asked } = viewOf(positionMax, async () => 1);
-  const calls = Array.from({ length: 20 }, () => view.closed(wanted));
+  const calls = Array.from({ length: 20 }, () => view.findClosed(wanted));
   assert.ok((await Promise.all(calls)).every((why) => why === null));
-  await view.closed({ ...wanted, account_id: 'other' });
-  await view.closed(wanted);
+  await view.findClosed({ ...wanted, account_id: 'other' });
+  await view.findClosed(wanted);
   assert.deepEqual(asked, ['one', 'other']);
 });
 
 test('only a long queue has it read', async () => {
   const { view, asked } = viewOf(positionMax - 1, async () => queueAgeSeconds + 1);
-  assert.equal(await view.closed(wanted), null);
+  assert.equal(await view.findClosed(wanted), null);
   assert.deepEqual(asked, []);
 });
 
@@ -47,8 +47,8 @@ test('an account that has waited too long is refused, and no other', async () =>
   const { view } = viewOf(positionMax, async (account) =>
     account === 'one' ? queueAgeSeconds + 1 : 0,
   );
-  assert.match((await view.closed(wanted))!.cause, /waited too long/);
-  assert.equal(await view.closed({ ...wanted, account_id: 'other' }), null);
+  assert.match((await view.findClosed(wanted))!.cause, /waited too long/);
+  assert.equal(await view.findClosed({ ...wanted, account_id: 'other' }), null);
 });
 
 test('a read that failed is made again', async () => {
@@ -57,8 +57,8 @@ test('a read that failed is made again', async () => {
     if (isAway) throw new Error('away');
     return 1;
   });
-  await assert.rejects(view.closed(wanted), /away/);
+  await assert.rejects(view.findClosed(wanted), /away/);
   isAway = false;
-  assert.equal(await view.closed(wanted), null);
+  assert.equal(await view.findClosed(wanted), null);
   assert.equal(asked.length, 2);
 });

@@ -32,7 +32,7 @@ beforeEach(() => {
   };
 });
 
-interface Told {
+interface CallbackInput {
   attempt?: number;
   upstream?: string;
   sig?: string;
@@ -40,7 +40,7 @@ interface Told {
   signed?: string;
 }
 
-function callBack(request_id: string, told: Told = {}): Promise<Reply> {
+function callBack(request_id: string, told: CallbackInput = {}): Promise<Reply> {
   const { attempt = 1, upstream = 'fake', body = {}, signed = 'well' } = told;
   const sig = told.sig ?? signCallback(secret, { upstream, request_id, attempt });
   const path = `/v1/callbacks/${upstream}/${request_id}/${attempt}/${sig}`;
@@ -145,7 +145,7 @@ describe('a callback', () => {
 });
 
 describe('a callback that is refused', () => {
-  const wrong: [what: string, told: Told, code: 'not_found' | 'unauthorized'][] = [
+  const wrong: [what: string, told: CallbackInput, code: 'not_found' | 'unauthorized'][] = [
     ['of an attempt it is not signed for', { attempt: 2, sig: 'same' }, 'not_found'],
     ['with a signature of somebody else', { sig: 'A'.repeat(43) }, 'not_found'],
     ['with a short signature', { sig: 'AAAA' }, 'not_found'],

@@ -90,7 +90,7 @@ function estimate(model_id: string, input: unknown) {
   return account.post('/v1/estimate', { model_id, input });
 }
 
-interface Priced {
+interface PriceCase {
   name: string;
   model_id: string;
   input: Record<string, unknown>;
@@ -99,7 +99,7 @@ interface Priced {
 }
 
 const prompt = 'a cat';
-const priced: Priced[] = [
+const priced: PriceCase[] = [
   {
     name: 'one image where no count is told',
     model_id: 'fake/image',

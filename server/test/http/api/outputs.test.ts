@@ -22,7 +22,7 @@ import { film, image } from '../../storage/media-fixtures.ts';
 const secret = 'a secret of at least thirty-two characters';
 const hour = 3600;
 
-interface Kept {
+interface KeptOutput {
   bytes: Buffer;
   content_type: string;
   shown: 'inline' | 'attachment';
@@ -30,7 +30,7 @@ interface Kept {
 }
 
 /** The outputs, by index. */
-let kept: Kept[];
+let kept: KeptOutput[];
 let other: TestAccount;
 let id: string;
 

@@ -5,7 +5,7 @@ import { hashKey } from '../../../src/core/account/key.ts';
 import type { KeyChange } from '../../../src/core/account/key-settings.ts';
 import * as keys from '../../../src/db/accounts/keys.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { createKey, studioKey } from '../../../src/operations/accounts/key.ts';
+import { createKey, findOrMakeStudioKey } from '../../../src/operations/accounts/key.ts';
 import { limitKey } from '../../kit/keys.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
@@ -429,7 +429,7 @@ describe("the studio's key", () => {
     const now = await studio();
     assert.deepEqual({ ...now, last_used_at: null }, { ...before, last_used_at: null });
     assert.deepEqual(
-      await studioKey(service.db, account.account_id, { rpm: 600, open_jobs: 50 }),
+      await findOrMakeStudioKey(service.db, account.account_id, { rpm: 600, open_jobs: 50 }),
       await keys.findStudio(service.db, account.account_id),
     );
   });

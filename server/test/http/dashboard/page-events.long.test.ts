@@ -22,21 +22,25 @@ before(async () => {
 });
 after(() => service.stop());
 
-interface Told {
+interface PageEvent {
   event: string;
   data: any;
 }
 
-interface Opened {
+interface OpenedEvents {
   events: Events;
   /** The next event of this kind, skipping others; null at the end. */
-  next(event: string): Promise<Told | null>;
+  next(event: string): Promise<PageEvent | null>;
 }
 
 const cookieOf = (who: Person) =>
   [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 
-async function open(who = ada, { account_id } = account, base = service.base): Promise<Opened> {
+async function open(
+  who = ada,
+  { account_id } = account,
+  base = service.base,
+): Promise<OpenedEvents> {
   const path = `/api/accounts/${account_id}/events`;
   const events = await openEvents(base, path, { headers: { cookie: cookieOf(who) } });
   assert.equal(events.status, 200);
@@ -60,10 +64,10 @@ async function submit({ key } = account, base?: string): Promise<string> {
   return (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
 }
 
-const changed = (status: string, id: string) => (told: Told | null) =>
+const changed = (status: string, id: string) => (told: PageEvent | null) =>
   told?.data.data.find((entry: any) => entry.request_id === id && entry.status === status);
 
-async function heard(stream: Opened, status: string, id: string): Promise<any> {
+async function heard(stream: OpenedEvents, status: string, id: string): Promise<any> {
   for (;;) {
     const told = await stream.next('requests');
     assert.ok(told, `the stream ended before ${status}`);

@@ -50,12 +50,12 @@ async function balanced(method: string, path: string, body?: unknown): Promise<R
   return service.call(method, path, { ...call, base: other });
 }
 
-interface Seen {
+interface Sightings {
   submitted: Set<string>;
   strange: string[];
 }
 
-async function goOn(signal: AbortSignal, seen: Seen): Promise<void> {
+async function goOn(signal: AbortSignal, seen: Sightings): Promise<void> {
   while (!signal.aborted) {
     try {
       const submitted = await balanced('POST', '/v1/queue/real/image', small);
@@ -77,7 +77,7 @@ test('two processes replaced one after the other while callers go on: no error, 
   const watched = watch(watching.signal);
   await until('both are ready', () => ready.size === 2);
   const stop = new AbortController();
-  const seen: Seen = { submitted: new Set(), strange: [] };
+  const seen: Sightings = { submitted: new Set(), strange: [] };
   const going = Array.from({ length: callers }, () => goOn(stop.signal, seen));
   for (let round = 0; round < rounds * nodes.length; round++) {
     const at = round % nodes.length;

@@ -1,4 +1,4 @@
-import { latin1, send, sendBytes, type Sent } from '../../kit/rough.ts';
+import { latin1, send, sendBytes, type RoughCall } from '../../kit/rough.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import type { Reply, Service, TestAccount } from '../../kit/service.ts';
 
@@ -26,9 +26,9 @@ export type Row = [
 ];
 
 /** A value, or a function that makes it for the world of the test. */
-type Made<T> = T | ((world: World) => T);
+type Makeable<T> = T | ((world: World) => T);
 
-function made<T extends object | string>(given: Made<T>, world: World): T {
+function made<T extends object | string>(given: Makeable<T>, world: World): T {
   return typeof given === 'function' ? given(world) : given;
 }
 
@@ -41,12 +41,12 @@ export function post(path: string, raw: string | Buffer): Call {
 }
 
 /** Sends one request built line by line. */
-export function sent(line: Made<string>, options: Made<Sent> = {}): Call {
+export function sent(line: Makeable<string>, options: Makeable<RoughCall> = {}): Call {
   return (world) => send(world.service, world.account, made(line, world), made(options, world));
 }
 
 /** Sends bytes that may be no request at all. */
-export function bytes(text: Made<string>): Call {
+export function bytes(text: Makeable<string>): Call {
   return (world) => sendBytes(world.service, latin1(made(text, world)));
 }
 

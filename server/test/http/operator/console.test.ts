@@ -44,7 +44,7 @@ test('operator keys are listed with whether their maker is still an operator', a
   const leaver = await operatorOf(service);
   const body = { name: 'kept', scopes: ['read'] };
   assert.equal((await leaver.call('POST', '/api/operator/operator-keys', body)).status, 200);
-  await createOperatorKey(service.db, { name: 'typed', scopes: ['read'] }, commandLine);
+  await createOperatorKey(service.db, commandLine, { name: 'typed', scopes: ['read'] });
   const left = async () => {
     const { data } = (await operator.call('GET', '/api/operator/operator-keys?limit=2')).body;
     return data.map((row: any) => [row.name, row.created_by, row.maker_left]);

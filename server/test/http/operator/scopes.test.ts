@@ -148,7 +148,7 @@ before(async () => {
 });
 
 /** Parts of a path, the query and the body of a call. */
-interface Given {
+interface CallParts {
   ids?: Record<string, string>;
   query?: string;
   body?: object;
@@ -171,7 +171,7 @@ const ofChain = async () => {
 };
 
 /** For the calls that need more than ids of an account and of a request that was charged. */
-const given: Record<string, () => Given | Promise<Given>> = {
+const given: Record<string, () => CallParts | Promise<CallParts>> = {
   'POST /accounts': () => ({ body: { email: email() } }),
   'POST /accounts/:account_id/credits': () => {
     const { reason: _, ...credit } = booked('5');

@@ -19,11 +19,11 @@ export async function operatorKey(
   name = 'all',
   wanted: readonly Scope[] = scopes,
 ): Promise<MadeKey> {
-  const { answer } = await createOperatorKey(service.db, { name, scopes: wanted }, commandLine);
+  const { answer } = await createOperatorKey(service.db, commandLine, { name, scopes: wanted });
   return answer;
 }
 
-export interface Logged {
+export interface LoggedAction {
   action: string;
   by_email: string;
   operator_key_id: string | null;
@@ -34,15 +34,17 @@ export interface Logged {
   text: string;
 }
 
-export function logRows(service: Service): Promise<Logged[]> {
-  return service.db.run<Logged>(sql`select l.*, l::text as text from operator_log l order by seq`);
+export function logRows(service: Service): Promise<LoggedAction[]> {
+  return service.db.run<LoggedAction>(
+    sql`select l.*, l::text as text from operator_log l order by seq`,
+  );
 }
 
 /** Makes a call and returns its reply with the rows that it left in the log. */
 export async function withRows<Answer>(
   service: Service,
   call: () => Promise<Answer>,
-): Promise<{ reply: Answer; rows: Logged[] }> {
+): Promise<{ reply: Answer; rows: LoggedAction[] }> {
   const before = (await logRows(service)).length;
   const reply = await call();
   return { reply, rows: (await logRows(service)).slice(before) };

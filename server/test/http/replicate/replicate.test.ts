@@ -2,7 +2,7 @@ import { after, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import Replicate, { validateWebhook, type Prediction } from 'replicate';
 import { accept, images, type Behaviour } from '../../kit/fake.ts';
-import { startFaulty, type Faulty } from '../../kit/faulty.ts';
+import { startFaulty, type FaultyProxy } from '../../kit/faulty.ts';
 import { fakeCatalog, type TestAccount } from '../../kit/service.ts';
 import { before, withService } from '../../kit/with-service.ts';
 import { wake } from '../../kit/states.ts';
@@ -33,7 +33,7 @@ interface Hook {
 }
 
 let account: TestAccount;
-let proxy: Faulty;
+let proxy: FaultyProxy;
 let receiver: LocalServer;
 let replicate: Replicate;
 /** Method, path and status of each call that the client really made. */

@@ -17,13 +17,13 @@ const { service, account } = withService({
   times: { keepAliveMs: 40, checkMs: 3_600_000, positionsMs: 3_600_000 },
 });
 
-interface Opened {
+interface OpenedStream {
   events: Events;
   /** The next event, checked by the OpenAPI document; null once the stream has ended. */
   next(): Promise<{ event: string; data: any } | null>;
 }
 
-async function open(id: string, base = service.base, key = account.key): Promise<Opened> {
+async function open(id: string, base = service.base, key = account.key): Promise<OpenedStream> {
   const path = `/v1/requests/${id}/status/stream`;
   const events = await openEvents(base, path, { key });
   assert.equal(events.status, 200);

@@ -242,7 +242,7 @@ async function openGate(service: Service) {
   });
   app.decorateRequest('belongsTo', () => {});
   const handle = async () => ({ reached: true });
-  const queue = new FairQueue({ order: 1, places: 8, perOwner: 8, waitMs: 10_000 });
+  const queue = new FairQueue({ order: 1, capacity: 8, perOwner: 8, waitMs: 10_000 });
   const queues = { statements: queue, signIns: queue };
   const deps = {
     db: service.db,

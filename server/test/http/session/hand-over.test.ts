@@ -49,7 +49,7 @@ async function signInAt(email: string, who = stranger(service)): Promise<Person>
   return who;
 }
 
-interface Left {
+interface Departure {
   eve: Person;
   friend: Person;
   account: TestAccount;
@@ -57,7 +57,7 @@ interface Left {
 }
 
 /** A stranger who has signed up with an address that is not hers, and left what she could. */
-async function strangerHas(): Promise<Left> {
+async function strangerHas(): Promise<Departure> {
   const account = await service.account({ usd: 10 });
   const eve = await person(service, { [account.account_id]: 'owner' });
   const own = eve.of(account.account_id);
@@ -228,7 +228,7 @@ describe('an invitation that proves the address of a person who never has', () =
 
 describe('a link to a new password that proves the address of a person who never has', () => {
   const chosen = 'what the reader chose';
-  const resetBy = async (who: Person, { eve }: Left) => {
+  const resetBy = async (who: Person, { eve }: Departure) => {
     await run('update people set email_verified = false where id = $1', [eve.id]);
     const body = { newPassword: chosen, token: await resetLink(service.db, eve.email) };
     const { status } = await who.call('POST', '/api/auth/reset-password', body);

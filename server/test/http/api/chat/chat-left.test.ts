@@ -37,7 +37,7 @@ const { service, account } = withService({
   catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
 });
 
-interface Held {
+interface HeldCall {
   call: ChatCall;
   answer: (outcome: SaidReply) => void;
   /** The account's balance before the call. */
@@ -45,9 +45,9 @@ interface Held {
 }
 
 /** Makes a call that the upstream holds. `deaf`: the upstream ignores the signal. */
-async function hold(make: () => void, { deaf = false } = {}): Promise<Held> {
+async function hold(make: () => void, { deaf = false } = {}): Promise<HeldCall> {
   const { available: earlier } = await service.balance(account);
-  const asked = Promise.withResolvers<Omit<Held, 'earlier'>>();
+  const asked = Promise.withResolvers<Omit<HeldCall, 'earlier'>>();
   service.fake.behave.chat = (call) =>
     new Promise((answer, reject) => {
       if (!deaf) call.signal.addEventListener('abort', () => reject(call.signal.reason));
@@ -59,13 +59,13 @@ async function hold(make: () => void, { deaf = false } = {}): Promise<Held> {
   return { ...held, earlier };
 }
 
-interface Sending {
+interface SendOptions {
   key?: string;
   base?: string;
   signal?: AbortSignal;
 }
 
-function send(sent: object, { key, base = service.base, signal }: Sending = {}) {
+function send(sent: object, { key, base = service.base, signal }: SendOptions = {}) {
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
   return account.post(path, sent, { base, headers, ...(signal && { signal }) });
 }
@@ -73,8 +73,8 @@ function send(sent: object, { key, base = service.base, signal }: Sending = {}) 
 /** A call whose caller leaves while the upstream holds it. */
 async function left(
   sent: object,
-  { app, ...more }: Sending & { deaf?: boolean; app?: Service['app'] } = {},
-): Promise<Held> {
+  { app, ...more }: SendOptions & { deaf?: boolean; app?: Service['app'] } = {},
+): Promise<HeldCall> {
   const gone = new AbortController();
   let reply = Promise.resolve();
   const make = () => void (reply = assert.rejects(send(sent, { ...more, signal: gone.signal })));
@@ -95,7 +95,7 @@ async function noticed(leave: () => Promise<void>, { metrics } = service.app): P
 }
 
 /** The money that the account lost, once nothing is reserved, and the end of the newest request. */
-async function settled({ earlier }: Held): Promise<unknown[]> {
+async function settled({ earlier }: HeldCall): Promise<unknown[]> {
   await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
   const [row] = await service.db.run<{ status: string; error_code: string | null }>(
     sql`select status, error_code from requests where account_id = ${account.account_id}
@@ -170,7 +170,7 @@ describe('row says on_disconnect: finish', () => {
     const content = [{ type: 'image_url', image_url: { url } }];
     const large = { ...finishes, messages: [{ role: 'user', content }] };
     // An account's share of all bytes is 4 MiB.
-    const calls: Held[] = [];
+    const calls: HeldCall[] = [];
     for (let i = 0; i < 3; i++) calls.push(await left(large, { base, app }));
     assertRefused(await send(large, { base }), 'rate_limited');
     for (const { answer } of calls) answer(reported);

@@ -43,14 +43,14 @@ beforeEach(async () => {
 
 const lost = (message = 'answered 500'): SaidReply => ({ outcome: 'unknown', message });
 
-interface Said {
+interface ReplyRecord {
   status: number;
   body: any;
   text: string;
   request_id: string;
 }
 
-async function say(model: string, stream = false): Promise<Said> {
+async function say(model: string, stream = false): Promise<ReplyRecord> {
   const body = { model, max_tokens: 5, stream, messages: [{ role: 'user', content: 'hi' }] };
   const reply = await account.post('/v1/chat/completions', body);
   const [newest] = await service.db.run<{ id: string }>(sql`select id from requests

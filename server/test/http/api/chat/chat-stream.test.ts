@@ -38,7 +38,7 @@ const { service, account } = withService({
   times: { keepAliveMs: 40, stallMs: 500 },
 });
 
-interface Begun {
+interface BegunStream {
   events: Events;
   tap: Tap;
   call: ChatCall;
@@ -50,7 +50,7 @@ interface Begun {
 async function begin(
   body: Record<string, unknown> = {},
   options: { deaf?: boolean; base?: string } = {},
-): Promise<Begun> {
+): Promise<BegunStream> {
   const earlier = await service.balance(account);
   const asked = Promise.withResolvers<{ call: ChatCall; tap: Tap }>();
   service.fake.behave.chat = (call) => {
