@@ -13,7 +13,11 @@ import {
   retireWebhookSecret,
   rotateWebhookSecret,
 } from '../operations/accounts/account.ts';
-import type { ActionResult, OperatorAction } from '../operations/operator-action.ts';
+import {
+  commandLine,
+  type ActionResult,
+  type OperatorAction,
+} from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
@@ -126,7 +130,7 @@ function inWords(row: accounts.AccountRow): string {
 function setStatus(context: Context, email: string, status: 'active' | 'suspended') {
   return change(context, email, {
     action: status === 'active' ? 'account.resume' : 'account.suspend',
-    work: (db, account) => changeStatus(db, account, status),
+    work: (db, account) => changeStatus(db, commandLine, account, status),
     text: (row) => `${row.email} is ${row.status}.`,
   });
 }
@@ -171,12 +175,13 @@ async function webhookSecret(
   context: Context,
 ): Promise<CommandOutput> {
   if (rotate && retire) throw new CommandFailed('Give either --rotate or --retire, not both.');
-  const json = await withDatabase(context, async (db) => {
-    const { id: account_id, ...found } = await needAccount(db, email);
-    let { webhook_secrets } = found;
-    if (rotate) webhook_secrets = await rotateWebhookSecret(db, account_id);
-    if (retire) webhook_secrets = await retireWebhookSecret(db, account_id);
-    return { account_id, email: found.email, webhook_secrets };
+  const change = rotate ? rotateWebhookSecret : retire ? retireWebhookSecret : null;
+  const json = await act(context, 'account.webhook_secret', async (db) => {
+    const { id: account_id, email: target, ...found } = await requireAccount(db, email);
+    const webhook_secrets = change ? await change(db, account_id) : found.webhook_secrets;
+    const answer = { account_id, email: target, webhook_secrets };
+    if (change === null) return { answer, unlogged: true };
+    return { answer, account_id, target, details: { secrets: webhook_secrets.length } };
   });
   const [newest, older] = json.webhook_secrets;
   const note = `The older secret also signs until you drop it with --retire: ${older}`;

@@ -85,7 +85,7 @@ async function change(
   if (!folder.rows.some(({ id }) => id === model_id))
     throw new CommandFailed(`No catalog file has a row "${model_id}".`);
   await act(context, 'model.stop', (db) =>
-    setModelStatus(db, commandLine, { model_id, status, reason }),
+    changeModel(db, commandLine, { model_id, change: changes, reason }),
   );
   return { model_id, stopped: status === 'stopped' };
 }

@@ -4,6 +4,7 @@ import type { Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
 import type { BookingResult } from '../operations/accounts/booking.ts';
 import * as bookings from '../operations/accounts/deposit.ts';
+import { commandLine } from '../operations/operator-action.ts';
 import { withDatabase } from './database.ts';
 import type { Context, CommandOutput } from './output.ts';
 
@@ -21,7 +22,7 @@ export function credit(
   const amount = BigInt(usd);
   const wanted = { ...about, amount, expires_at: expires ? new Date(expires) : null };
   return book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
-    bookings.deposit(db, { ...wanted, account_id }),
+    bookings.deposit(db, commandLine, { ...wanted, account_id }),
   );
 }
 
@@ -32,7 +33,7 @@ export function adjust(
   const { email, usd, allow_debt: allows_debt = false, ...about } = given;
   const amount = BigInt(usd);
   return book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
-    bookings.adjust(db, { ...about, account_id, amount, allows_debt }),
+    bookings.adjust(db, commandLine, { ...about, account_id, amount, allows_debt }),
   );
 }
 

@@ -102,7 +102,9 @@ export const verbs = {
     async ({ usd, ...given }, context) => {
       const wanted = { ...given, request_id: idOf(given.request_id) };
       const amount = usd ? BigInt(usd) : null;
-      const json = await withDatabase(context, (db) => refundCharge(db, { ...wanted, amount }));
+      const json = await withDatabase(context, (db) =>
+        refundCharge(db, commandLine, { ...wanted, amount }),
+      );
       if (json === null) throw notThere(given.request_id);
       const done = json.replayed ? 'was already booked; nothing was changed' : 'is booked';
       const refunded = `Refunded in all: ${formatUsd(json.refunded_usd_micro)} USD.`;
@@ -120,7 +122,9 @@ export const verbs = {
     async ({ request_id, attempt = 0, ...given }, context) => {
       const of = { request_id: idOf(request_id), attempt };
       const found = findingOf(given);
-      const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, found));
+      const done = await act(context, 'request.resolve', (db) =>
+        resolveOutcome(db, commandLine, of, found),
+      );
       if (done === null && attempt > 0)
         throw new CommandFailed(
           `Attempt ${attempt} of request ${of.request_id} was not given up for another route.`,
@@ -198,7 +202,7 @@ async function load(db: Database, id: string) {
   return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
 }
 
-function view(row: requestLists.ListedRow) {
+function view(row: requests.RequestRow & CallNumbers & { email: string }) {
   return {
     request_id: row.id,
     account_id: row.account_id,

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import { ApiError } from '../core/errors.ts';
 import type { Reason } from '../core/reasons.ts';
 import { CommandFailed, Refusal } from '../operations/refused.ts';
 import type { Terminal } from './output.ts';
@@ -19,7 +20,9 @@ const hints: Partial<Record<Reason, string>> = {
  */
 export function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommanderError) return tellUsage(error, terminal, json);
-  const expected = [Refused, CommandFailed, ConfigError].some((each) => error instanceof each);
+  const expected = [Refusal, ApiError, CommandFailed, ConfigError].some(
+    (each) => error instanceof each,
+  );
   const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
   const hint = error instanceof Refusal && hints[error.why.reason];
   const message = hint ? `${said} ${hint}` : said;

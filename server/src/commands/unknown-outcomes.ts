@@ -13,7 +13,7 @@ import {
   type Finding,
 } from '../operations/upstreams/unknown-outcome.ts';
 import { limitOf, may, row, says } from './command.ts';
-import { withDatabase } from './database.ts';
+import { act, withDatabase } from './database.ts';
 import { definedNames } from './offline-check.ts';
 import { counted, table, type TableColumns } from './output.ts';
 
@@ -63,7 +63,7 @@ export const verbs = {
       const { upstream } = given;
       const found = findingOf(given);
       const defined = await definedNames(context.config);
-      const json = await withDatabase(context, async (db) => {
+      const json = await act(context, 'request.resolve_many', async (db) => {
         // Includes upstreams whose catalog file is gone, because their requests must still be
         // resolved.
         const known = await upstreamStates.readUpstreamStates(db, defined);

@@ -63,10 +63,9 @@ export async function resume(
 ): Promise<CommandOutput> {
   const names = await definedNames(context.config);
   if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
-  const was_paused = await act(context, 'upstream.wake', async (db) => {
-    const answer = await endPause(db, name, model);
-    return { answer, target: name, details: { model, was_paused: answer } };
-  });
+  const { was_paused } = await act(context, 'upstream.wake', (db) =>
+    control.resume(db, name, model),
+  );
   const what = model === null ? name : `${name} ${model}`;
   const text = was_paused ? `${what} is no longer paused.` : `${what} was not paused.`;
   return { json: { ok: true, upstream: name, model, was_paused }, text };

@@ -4,10 +4,11 @@ import { NewVouchers } from '../http/schemas/operator.ts';
 import { text } from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
+import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { limitOf, may, operand, row, says } from './command.ts';
-import { withDatabase } from './database.ts';
-import { listOf, type Columns } from './output.ts';
+import { act, withDatabase } from './database.ts';
+import { listOf, type TableColumns } from './output.ts';
 
 export const verbs = {
   create: row(
@@ -21,8 +22,8 @@ export const verbs = {
     async ({ usd, count, expires, note = null }, context) => {
       const amount = BigInt(usd);
       const expires_at = expires ? new Date(expires) : null;
-      const made = await withDatabase(context, (db) =>
-        createVouchers(db, { amount, count, expires_at, note }),
+      const made = await act(context, 'voucher.create', (db) =>
+        createVouchers(db, commandLine, { amount, count, expires_at, note }),
       );
       const data = made.map(({ id: voucher_id, code }) => {
         return { voucher_id, code, amount_usd_micro: amount, expires_at };
@@ -50,7 +51,7 @@ export const verbs = {
         throw new CommandFailed(
           `There is no voucher with the id ${voucher_id}. "farebox voucher list" shows them.`,
         );
-      await withDatabase(context, (db) => voidVoucher(db, voucher_id));
+      await act(context, 'voucher.void', (db) => voidVoucher(db, voucher_id));
       const text = `${voucher_id} is cancelled and can no longer be redeemed.`;
       return { json: { voucher_id, void: true }, text };
     },

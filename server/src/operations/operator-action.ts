@@ -33,51 +33,63 @@ export function keyAuthor(key: { operator_key_id: string; name: string }) {
   return { person_id: null, operator_key_id, email: `operator key ${name}` };
 }
 
-/** Every action that is recorded in the operator's log. */
-export type OperatorAction =
-  | 'books.prove'
-  | 'books.mend'
-  | 'account.create'
-  | 'account.credit'
-  | 'account.adjust'
-  | 'account.suspend'
-  | 'account.resume'
-  | 'account.price'
-  | 'account.operator'
-  | 'account.keys_by_api'
-  | 'account.invite'
-  | 'team.invite'
-  | 'team.withdraw'
-  | 'team.join'
-  | 'team.role'
-  | 'team.remove'
-  | 'key.create'
-  | 'key.change'
-  | 'key.limits'
-  | 'key.rotate'
-  | 'key.revoke'
-  | 'operator_key.create'
-  | 'operator_key.revoke'
-  | 'person.reset'
-  | 'person.email'
-  | 'invitation.create'
-  | 'invitation.withdraw'
-  | 'voucher.create'
-  | 'voucher.void'
-  | 'model.stop'
-  | 'model.resume'
-  | 'chain.resume'
-  | 'chain.rescan'
-  | 'deposit.credit'
-  | 'deposit.ignore'
-  | 'deposit.rotate'
-  | 'event.resend'
-  | 'upstream.wake'
-  | 'upstream.test'
-  | 'request.cancel'
-  | 'request.refund'
-  | 'request.resolve'
-  | 'request.resolve_many';
+/** Every action that is recorded in the operator's log. The console has words for each. */
+export const operatorActions = [
+  'books.prove',
+  'books.mend',
+  'account.create',
+  'account.credit',
+  'account.adjust',
+  'account.suspend',
+  'account.resume',
+  'account.price',
+  'account.operator',
+  'account.keys_by_api',
+  'account.webhook_secret',
+  'account.invite',
+  'team.invite',
+  'team.withdraw',
+  'team.join',
+  'team.role',
+  'team.remove',
+  'key.create',
+  'key.change',
+  'key.limits',
+  'key.rotate',
+  'key.revoke',
+  'operator_key.create',
+  'operator_key.revoke',
+  'person.reset',
+  /** Only in rows of earlier versions; now `person.change`. */
+  'person.email',
+  'person.change',
+  'person.remove',
+  'person.sign_out',
+  'person.reset_two_factors',
+  'banner.set',
+  'invitation.create',
+  'invitation.withdraw',
+  'voucher.create',
+  'voucher.void',
+  'model.stop',
+  'model.resume',
+  'model.change',
+  'chain.resume',
+  'chain.rescan',
+  'deposit.credit',
+  'deposit.ignore',
+  'deposit.rotate',
+  'event.resend',
+  'upstream.state',
+  'upstream.key',
+  'upstream.wake',
+  'upstream.test',
+  'request.cancel',
+  'request.refund',
+  'request.resolve',
+  'request.resolve_many',
+] as const;
+export type OperatorAction = (typeof operatorActions)[number];
 
 /** The result of an action: the answer, and the details for the log, without secrets. */
 export interface ActionResult<Answer = unknown> {
@@ -90,10 +102,10 @@ export interface ActionResult<Answer = unknown> {
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
-  /** Set if the operation has written its log row itself. */
-  logged?: true;
-  /** Called after the commit, to notify other processes. */
-  after?: () => void;
+  /** Set if nothing was changed, or if the operation has written its log row itself. */
+  unlogged?: true;
+  /** Called after the commit, to notify processes; the action is over when it resolves. */
+  after?: () => void | Promise<void>;
 }
 
 /** Writes a row of the operator's log, in the same transaction as the action. */
@@ -181,9 +193,9 @@ export async function runAction<Answer>(
 ): Promise<Answer> {
   const { answer, after } = await db.tx(async (tx) => {
     const result = await work(within(db, tx));
-    if (!result.logged) logAction(tx, by, { action, ...result });
+    if (!result.unlogged) logAction(tx, by, { action, ...result });
     return result;
   });
-  after?.();
+  await after?.();
   return answer;
 }

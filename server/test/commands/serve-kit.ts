@@ -1,7 +1,7 @@
 /** An installation with its own database, and the orderly stop of a service. */
 import assert from 'node:assert/strict';
-import { createAccount, needAccount } from '../../src/operations/accounts/account.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { deposit } from '../kit/by-command-line.ts';
+import { createAccount, requireAccount } from '../../src/operations/accounts/account.ts';
 import { createKey } from '../kit/keys.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { assertNoPostgres, reaches, submit, type Place, type RunningService } from './cli.ts';

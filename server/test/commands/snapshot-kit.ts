@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import type { EndTransition, Output } from '../../src/core/request/request.ts';
 import * as files from '../../src/db/accounts/files.ts';
 import { newId } from '../../src/lib/id.ts';
@@ -9,7 +10,6 @@ import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
 import { addXpub } from '../../src/db/deposits/addresses.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../kit/keys.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { submitMany } from '../kit/by-hand.ts';

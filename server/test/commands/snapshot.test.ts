@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { deposit } from '../kit/by-command-line.ts';
 import { hashKey } from '../../src/core/account/key.ts';
 import { authenticateMany } from '../../src/db/accounts/callers.ts';
 import { findCurrentKey } from '../../src/db/deposits/addresses.ts';

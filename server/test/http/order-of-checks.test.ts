@@ -1,8 +1,8 @@
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { adjust } from '../kit/by-command-line.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import * as keys from '../../src/db/accounts/keys.ts';
-import { adjust } from '../../src/operations/accounts/deposit.ts';
 import { isLong } from '../kit/long.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, TestAccount } from '../kit/service.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import {
   creditDeposit,
   ignoreDeposit,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { deposit } from '../kit/by-command-line.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, TestAccount } from '../kit/service.ts';
 import { before, withService } from '../kit/with-service.ts';

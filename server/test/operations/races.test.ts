@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { createFake, images } from '../kit/fake.ts';
 import { isLong } from '../kit/long.ts';
 import type { Reply, TestAccount } from '../kit/service.ts';

@@ -15,6 +15,7 @@ import { hashPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount, requireAccount } from '../../operations/accounts/account.ts';
 import { CommandFailed } from '../../operations/refused.ts';
+import { commandLine } from '../../operations/operator-action.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
 import { createKey } from '../../operations/accounts/key.ts';
 import { createOwner } from '../../operations/accounts/person.ts';
@@ -79,7 +80,11 @@ async function demoKey(
 ): Promise<{ key: string; available_usd_micro: bigint }> {
   const { id: account_id } = await ensure(db, demo.email, false);
   const { amount, reference } = demo;
-  const { available_usd_micro } = await deposit(db, { account_id, amount, reference });
+  const { available_usd_micro } = await deposit(db, commandLine, {
+    account_id,
+    amount,
+    reference,
+  });
   const path = join(dataDir(config), 'demo-key');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   // guard: one-demo-key

@@ -13,7 +13,8 @@ import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceName } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { need } from './account.ts';
+import { accountIn } from './account.ts';
+import type { CallDeps } from '../deps.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
 
@@ -63,11 +64,11 @@ const Booking = s.named(
 /** POST /operator/accounts/{account_id}/credits */
 export const credit = operatorAction(
   'account.credit',
-  { params: ['account_id'], body: form(NewCredit), reply: Booking },
-  async ({ params, body, by, reply }, deps) => {
-    const { id: account_id } = await need(deps.db, params);
+  { params: ['account_id'], body: s.form(NewCredit), reply: Booking },
+  async ({ params, body, by, reply }, deps: CallDeps) => {
+    const { id: account_id } = await accountIn(params, deps.db);
     const wanted = creditOf(account_id, body);
-    return async (db) => logged(reply, await bookings.deposit(db, wanted, by));
+    return async (db) => logged(reply, await bookings.deposit(db, by, wanted));
   },
 );
 
@@ -88,10 +89,10 @@ export const adjust = operatorAction(
     body: s.form(NewCorrection),
     reply: Booking,
   },
-  async ({ params, body, by, reply }, deps) => {
-    const { id: account_id } = await need(deps.db, params);
+  async ({ params, body, by, reply }, deps: CallDeps) => {
+    const { id: account_id } = await accountIn(params, deps.db);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
-    return async (db) => logged(reply, await bookings.adjust(db, wanted, by));
+    return async (db) => logged(reply, await bookings.adjust(db, by, wanted));
   },
 );
 
@@ -134,5 +135,5 @@ function logged<Answer extends BookingResult>(
   answer: Answer,
 ): ActionResult<Answer> {
   reply.code(answer.replayed ? 200 : 201);
-  return { answer, logged: true };
+  return { answer, unlogged: true };
 }

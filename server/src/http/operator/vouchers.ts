@@ -48,22 +48,19 @@ export const create = operatorAction(
       expires_at: timeToCome(body.expires_at, 'expires_at'),
     };
     reply.code(201);
-    return async (db) => ({
-      answer: { data: await createVouchers(db, wanted, by) },
-      logged: true,
-    });
+    return async (db) => {
+      const { answer: data, ...done } = await createVouchers(db, by, wanted);
+      return { ...done, answer: { data } };
+    };
   },
 );
 
 /** POST /operator/vouchers/{voucher_id}/void */
 export const cancel = operatorAction(
   'voucher.void',
-  { params: ['voucher_id'], reply: object({ status: choice(['void']) }) },
-  async ({ params, by }) => {
+  { params: ['voucher_id'], reply: s.object({ status: s.choice(['void']) }) },
+  async ({ params }) => {
     const voucher_id = idOf(params.voucher_id);
-    return async (db) => {
-      await voidVoucher(db, voucher_id, by);
-      return { answer: { status: 'void' as const }, logged: true };
-    };
+    return (db) => voidVoucher(db, voucher_id);
   },
 );

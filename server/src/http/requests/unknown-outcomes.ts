@@ -145,9 +145,9 @@ export const resolve = operatorAction(
     return async (db) => {
       const of = { request_id, attempt: attempt ?? 0 };
       const done = await resolveOutcome(db, by, of, found);
-      if (done === null) throw new ApiError('not_found');
+      if (done.answer === null) throw new ApiError('not_found');
       const { outcome, cost: cost_usd_micro } = found;
-      return { answer: { request_id, attempt, outcome, cost_usd_micro }, logged: true };
+      return { ...done, answer: { request_id, attempt, outcome, cost_usd_micro } };
     };
   },
 );
@@ -169,10 +169,7 @@ export const resolveMany = operatorAction(
   async ({ body, by }) => {
     const selected = { upstream: body.upstream, since: new Date(body.since) };
     const found = findingOf(body);
-    return async (db) => {
-      const answer = await resolveOutcomes(db, by, selected, found);
-      return { answer, logged: true };
-    };
+    return (db) => resolveOutcomes(db, by, selected, found);
   },
 );
 

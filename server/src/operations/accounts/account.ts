@@ -7,8 +7,8 @@ import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../lib/records.ts';
-import { commandLine, logBooking, type ActionResult } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { commandLine, logBooking, type ActionResult, type Author } from '../operator-action.ts';
+import { Refusal } from '../refused.ts';
 
 /** The address in its stored form. Throws `Refusal` if it is not a usable e-mail address. */
 export function emailOf(given: string): string {
@@ -112,6 +112,7 @@ export async function changeAccount<Wanted extends Partial<accounts.Switches>>(
 /** Suspends an account, or ends its suspension; takes effect with the next call. */
 export function changeStatus(
   db: Database,
+  by: Author,
   account: AccountName,
   status: accounts.Switches['status'],
 ): Promise<ActionResult<Pick<accounts.Switches, 'status'>>> {

@@ -5,7 +5,7 @@ import { insertBonus } from '../../ledger/bonuses.ts';
 import { commandLine, logBooking, type Author } from '../operator-action.ts';
 import { Refused } from '../refused.ts';
 import { countSpending } from './bonus.ts';
-import { bookOnce, isSameBooking, plainText, type Booked } from './booking.ts';
+import { bookOnce, isSameBooking, type BookingResult } from './booking.ts';
 
 export interface Deposit {
   account_id: string;
@@ -27,9 +27,9 @@ export interface Deposit {
  */
 export async function deposit(
   db: Database,
+  by: Author,
   { account_id, amount, reference, source = 'paid', expires_at = null, ...wanted }: Deposit,
-  by: Author = commandLine,
-): Promise<Booked> {
+): Promise<BookingResult> {
   if (amount <= 0n)
     throw new Refusal('A deposit must be more than 0.', { reason: 'amount_not_positive' });
   if (expires_at !== null && source !== 'bonus')
@@ -66,12 +66,12 @@ export async function deposit(
  */
 export async function adjust(
   db: Database,
+  by: Author,
   wanted: Omit<Deposit, 'source' | 'note' | 'expires_at'> & {
     reason: string;
     allows_debt?: boolean;
   },
-  by: Author = commandLine,
-): Promise<Booked> {
+): Promise<BookingResult> {
   const { account_id, amount, reference, allows_debt = false } = wanted;
   if (amount === 0n)
     throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });

@@ -28,8 +28,8 @@ export interface BookedRefund extends BookingResult {
  */
 export async function refund(
   db: Database,
-  { request_id, amount, reference, ...wanted }: Refund,
-  by: Author = commandLine,
+  by: Author,
+  { request_id, amount, reference, ...wanted }: RefundInput,
 ): Promise<BookedRefund | null> {
   if (amount !== null && amount <= 0n)
     throw new Refusal('A refund must be more than 0.', { reason: 'amount_not_positive' });

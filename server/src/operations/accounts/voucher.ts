@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import {
   hashVoucherCode,
   newVoucherCode,
+  voucherNoteMax,
   voucherReference,
   vouchersMax,
 } from '../../core/account/voucher.ts';
-import { unseen } from '../../core/account/name.ts';
 import * as vouchers from '../../db/accounts/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
 import { findReference } from '../../ledger/bookings.ts';
@@ -30,9 +30,9 @@ export interface NewVouchers {
  */
 export async function createVouchers(
   db: Database,
+  by: Author,
   wanted: NewVouchers,
-  by: Author = commandLine,
-): Promise<{ id: string; code: string }[]> {
+): Promise<ActionResult<{ id: string; code: string }[]>> {
   const { amount, count, expires_at } = wanted;
   if (amount <= 0n)
     throw new Refusal('A voucher must be worth more than 0.', { reason: 'amount_not_positive' });
@@ -57,13 +57,10 @@ export async function createVouchers(
     return { id, code_hash: hashVoucherCode(code), last4: code.slice(-4) };
   });
   const created_by = by.person_id;
-  await db.tx(async (tx) => {
-    const all = { amount_usd_micro: amount, expires_at, note: text, created_by };
-    await vouchers.insertMany(tx, rows, all);
-    const details = { amount_usd_micro: String(amount), count, expires_at, first_id: made[0]!.id };
-    logAction(tx, by, { action: 'voucher.create', target: text, details });
-  });
-  return made;
+  const all = { amount_usd_micro: amount, expires_at, note: text, created_by };
+  await vouchers.insertMany(db, rows, all);
+  const details = { amount_usd_micro: String(amount), count, expires_at, first_id: made[0]!.id };
+  return { answer: made, target: text, details };
 }
 
 /**
@@ -73,16 +70,12 @@ export async function createVouchers(
 export async function voidVoucher(
   db: Database,
   id: string,
-  by: Author = commandLine,
-): Promise<void> {
-  const found = await db.tx(async (tx) => {
-    const after = await vouchers.cancel(tx, id);
-    if (after?.voided) logAction(tx, by, { action: 'voucher.void', target: id });
-    return after;
-  });
+): Promise<ActionResult<{ status: 'void' }>> {
+  const found = await vouchers.cancel(db, id);
   if (!found)
-    throw new Refused(`There is no voucher with the id ${id}.`, { reason: 'voucher_unknown' });
-  if (found.redeemed_at === null) return;
+    throw new Refusal(`There is no voucher with the id ${id}.`, { reason: 'voucher_unknown' });
+  if (found.redeemed_at === null)
+    return { answer: { status: 'void' }, target: id, ...(!found.voided && { unlogged: true }) };
   const when = found.redeemed_at.toISOString();
   throw new Refusal(`This voucher was redeemed at ${when}. Correct the balance instead.`, {
     reason: 'voucher_redeemed',

@@ -27,21 +27,21 @@ export function resolveOutcome(
   db: Database,
   by: Author,
   of: OutcomeId,
-  finding: Finding,
-): Promise<{ account_id: string } | null> {
+  given: Finding,
+): Promise<ActionResult<{ account_id: string } | null>> {
   return db.tx(async (tx) => {
+    const finding = checkFinding(given);
     const row = await (of.attempt === 0
       ? findEnded(tx, of.request_id)
       : resolutions.findLeft(tx, of));
-    if (row === null) return null;
+    if (row === null) return { answer: null, unlogged: true };
     if ((await book(tx, by, [of], finding)) === 0)
       throw new Refusal('The cost of this request is already booked and can be booked only once.', {
         reason: 'cost_booked',
       });
     const { account_id } = row;
     const details = { ...(of.attempt > 0 && { attempt: of.attempt }), ...detailsOf(finding) };
-    log(tx, by, { action: 'request.resolve', account_id, target: of.request_id, details });
-    return { account_id };
+    return { answer: { account_id }, account_id, target: of.request_id, details };
   });
 }
 
@@ -68,17 +68,17 @@ export function resolveOutcomes(
   db: Database,
   by: Author,
   selected: resolutions.Selection,
-  finding: Finding,
-): Promise<{ resolved: number; is_all: boolean }> {
+  given: Finding,
+): Promise<ActionResult<{ resolved: number; is_all: boolean }>> {
   return db.tx(async (tx) => {
+    const finding = checkFinding(given);
     const page = { ...selected, below: null, limit: resolvedMax + 1 };
     const found = await resolutions.listInDoubt(tx, page);
     const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
     const { upstream: target, since, until, model } = selected;
     const which = { since, ...(until && { until }), ...(model && { model }) };
     const details = { ...which, resolved, ...detailsOf(finding) };
-    log(tx, by, { action: 'request.resolve_many', target, details });
-    return { resolved, is_all: found.length <= resolvedMax };
+    return { answer: { resolved, is_all: found.length <= resolvedMax }, target, details };
   });
 }
 

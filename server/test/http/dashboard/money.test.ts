@@ -2,16 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { adjust, deposit, createVouchers, voidVoucher } from '../../kit/by-command-line.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { newId } from '../../../src/lib/id.ts';
 import { parseUsd } from '../../../src/core/price/money.ts';
 import { hashVoucherCode, newVoucherCode } from '../../../src/core/account/voucher.ts';
-import { adjust, deposit } from '../../../src/operations/accounts/deposit.ts';
-import {
-  createVouchers,
-  redeemVoucher,
-  voidVoucher,
-} from '../../../src/operations/accounts/voucher.ts';
+import { redeemVoucher } from '../../../src/operations/accounts/voucher.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { before, person, withWebService, type Answer, type Person } from '../../kit/web.ts';
 

@@ -1,8 +1,8 @@
 /** The event stream of the pages: contents, delay, recipients and end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { deposit } from '../../kit/by-command-line.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { deposit } from '../../../src/operations/accounts/deposit.ts';
 import { openEvents, type Events } from '../../kit/events.ts';
 import { accept } from '../../kit/fake.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';

@@ -1,10 +1,10 @@
 /** Receipts for money that was paid in. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deposit, createVouchers } from '../../kit/by-command-line.ts';
 import { showAddress } from '../../../src/core/deposit/address.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
-import { deposit } from '../../../src/operations/accounts/deposit.ts';
-import { createVouchers, redeemVoucher } from '../../../src/operations/accounts/voucher.ts';
+import { redeemVoucher } from '../../../src/operations/accounts/voucher.ts';
 import { endpointOf, playWorld } from '../../chains/play-kit.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import { operatorOf, person, visitorOf, withWebService, type Person } from '../../kit/web.ts';

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { createVouchers } from '../../kit/by-command-line.ts';
 import { newKey } from '../../../src/core/account/key.ts';
 import { scopes, type Scope } from '../../../src/core/account/scope.ts';
 import * as operatorKeys from '../../../src/db/operator-keys.ts';
@@ -13,7 +14,6 @@ import { routes } from '../../../src/http/routes.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
-import { createVouchers } from '../../../src/operations/accounts/voucher.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Reply } from '../../kit/service.ts';
 import { traces } from '../../kit/traces.ts';
