@@ -158,7 +158,19 @@ function plainReaderOf({ type, pattern, format, ...bounds }: Schema): (text: str
     return (text) => (text.startsWith('-') ? `-${microUsd(text.slice(1))}` : microUsd(text));
   if (pattern !== undefined) return microUsd;
   if (format === 'date-time') return (text) => readTime(text, 'end');
-  return format === 'moment' ? (text) => readTime(text, 'start') : (text) => text;
+  if (format === 'moment') return (text) => readTime(text, 'start');
+  return (text) => plainText(text, schema);
+}
+
+/** A text within its bounds, which count code points as a body's do. */
+function plainText(text: string, { minLength: min = 0, maxLength, pattern, rule }: Schema): string {
+  const { length } = [...text];
+  const fits = pattern === undefined || new RegExp(pattern, 'u').test(text);
+  if (fits && length >= min && length <= (maxLength ?? length)) return text;
+  const range = maxLength === undefined ? `at least ${min}` : `${min} to ${maxLength}`;
+  throw new InvalidArgumentError(
+    `must be ${rule ?? (fits ? `a string of ${range} characters` : `like ${pattern}`)}.`,
+  );
 }
 
 /** The maximum of whole numbers without a bound of their own. */
@@ -169,7 +181,7 @@ function wholeNumber(text: string, { minimum = 0, maximum }: Schema): number {
   if (value >= minimum && value <= (maximum ?? usualMax)) return value;
   const most = maximum === undefined ? '' : `, at most ${maximum}`;
   const range = minimum === 1 ? `above 0${most}` : `from ${minimum} to ${maximum ?? usualMax}`;
-  throw new InvalidArgumentError(`must be a whole number ${range}.`);
+  throw new InvalidArgumentError(`must be an integer ${range}.`);
 }
 
 /** Far above any real amount, and far below the maximum of the balance's column. */

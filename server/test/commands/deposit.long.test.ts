@@ -195,7 +195,7 @@ test('blocks are read once more by name of the chain', async (t) => {
     (await placeOf(t).run(['chain', 'list'])).stdout,
     /\nplay: blocks 120 to 130 are read once more/,
   );
-  assertSaid(await run('play', '1x'), /must be a whole number from 0/);
+  assertSaid(await run('play', '1x'), /must be an integer from 0/);
   assertSaid(await run('play', '201'), /Block 201 of play was not read yet/);
   assertSaid(await run('tron', '1'), /No chain with the name tron was read yet/);
   assertSaid(await run('play'), /Give the first block, or --cancel/);

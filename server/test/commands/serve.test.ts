@@ -107,7 +107,7 @@ describe('serve refuses to start', () => {
     [
       'with a port that is none',
       { PORT: '80800' },
-      /^PORT: "80800" is not a whole number from 0 to 65535/,
+      /^PORT: "80800" is not an integer from 0 to 65535/,
     ],
     [
       'with a flag that is none',

@@ -151,7 +151,7 @@ describe('beside a running service', () => {
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
     [
       ['key', 'limit', '0123', '--rpm', 'many'],
-      /'many' is invalid.*whole number above 0, at most 1000000/,
+      /'many' is invalid.*integer above 0, at most 1000000/,
     ],
   ];
   test('further invalid commands are refused in words, exit 2, and change nothing', () =>

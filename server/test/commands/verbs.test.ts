@@ -80,18 +80,18 @@ describe('an invalid call', () => {
     ['account list --bogus', /unknown option '--bogus'/],
     ['account create', /missing required argument 'email'/],
     ['account show a@x.y b@x.y', /too many arguments/],
-    ['account list --limit 0', /must be a whole number above 0/],
+    ['account list --limit 0', /must be an integer above 0/],
     ['credit a@x.y 5', /required option '--reference <text>'/],
     ['credit a@x.y', /missing required argument 'usd'|required option '--reference/],
     ['key create', /required option '--account <email>'/],
-    ['key create --account a@x.y --rpm 0', /'0' is invalid.*whole number above 0/],
-    ['key create --account a@x.y --open-jobs 1.5', /'1\.5' is invalid.*whole number above 0/],
+    ['key create --account a@x.y --rpm 0', /'0' is invalid.*integer above 0/],
+    ['key create --account a@x.y --open-jobs 1.5', /'1\.5' is invalid.*integer above 0/],
     ['adjust a@x.y -5 --reference r', /required option '--reason <text>'/],
-    ['request list --limit 0', /must be a whole number above 0/],
+    ['request list --limit 0', /must be an integer above 0/],
     ['key rotate', /missing required argument 'key-id'/],
     ['key revoke', /missing required argument 'key-id'/],
     ['voucher create', /missing required argument 'usd'/],
-    ['voucher create 5 --count 0', /must be a whole number above 0/],
+    ['voucher create 5 --count 0', /must be an integer above 0/],
     ['voucher void', /missing required argument 'voucher-id'/],
     ['upstream test a b', /too many arguments/],
     ['export', /missing required argument 'file'/],
@@ -502,6 +502,23 @@ describe('beside a running service', () => {
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
   });
 
+  test('key change sets what is no limit of a key, and none removes it', async () => {
+    await account('change@example.com');
+    const { key, key_id } = await newKey('change@example.com', '--rpm', '40');
+    const change = (...args: string[]) => said('key', 'change', key_id, ...args);
+    const end = '2030-12-31T23:59:59.999Z';
+    const given = ['--name', 'shop', '--expires', '2030-12-31', '--model', 'test/image'];
+    const wanted = { name: 'shop', expires_at: end, models: ['test/image'] };
+    assert.deepEqual(await change(...given), { key_id, ...wanted });
+    const now = async () => (await said('key', 'list', '--account', 'change@example.com')).data[0];
+    assert.partialDeepStrictEqual(await now(), { ...wanted, rpm: 40 });
+    await change('--expires', 'none', '--model', 'none');
+    assert.partialDeepStrictEqual(await now(), { name: 'shop', expires_at: null, models: null });
+    assert.equal(await status(key), 200);
+    assertSaid(await run('key', 'change', key_id), /Say what to change/);
+    assertSaid(await run('key', 'change', key_id, '--expires', '2020-01-01'), /in the future/);
+  });
+
   inLong(
     'key rotate prints a secret that works beside the old one during the overlap',
     async () => {
@@ -521,7 +538,7 @@ describe('beside a running service', () => {
       assert.match(told, /^fbx_\w{38}\n\nThis is the new secret of .+ works until 20/);
       assertSaid(
         await run('key', 'rotate', key_id, '--overlap', '169'),
-        /--overlap <hours>.*whole number from 0 to 168/,
+        /--overlap <hours>.*integer from 0 to 168/,
       );
       assertSaid(await run('key', 'rotate', '0123'), /There is no key with the id 0123/);
       await said('key', 'revoke', key_id);

@@ -123,7 +123,7 @@ export const create = operatorAction(
     const { email: address, invite: invites = false, credit_usd_micro: credit, reference } = body;
     if (credit) demandScope(req.operator, 'money');
     if (credit && !reference)
-      throw badField('reference', `a text of 1 to ${referenceMax} characters`, {
+      throw badField('reference', `a string of 1 to ${referenceMax} characters`, {
         reason: 'reference_invalid',
         max_length: referenceMax,
       });

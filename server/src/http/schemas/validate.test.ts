@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../core/errors.ts';
-import {
-  amount,
-  choice,
-  form,
-  integer,
-  list,
-  nullable,
-  object,
-  optional,
-  pageQuery,
-  text,
-  time,
-} from './schema.ts';
+import * as s from './schema.ts';
 import { readBody, readQuery } from './validate.ts';
 
 const body = s.form({
@@ -65,11 +53,11 @@ describe('a body', () => {
     });
 
   const wrong: [what: string, given: Record<string, unknown>, param: string, words: string][] = [
-    ['left out', {}, 'name', 'name is missing. It must be a text of 1 to 5 characters.'],
-    ['of another type', { name: 7 }, 'name', 'name must be a text of 1 to 5 characters.'],
-    ['too long', { name: 'abcdef' }, 'name', 'name must be a text of 1 to 5 characters.'],
-    ['too large', { count: 10 }, 'count', 'count must be a whole number from 1 to 9.'],
-    ['not whole', { count: 1.5 }, 'count', 'count must be a whole number from 1 to 9.'],
+    ['left out', {}, 'name', 'name is missing. It must be a string of 1 to 5 characters.'],
+    ['of another type', { name: 7 }, 'name', 'name must be a string of 1 to 5 characters.'],
+    ['too long', { name: 'abcdef' }, 'name', 'name must be a string of 1 to 5 characters.'],
+    ['too large', { count: 10 }, 'count', 'count must be an integer from 1 to 9.'],
+    ['not whole', { count: 1.5 }, 'count', 'count must be an integer from 1 to 9.'],
     [
       'an amount of nothing',
       { price: '0' },
@@ -83,7 +71,7 @@ describe('a body', () => {
       'until must be a time with Z or an offset, such as 2027-01-31T00:00:00.000Z, or null.',
     ],
     ['none of the choices', { kind: 'c' }, 'kind', 'kind must be one of a, b.'],
-    ['within a list', { tags: ['x', 1] }, 'tags[1]', 'tags[1] must be a text.'],
+    ['within a list', { tags: ['x', 1] }, 'tags[1]', 'tags[1] must be a string.'],
     ['within an object', { inner: { flag: 'y' } }, 'inner.flag', 'inner.flag must be one of x.'],
     [
       'unknown',

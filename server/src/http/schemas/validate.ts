@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { ReasonDetails } from '../../core/reasons.ts';
 import { isCalendarDay } from '../../lib/calendar-day.ts';
 import { isUuid } from '../../lib/id.ts';
-import { object, type Schema, type Static, type TObject, type TSchema } from './schema.ts';
+import { isMoney, object, type Schema, type Static, type TObject, type TSchema } from './schema.ts';
 import { objectOf } from '../../lib/json.ts';
 
 /** Reads query and body of a call by their schemas. Refuses an invalid field with `bad_request`. */
@@ -136,7 +136,7 @@ function limitsOf(rule: Schema): ReasonDetails {
   const { type, minimum, maximum, minItems: min_items, maxItems: max_items } = rule;
   const { minLength: min_length, maxLength: max_length } = rule;
   const one_of = rule.enum?.filter((each) => each !== null);
-  const format = rule.pattern?.includes('[1-9][0-9]') ? 'usd_micro' : rule.format;
+  const format = isMoney(rule) ? 'usd_micro' : rule.format;
   return { type, format, one_of, minimum, maximum, min_length, max_length, min_items, max_items };
 }
 
@@ -145,7 +145,7 @@ function valueRule(rule: Schema): string {
   if (rule.enum) return `one of ${rule.enum.filter((each) => each !== null).join(', ')}`;
   switch (rule.type) {
     case 'integer':
-      return `a whole number${range(rule.minimum, rule.maximum)}`;
+      return `an integer${range(rule.minimum, rule.maximum)}`;
     case 'number':
       return `a number${range(rule.minimum, rule.maximum)}`;
     case 'boolean':
@@ -159,7 +159,8 @@ function valueRule(rule: Schema): string {
   }
 }
 
-function textRule({ format, pattern, minLength, maxLength }: Schema): string {
+function textRule(rule: Schema): string {
+  const { format, pattern, minLength, maxLength } = rule;
   if (format === 'date-time') return 'a time with Z or an offset, such as 2027-01-31T00:00:00.000Z';
   // A plus sign in a query is read as a space.
   if (format === 'moment')
@@ -168,9 +169,9 @@ function textRule({ format, pattern, minLength, maxLength }: Schema): string {
   if (format === 'uri') return 'an address';
   if (format === 'micro_usd')
     return `whole micro-USD as a decimal string, such as "2500000" for 2.50 USD, and at most "${microUsdMax}"`;
-  if (pattern?.includes('[1-9][0-9]'))
-    return `whole micro-USD${pattern.includes('0|') ? '' : ' above 0'} as a decimal string, such as "2500000" for 2.50 USD`;
-  return `a text${range(minLength, maxLength, 'characters')}`;
+  if (isMoney(rule))
+    return `whole micro-USD${pattern!.includes('0|') ? '' : ' above 0'} as a decimal string, such as "2500000" for 2.50 USD`;
+  return `a string${range(minLength, maxLength, 'characters')}`;
 }
 
 function range(min: number | undefined, max: number | undefined, unit?: string): string {

@@ -11,7 +11,7 @@ const code = text(undefined, { maxLength: 64 });
 const passkeyName = text(undefined, {
   maxLength: 100,
   pattern: `^(?![^]*${unseen.source})[^]*\\S`,
-  rule: `a text of 1 to 100 characters ${unseenWords}`,
+  rule: lineRule(nameMax),
 });
 /** `libraryCall` checks the address. */
 const to = s.optional(s.text());

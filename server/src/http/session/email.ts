@@ -97,7 +97,7 @@ async function demandHolder(
     });
   }
   if (!password)
-    throw badField('password', `a text of 1 to ${passwordMax} characters`, {
+    throw badField('password', `a string of 1 to ${passwordMax} characters`, {
       min_length: 1,
       max_length: passwordMax,
     });

@@ -74,7 +74,7 @@ const rules: Rule[] = [
   [{ expires_at: 'tomorrow' }, 'expires_at', /a time with Z or an offset/],
   [{ rpm: 0 }, 'rpm', /from 1/],
   [{ open_jobs: 0 }, 'open_jobs', /from 1/],
-  [{ open_jobs: 1.5 }, 'open_jobs', /whole number/],
+  [{ open_jobs: 1.5 }, 'open_jobs', /an integer/],
   [{ models: [] }, 'models', /1 to 200 entries, or null/],
   [{ models: 'fake/image' }, 'models', /list/],
   [{ models: ['fake/image', 'fake/x'] }, 'models[1]', /GET \/v1\/models/],

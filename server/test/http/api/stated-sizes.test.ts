@@ -194,7 +194,7 @@ describe('a stated size', () => {
     ['named', { size: '4000x4000' }, /size must be one of 1024x1024, 512x512, 1024x576/],
     ['both', { image_size: 'huge' }, /image_size must be WIDTHxHEIGHT/],
     ['both', { image_size: { width: '1024', height: 1024 } }, /image_size must be WIDTHxHEIGHT/],
-    ['both', { width: 0, height: 1024 }, /width must be a whole number of pixels/],
+    ['both', { width: 0, height: 1024 }, /width must be an integer, in pixels/],
     ['only-k', { size: '16:9' }, /size must be WIDTHxHEIGHT/],
     ['both', { size: '1024x1024', image_size: 'square' }, /image_size differs from size/],
     [
