@@ -7,7 +7,7 @@ import {
 } from '../core/account/key-settings.ts';
 import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/accounts/keys.ts';
-import { integer, optional, text } from '../http/schemas/schema.ts';
+import { integer, line, optional, text } from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import type { Connection } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
@@ -31,7 +31,7 @@ export const verbs = {
     'make a key and print it, once',
     {
       account: text('the account of the key', { word: 'email' }),
-      name: text('a label', { word: 'name', default: 'default' }),
+      name: { ...says(line(nameMax), 'a label', 'name'), default: 'default' },
       limit_usd: optional(limit_usd),
       rpm: optional(rpm),
       open_jobs: optional(open_jobs),
@@ -65,6 +65,27 @@ export const verbs = {
         keys.list(db, { account_id: await accountId(db, account), limit }),
       );
       return listOf('key_id', rows, columns);
+    },
+  ),
+  change: row(
+    'change the name of a key, its end or its models; "none" removes an end or the list of models',
+    {
+      key_id,
+      name: may(line(nameMax), 'a label', 'name'),
+      expires: optional(orNone(expires)),
+      model: optional(orNone(model)),
+    },
+    async ({ key_id, name, expires, model }, context) => {
+      if (typeof expires === 'string') demandFuture(expires);
+      if (Array.isArray(model)) await demandKnown(model, context);
+      const settings = storedSettings({ expires_at: expires, models: model });
+      const wanted = { ...(name !== undefined && { name }), ...settings };
+      if (Object.keys(wanted).length === 0)
+        throw new CommandFailed('Say what to change: --name, --expires or --model.');
+      await act(context, 'key.change', async (db) =>
+        changeKey(db, by, await need(db, key_id), wanted),
+      );
+      return { json: { key_id, ...wanted }, text: `${key_id} is changed from the next call on.` };
     },
   ),
   limit: row(

@@ -14,7 +14,10 @@ export const verbs = {
     'make an operator key and print it, once',
     {
       scope: says(NewOperatorKey.scopes, 'its rights'),
-      name: text('a label, shown in the log', { word: 'name', default: 'default' }),
+      name: {
+        ...says(NewOperatorKey.name, 'a label, shown in the log', 'name'),
+        default: 'default',
+      },
     },
     async ({ name, scope: scopes }, context) => {
       const json = await act(context, 'operator_key.create', (db) =>

@@ -145,10 +145,10 @@ export async function showing<Answer extends { key: string } | void>(
   return { ...done, answer: { ...done.answer, ...shownKey } };
 }
 
-export const name = text(undefined, { minLength: 1, maxLength: nameMax });
-export const KeyForm = form(settings);
-export const NewKeyForm = form({ name, ...settings });
-export const KeyChangeForm = form({ name: optional(name), ...settings });
+export const name = s.line(nameMax);
+export const KeyForm = s.form(settings);
+export const NewKeyForm = s.form({ name, ...settings });
+export const KeyChangeForm = s.form({ name: s.optional(name), ...settings });
 
 /**
  * The settings that a body gives: undefined leaves one unchanged, null removes it. `now` is the key

@@ -1,9 +1,9 @@
+import { nameMax } from '../../core/account/name.ts';
 import { ApiError } from '../../core/errors.ts';
 import { may } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
-import { isUuid } from '../../lib/id.ts';
 import type { Operator } from '../../operations/operator-action.ts';
 import {
   inviteMember,
@@ -15,6 +15,7 @@ import {
 import { changeBilledTo } from '../../operations/accounts/receipt.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
+import { idIn } from '../form.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { mayWrite, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
@@ -79,7 +80,7 @@ export const team = visitEndpoint(
   },
 );
 
-const name = text(undefined, { minLength: 1, maxLength: 100 });
+const name = s.line(nameMax);
 
 /** PATCH /account */
 export const rename = visitEndpoint(
@@ -190,9 +191,9 @@ export const withdraw = visitEndpoint(
   { params: ['invitation_id'], reply: s.object({ invitation_id: s.id() }) },
   async ({ req, params }, { db }) => {
     const { account_id } = req;
-    const invitation_id = params.invitation_id;
+    const invitation_id = idIn(params.invitation_id);
     const withdrawn =
-      isUuid(invitation_id) &&
+      invitation_id !== null &&
       (await withdrawInvitation(db, { account_id, id: invitation_id }, byOf(req)));
     if (!withdrawn) {
       throw new ApiError('not_found', {
@@ -208,8 +209,9 @@ function byOf({ session }: Visit): Operator {
   return { person_id: session.person_id, email: session.email };
 }
 
-function memberOf({ account_id }: Visit, { person_id }: { person_id: string }) {
-  if (!isUuid(person_id)) throw nobody();
+function memberOf({ account_id }: Visit, params: { person_id: string }) {
+  const person_id = idIn(params.person_id);
+  if (person_id === null) throw nobody();
   return { account_id, person_id };
 }
 

@@ -15,6 +15,7 @@ import {
   form,
   id,
   integer,
+  line,
   list as listOf,
   microUsd,
   named,
@@ -114,7 +115,7 @@ export const create = operatorAction(
       ),
       credit_usd_micro: optional(nullable(amount('A first deposit. It needs the scope money.'))),
       reference: optional(
-        nullable(text('The name of that payment outside Farebox.', { maxLength: referenceMax })),
+        nullable(line(referenceMax, 'The name of that payment outside Farebox.')),
       ),
     }),
     reply: MadeAccount,

@@ -209,7 +209,8 @@ async function statesOf({ db, files }: HttpDeps): Promise<States> {
 }
 
 function viewRow(row: FiledRow, known: States, deps: HttpDeps): Row {
-  const { model, file, line, problem } = row;
+  const { model: filed, file, line, problem } = row;
+  const { model, override, upstreams } = saleOf(filed, known);
   const { id, name, kind, task, uncensored, cost_may_exceed, checked_on } = model;
   const reason = known.hidden.get(id) ?? null;
   const stop = known.stopped.get(id) ?? null;

@@ -43,7 +43,7 @@ export const create = operatorAction(
   },
   async ({ body, by }) => {
     const wanted = { name: body.name, scopes: body.scopes };
-    return (db) => createOperatorKey(db, wanted, by);
+    return (db) => createOperatorKey(db, by, wanted);
   },
 );
 

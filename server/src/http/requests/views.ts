@@ -20,6 +20,7 @@ import {
   callNumbers,
   failure,
   keyId,
+  line,
   metadata,
   modelId,
   moments,
@@ -80,10 +81,7 @@ export const RequestEntry = s.named(
     progress,
     error_code: s.nullable(s.text()),
     webhook_state: webhookState,
-    outputs: integer('Number of outputs that are still kept.'),
-    preview: nullable(
-      object({ url: url(), content_type: text() }, { description: 'The first output.' }),
-    ),
+    ...line,
   }),
 );
 

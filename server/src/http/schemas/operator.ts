@@ -1,36 +1,26 @@
-import { noteMax, reasonMax, referenceMax } from '../../core/account/booking.ts';
+import { logReasonMax, noteMax, reasonMax, referenceMax } from '../../core/account/booking.ts';
+import { operatorRoles } from '../../core/account/operator-role.ts';
 import { scopes } from '../../core/account/scope.ts';
 import { bookedSources } from '../../core/account/source.ts';
-import { vouchersMax } from '../../core/account/voucher.ts';
-import {
-  amount,
-  amountFromZero,
-  boolean,
-  choice,
-  integer,
-  list,
-  named,
-  nullable,
-  optional,
-  signedMicroUsd,
-  text,
-  time,
-} from './schema.ts';
+import { nameMax } from '../../core/account/name.ts';
+import { voucherNoteMax, vouchersMax } from '../../core/account/voucher.ts';
+import { statusNoteMax } from '../../operations/line.ts';
+import * as s from './schema.ts';
 
 /** Bodies of the operator's calls, which are also the options of the operator's commands. */
 
-export const NewReference = text('The name of the payment or correction outside Farebox.', {
-  minLength: 1,
-  maxLength: referenceMax,
-});
-export const NewReason = text('Shown in the statement.', { minLength: 1, maxLength: reasonMax });
+export const NewReference = s.line(
+  referenceMax,
+  'The name of the payment or correction outside Farebox.',
+);
+export const NewReason = s.line(reasonMax, 'Shown in the statement.');
 
 export const NewCredit = {
   amount_usd_micro: s.amount(),
   reference: NewReference,
-  source: choice(bookedSources, 'Where the money came from.'),
-  expires_at: optional(nullable(time('For a bonus: when its unspent rest is taken back.'))),
-  note: optional(text("For the operator's log.", { minLength: 1, maxLength: noteMax })),
+  source: s.choice(bookedSources, 'Where the money came from.'),
+  expires_at: s.optional(s.nullable(s.time('For a bonus: when its unspent rest is taken back.'))),
+  note: s.optional(s.line(noteMax, "For the operator's log.")),
 };
 
 export const NewCorrection = {
@@ -53,16 +43,16 @@ export const NewRefund = {
 };
 
 export const NewVouchers = {
-  amount_usd_micro: amount(),
-  count: integer(undefined, { minimum: 1, maximum: vouchersMax }),
-  note: optional(nullable(text(undefined, { maxLength: 200 }))),
-  expires_at: optional(nullable(time())),
+  amount_usd_micro: s.amount(),
+  count: s.integer(undefined, { minimum: 1, maximum: vouchersMax }),
+  note: s.optional(s.nullable(s.line(voucherNoteMax))),
+  expires_at: s.optional(s.nullable(s.time())),
 };
 
 export const Scope = named('Scope', choice(scopes));
 export const NewOperatorKey = {
-  name: text(undefined, { minLength: 1, maxLength: 100 }),
-  scopes: list(Scope, undefined, { minItems: 1, maxItems: scopes.length }),
+  name: s.line(nameMax),
+  scopes: s.list(Scope, undefined, { minItems: 1, maxItems: scopes.length }),
 };
 
 export const outcomes = ['ran', 'did_not_run'] as const;
@@ -71,12 +61,18 @@ export const NewFinding = {
   cost_usd_micro: optional(nullable(amountFromZero('Cost of each request, if it ran.'))),
   note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
 };
-export const LeftAttempt = integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1 });
+
+export const NewFinding = {
+  outcome: s.choice(outcomes),
+  cost_usd_micro: s.optional(s.nullable(s.amountFromZero('Cost of each request, if it ran.'))),
+  note: s.optional(s.nullable(s.line(noteMax))),
+};
+export const LeftAttempt = s.integer(undefined, { minimum: 1, maximum: 2 ** 31 - 1 });
 
 export const depositStates = ['held', 'credited', 'ignored'] as const;
 const whys = ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'] as const;
-export const DepositWhy = named('OperatorDepositWhy', choice(whys, 'Why it is not credited.'));
-export const DepositReason = text("For the operator's log.", { maxLength: 1000 });
+export const DepositWhy = s.named('OperatorDepositWhy', s.choice(whys, 'Why it is not credited.'));
+export const DepositReason = s.line(reasonMax, "For the operator's log.");
 export const NewDepositCredit = {
   account: s.optional(
     s.text(

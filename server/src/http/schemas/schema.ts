@@ -143,6 +143,17 @@ export function named<S extends TSchema>(name: string, schema: S): S {
 }
 
 export const signedMicroUsdPattern = '^(0|-?[1-9][0-9]{0,17})$';
+const abovePattern = '^[1-9][0-9]{0,17}$';
+const moneyPatterns: ReadonlySet<string> = new Set([
+  microUsdPattern,
+  signedMicroUsdPattern,
+  abovePattern,
+]);
+
+/** Whether a text is micro-USD. Other texts may have a pattern, too. */
+export function isMoney({ pattern }: Schema): boolean {
+  return pattern !== undefined && moneyPatterns.has(pattern);
+}
 
 /** Whole micro-USD as a decimal string, so that no reader loses digits. */
 export function microUsd(description?: string) {
@@ -161,7 +172,7 @@ export function amountFromZero(description?: string) {
 
 /** An amount above zero that a caller gives. */
 export function amount(description?: string) {
-  return text(description, { pattern: '^[1-9][0-9]{0,17}$' });
+  return text(description, { pattern: abovePattern });
 }
 
 /** A date, or a time with its zone, as a query parameter. */
@@ -176,6 +187,11 @@ export function time(description?: string) {
 
 export function url(description?: string) {
   return text(description, { format: 'uri' });
+}
+
+/** A text of a caller on one line, which `demandLine` reads. */
+export function line(max: number, description?: string) {
+  return text(description, { minLength: 1, maxLength: max });
 }
 
 /** `emailOf` checks the address. */

@@ -7,9 +7,9 @@ export type AuthCall = readonly ['GET' | 'POST', string, s.TObject];
 
 const password = s.text();
 /** A code of an authenticator app, or a backup code. */
-const code = text(undefined, { maxLength: 64 });
-const passkeyName = text(undefined, {
-  maxLength: 100,
+const code = s.text(undefined, { maxLength: 64 });
+const passkeyName = s.text(undefined, {
+  maxLength: nameMax,
   pattern: `^(?![^]*${unseen.source})[^]*\\S`,
   rule: lineRule(nameMax),
 });

@@ -1,3 +1,4 @@
+import { nameMax } from '../../core/account/name.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import type { Reason } from '../../core/reasons.ts';
@@ -58,7 +59,7 @@ const guesses = new Set([
 const signUpsOfAddress = { max: 10, seconds: 3600 };
 const readsOfAddress = { max: 60, seconds: 600 };
 
-const name = text(undefined, { minLength: 1, maxLength: 100 });
+const name = s.line(nameMax);
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
 export const settings = openPageEndpoint(

@@ -1,6 +1,6 @@
 import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
 import { canonicalEmail } from '../../core/account/email.ts';
-import { unseen } from '../../core/account/name.ts';
+import { nameMax, unseen } from '../../core/account/name.ts';
 import { objectOf } from '../../lib/json.ts';
 
 /** Signing in at an identity provider (OpenID Connect). */
@@ -43,17 +43,19 @@ export function subject(idToken: string | undefined, told: unknown, clientId: st
   throw new Error('the identity provider answered with the data of another person');
 }
 
-const nameMax = 100;
+/** The visible part of a text that others wrote, as short as a name. */
+function seen(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const line = value.replace(new RegExp(unseen, 'gu'), ' ').trim();
+  return [...line].slice(0, nameMax).join('').trim();
+}
 
 /** Keeps only what is stored: no picture, and a name that the pages can show. */
 function person(profile: Record<string, unknown>) {
   const { email, email_verified, name, preferred_username } = profile;
-  const said = [name, preferred_username, email].find(
-    (value): value is string => typeof value === 'string' && value.trim() !== '',
-  );
   return {
     ...(typeof email === 'string' && { email: canonicalEmail(email) ?? email }),
-    name: (said ?? 'Somebody').replace(new RegExp(unseen, 'gu'), ' ').trim().slice(0, nameMax),
+    name: [name, preferred_username, email].map(seen).find((each) => each !== '') ?? 'Somebody',
     // Some providers send a text, and the text "false" would count as true.
     emailVerified: email_verified === true || email_verified === 'true',
     image: undefined,

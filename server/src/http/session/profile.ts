@@ -1,3 +1,4 @@
+import { nameMax } from '../../core/account/name.ts';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
@@ -18,8 +19,8 @@ import { visitEndpoint } from '../endpoint.ts';
 /** PATCH /api/me */
 export const rename = visitEndpoint(
   {
-    body: form({ name: text(undefined, { minLength: 1, maxLength: 100 }) }),
-    reply: object({ name: text() }),
+    body: s.form({ name: s.line(nameMax) }),
+    reply: s.object({ name: s.text() }),
   },
   async ({ req, body }, deps) => {
     await renamePerson(deps.db, req.session.person_id, body.name);

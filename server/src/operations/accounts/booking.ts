@@ -1,20 +1,18 @@
-import { noteMax, reasonMax, referenceMax } from '../../core/account/booking.ts';
-import { unseen } from '../../core/account/name.ts';
-import { findReference, type Referenced } from '../../ledger/bookings.ts';
+import { referenceMax } from '../../core/account/booking.ts';
+import { findReference, type ReferencedBooking } from '../../ledger/bookings.ts';
 import { openBooks, writeBooks, type Books, type Funds } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
-import { Refused } from '../refused.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 
 /** Bookings of money under a reference, which is the booking's name outside of Farebox. */
 
 /** References of deposits that other operations book: a voucher, a transfer on a chain. */
 const reservedReference = /^(voucher|chain):/;
 
-const textMax = { reason: reasonMax, reference: referenceMax, note: noteMax };
-
-export interface Booked extends Funds {
+export interface BookingResult extends Funds {
   transfer_id: string;
   /** True if the same booking was already made under this reference. */
   replayed: boolean;
@@ -37,7 +35,8 @@ interface Booking {
  */
 export async function bookOnce(db: Database, booking: Booking): Promise<BookingResult> {
   const { account_id } = booking;
-  const reference = plainText('reference', booking.reference);
+  // With invisible characters two references could look the same, and be paid twice.
+  const reference = demandLine('reference', booking.reference, referenceMax);
   if (reservedReference.test(reference))
     throw new Refusal(
       'References that begin with "voucher:" or "chain:" are reserved. Use another one.',
@@ -80,21 +79,6 @@ export function isSameBooking(earlier: Facts, wanted: Facts): boolean {
     earlier.refunded_id === wanted.refunded_id &&
     earlier.expires_at?.getTime() === wanted.expires_at?.getTime()
   );
-}
-
-/**
- * The trimmed text. Throws `Refused` if it is empty, too long or has invisible characters: with
- * these, two references could look the same, and a payment could be booked twice.
- */
-export function plainText(name: keyof typeof textMax, given: string): string {
-  const max = textMax[name];
-  const why = { reason: `${name}_invalid`, max_length: max } as const;
-  const text = given.trim();
-  if (unseen.test(text)) throw new Refused(`A ${name} must not contain control characters.`, why);
-  if (text.length < 1 || text.length > max) {
-    throw new Refused(`A ${name} has 1 to ${max} characters.`, why);
-  }
-  return text;
 }
 
 /** Only the first named transaction would be found when its deposit comes from the chain. */

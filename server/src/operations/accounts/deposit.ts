@@ -1,9 +1,11 @@
+import { noteMax, reasonMax } from '../../core/account/booking.ts';
 import type { BookedSource } from '../../core/account/source.ts';
 import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { insertBonus } from '../../ledger/bonuses.ts';
-import { commandLine, logBooking, type Author } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { logBooking, type Author } from '../operator-action.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 import { countSpending } from './bonus.ts';
 import { bookOnce, isSameBooking, type BookingResult } from './booking.ts';
 
@@ -35,7 +37,7 @@ export async function deposit(
   if (expires_at !== null && source !== 'bonus')
     throw new Refusal('Only a bonus can have an end.', { reason: 'end_without_bonus' });
   const facts = { account_id, amount, source, reason: null, refunded_id: null, expires_at };
-  const note = wanted.note === undefined ? undefined : plainText('note', wanted.note);
+  const note = wanted.note === undefined ? undefined : demandLine('note', wanted.note, noteMax);
   return bookOnce(db, {
     account_id,
     reference,
@@ -74,8 +76,8 @@ export async function adjust(
 ): Promise<BookingResult> {
   const { account_id, amount, reference, allows_debt = false } = wanted;
   if (amount === 0n)
-    throw new Refused('A correction must not be 0.', { reason: 'correction_zero' });
-  const reason = plainText('reason', wanted.reason);
+    throw new Refusal('A correction must not be 0.', { reason: 'correction_zero' });
+  const reason = demandLine('reason', wanted.reason, reasonMax);
   const about = { source: null, refunded_id: null, expires_at: null };
   const facts = { account_id, amount, reason, ...about };
   return bookOnce(db, {

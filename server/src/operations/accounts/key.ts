@@ -19,7 +19,8 @@ import { newId } from '../../lib/id.ts';
 import { keysOf } from '../../lib/records.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 import {
   demandBelow,
   demandFitting,
@@ -125,8 +126,8 @@ export async function createKey(
   wanted: WantedKey,
 ): Promise<ActionResult<{ key: string; key_id: string }>> {
   const { account_id, scope = 'spend', name: given, ...limits } = wanted;
-  const name = demandName(given);
-  demandFitting({ scope, is_studio: false }, limits);
+  const name = demandLine('name', given, nameMax);
+  demandFitting({ scope, is_studio: false }, limits, by);
   const key = newKey(randomBytes);
   const row = newRow(key, name);
   await db.tx(async (tx) => {
@@ -200,7 +201,10 @@ export async function changeKey(
   given: KeyChange & { name?: string },
 ): Promise<ActionResult<void>> {
   const { name, ...limits } = given;
-  const wanted = { ...limits, ...(name !== undefined && { name: demandName(name) }) };
+  const wanted = {
+    ...limits,
+    ...(name !== undefined && { name: demandLine('name', name, nameMax) }),
+  };
   await db.tx(async (tx) => {
     if (by.who === 'operator') {
       if ((await keys.set(tx, key.id, wanted)) !== 'changed') throw keyRevoked();

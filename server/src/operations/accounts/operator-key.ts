@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
+import { nameMax } from '../../core/account/name.ts';
 import { inOrder, type Scope } from '../../core/account/scope.ts';
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
-import { demandName } from './key-rules.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 
 /** No operator has this many programs that need a key. */
 export const operatorKeysMax = 100;
@@ -14,10 +15,10 @@ export const operatorKeysMax = 100;
 /** Creates an operator key; its secret is returned here and never again. Throws `Refusal`. */
 export async function createOperatorKey(
   db: Database,
-  wanted: { name: string; scopes: readonly Scope[] },
   by: Author,
+  wanted: { name: string; scopes: readonly Scope[] },
 ): Promise<ActionResult<{ key: string; operator_key_id: string; name: string; scopes: Scope[] }>> {
-  const name = demandName(wanted.name);
+  const name = demandLine('name', wanted.name, nameMax);
   if (await operatorKeys.hasLiving(db, operatorKeysMax)) {
     throw new Refusal(`There can be at most ${operatorKeysMax} operator keys. Revoke one first.`, {
       reason: 'operator_keys_too_many',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { canonicalEmail, isSameEmail } from '../../core/account/email.ts';
-import { unseen, unseenWords } from '../../core/account/name.ts';
+import { nameMax } from '../../core/account/name.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
@@ -14,11 +14,11 @@ import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf, reportAccount } from './account.ts';
 import { endEarlier } from './hand-over.ts';
-import { hashToken, makeLink, needLink, takeLink } from './link.ts';
-import { Refused } from '../refused.ts';
+import { hashToken, makeLink, requireLink, takeLink } from './link.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 import { logTeamChange, type Author } from '../operator-action.ts';
 
-const nameMax = 100;
 const invitationDays = 7;
 
 export interface SignUp {
@@ -48,7 +48,7 @@ export interface SignedUp {
  */
 export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
   const email = emailOf(wanted.email);
-  const name = displayName(wanted.name);
+  const name = demandLine('name', wanted.name, nameMax);
   const password = await hashPassword(wanted.password);
   const id = newId();
   return db.tx(async (tx) => {
@@ -197,7 +197,7 @@ export async function createOwner(
 ): Promise<void> {
   const { account_id, password: text, email } = wanted;
   const password = await hashPassword(text);
-  const name = displayName(wanted.name);
+  const name = demandLine('name', wanted.name, nameMax);
   await db.tx(async (tx) => {
     const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
     if (!(await people.insert(tx, person)))
@@ -237,7 +237,7 @@ export interface NewInvitation {
   mail_token: string;
 }
 
-interface WantedInvitation {
+export interface WantedInvitation {
   /** Null: an invitation to sign up, with an account of their own. */
   account_id: string | null;
   email: string;
@@ -352,33 +352,17 @@ export function endSession(db: Database, id: string, endedId: string): Promise<b
   });
 }
 
-/** Throws `Refused` if the name is invalid. */
-export async function renamePerson(db: Database, id: string, name: string): Promise<void> {
-  await people.rename(db, id, displayName(name));
+/** Returns the name as it is stored. Throws `Refusal` if it is invalid. */
+export async function renamePerson(db: Database, id: string, given: string): Promise<string> {
+  const name = demandLine('name', given, nameMax);
+  await people.rename(db, id, name);
+  return name;
 }
 
-/** Removes the authenticator app of someone who has lost it. Throws `Refused`. */
-export async function dropTwoFactor(db: Database, email: string): Promise<void> {
-  const person = await needPerson(db, email);
-  await db.tx((tx) => people.dropTwoFactor(tx, person.id));
-}
-
-/** Throws `Refused` if nobody signs in with this address, or if it is not a usable one. */
-export async function needPerson(db: Connection, email: string) {
+/** Throws `Refusal` if nobody signs in with this address, or if it is not a usable one. */
+export async function requirePerson(db: Connection, email: string) {
   const person = await people.find(db, email);
   if (person) return person;
   emailOf(email);
-  throw new Refused(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
-}
-
-/** The display name of a person or an account. Throws `Refused`. */
-export function displayName(given: string): string {
-  const name = given.trim();
-  if (name.length < 1 || name.length > nameMax || unseen.test(name)) {
-    throw new Refused(`A name must have 1 to ${nameMax} characters, ${unseenWords}.`, {
-      reason: 'name_invalid',
-      max_length: nameMax,
-    });
-  }
-  return name;
+  throw new Refusal(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
 }

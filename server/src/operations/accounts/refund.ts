@@ -1,9 +1,11 @@
+import { reasonMax } from '../../core/account/booking.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { commandLine, logBooking, type Author } from '../operator-action.ts';
-import { Refused } from '../refused.ts';
-import { bookOnce, isSameBooking, plainText, type Booked } from './booking.ts';
+import { logBooking, type Author } from '../operator-action.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
+import { bookOnce, isSameBooking, type BookingResult } from './booking.ts';
 
 export interface RefundInput {
   request_id: string;
@@ -36,7 +38,7 @@ export async function refund(
   const charge = await findCharge(db, request_id);
   if (charge === null) return null;
   const { account_id } = charge;
-  const reason = plainText('reason', wanted.reason);
+  const reason = demandLine('reason', wanted.reason, reasonMax);
   const about = { source: 'refund', refunded_id: request_id, expires_at: null } as const;
   const facts = { account_id, reason, ...about };
   const booked = await bookOnce(db, {

@@ -1,12 +1,14 @@
+import { nameMax } from '../../core/account/name.ts';
 import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
-import { Refused } from '../refused.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
 import { logTeamChange, type Operator } from '../operator-action.ts';
-import { displayName, insertInvitation, type NewInvitation } from './person.ts';
+import { insertInvitation, type NewInvitation } from './person.ts';
 
 /** Maximum number of people and open invitations of one account, counted together. */
 const peopleMax = 100;
@@ -52,7 +54,7 @@ export function removeMember(
  * Makes a change and refuses one that leaves no owner. The database enforces the same rule; this
  * check gives a readable message.
  */
-function change(
+export function changeKeepingOwner(
   db: Database,
   account_id: string,
   work: (tx: Transaction) => Promise<boolean>,
@@ -128,5 +130,5 @@ export function withdrawInvitation(
 
 /** Renames an account as its pages show it. Throws `Refusal` if the name is invalid. */
 export async function renameAccount(db: Database, account_id: string, name: string): Promise<void> {
-  await accounts.setName(db, account_id, displayName(name));
+  await accounts.setName(db, account_id, demandLine('name', name, nameMax));
 }

@@ -11,10 +11,9 @@ import { openBooks, writeBooks, type Funds } from '../../ledger/ledger.ts';
 import { findReference } from '../../ledger/bookings.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { Refused } from '../refused.ts';
-import { commandLine, logAction, type Author } from '../operator-action.ts';
-
-const noteMax = 200;
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
+import type { ActionResult, Author } from '../operator-action.ts';
 
 export interface NewVouchers {
   amount: bigint;
@@ -42,13 +41,8 @@ export async function createVouchers(
       limit: vouchersMax,
     });
   if (expires_at !== null && !(expires_at.getTime() > Date.now()))
-    throw new Refused('A voucher must expire in the future.', { reason: 'end_passed' });
-  const text = wanted.note?.trim() || null;
-  if (text !== null && (text.length > noteMax || unseen.test(text)))
-    throw new Refused(`A note must have at most ${noteMax} characters, on one line.`, {
-      reason: 'note_invalid',
-      max_length: noteMax,
-    });
+    throw new Refusal('A voucher must expire in the future.', { reason: 'end_passed' });
+  const text = wanted.note?.trim() ? demandLine('note', wanted.note, voucherNoteMax) : null;
   const made = Array.from({ length: count }, () => ({
     id: newId(),
     code: newVoucherCode(randomBytes),

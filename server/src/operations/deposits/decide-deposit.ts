@@ -1,3 +1,4 @@
+import { reasonMax } from '../../core/account/booking.ts';
 import type { ShownChain } from '../../core/deposit/chain.ts';
 import {
   chainReference,
@@ -10,8 +11,8 @@ import * as operatorEvents from '../../db/operator-events.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
-import { needAccount } from '../accounts/account.ts';
-import { plainText } from '../accounts/booking.ts';
+import { requireAccount } from '../accounts/account.ts';
+import { demandLine } from '../line.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { Refusal } from '../refused.ts';
 import { creditedEvent } from './deposit-events.ts';
@@ -137,7 +138,7 @@ function placeOf({ chain, tx_hash, log_position }: chainDeposits.OpenDeposit): D
 }
 
 function reasonOf(given: string | undefined): { reason?: string } {
-  return given === undefined ? {} : { reason: plainText('reason', given) };
+  return given === undefined ? {} : { reason: demandLine('reason', given, reasonMax) };
 }
 
 /** The deposit. Throws `Refusal` if it is unknown or was credited. */

@@ -1,14 +1,15 @@
+import { noteMax } from '../../core/account/booking.ts';
 import * as resolutions from '../../db/requests/unknown-outcomes.ts';
 import { bookCosts, type OutcomeId } from '../../db/accounts/revenue.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
-import { Refused } from '../refused.ts';
-import { logAction as log, type Author } from '../operator-action.ts';
+import { demandLine } from '../line.ts';
+import { Refusal } from '../refused.ts';
+import type { ActionResult, Author } from '../operator-action.ts';
 
 /** Failure codes after which we do not know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 /** Maximum number of outcomes in one transaction, which takes a few seconds for so many. */
 export const resolvedMax = 50_000;
-const noteMax = 1000;
 
 /** An operator's finding: the true outcome of requests or starts whose outcome was unknown. */
 export interface Finding {
@@ -82,6 +83,14 @@ export function resolveOutcomes(
   });
 }
 
+function checkFinding({ outcome, cost, note }: Finding): Finding {
+  if (outcome === 'did_not_run' && cost !== 0n)
+    throw new Refusal('A request that did not run cannot have a cost.', {
+      reason: 'cost_without_run',
+    });
+  return { outcome, cost, note: note === null ? null : demandLine('note', note, noteMax) };
+}
+
 async function book(
   tx: Transaction,
   by: Author,
@@ -89,15 +98,6 @@ async function book(
   finding: Finding,
 ): Promise<number> {
   const { outcome, cost, note } = finding;
-  if (note !== null && (note.length < 1 || note.length > noteMax))
-    throw new Refused(`A note must have 1 to ${noteMax} characters.`, {
-      reason: 'note_invalid',
-      max_length: noteMax,
-    });
-  if (outcome === 'did_not_run' && cost !== 0n)
-    throw new Refused('A request that did not run cannot have a cost.', {
-      reason: 'cost_without_run',
-    });
   const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };
