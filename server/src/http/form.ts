@@ -13,10 +13,16 @@ export function timeToCome(value: string | null | undefined, name: string): Date
   });
 }
 
-/** An id in the path or the query. Throws `not_found`. */
-export function idOf(value: unknown): string {
+/** An id in the path or the query, as rows have it; null if it is none. */
+export function idIn(value: unknown): string | null {
   const id = typeof value === 'string' ? value.toLowerCase() : '';
-  if (isUuid(id)) return id;
+  return isUuid(id) ? id : null;
+}
+
+/** The same. Throws `not_found` if it is none. */
+export function idOf(value: unknown): string {
+  const id = idIn(value);
+  if (id !== null) return id;
   throw new ApiError('not_found');
 }
 

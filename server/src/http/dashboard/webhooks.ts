@@ -8,7 +8,7 @@ import * as people from '../../db/accounts/people.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { faultIn } from '../../lib/outbound/fetch-error.ts';
-import { isUuid, newId } from '../../lib/id.ts';
+import { newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
@@ -73,8 +73,8 @@ export const resend = visitEndpoint(
   { params: ['request_id'], reply: SendResult },
   async ({ req, params }, deps) => {
     const { db, links } = deps;
-    const id = params.request_id;
-    const request = isUuid(id) ? await deps.operations.card(id) : null;
+    const id = idOf(params.request_id);
+    const request = await deps.operations.card(id);
     if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     if (!isFinal(request.status)) {
       throw new ApiError('request_not_ready', {
@@ -141,9 +141,9 @@ const Delivery = s.named(
 /** GET /deliveries: newest first. */
 export const list = visitEndpoint(
   {
-    query: object({
-      failed: optional(boolean('Only failed deliveries.')),
-      cursor: pageQuery(pageSize).cursor,
+    query: s.form({
+      failed: s.optional(s.boolean('Only failed deliveries.')),
+      cursor: s.pageQuery(pageSize).cursor,
     }),
     reply: s.pageOf(Delivery),
   },
@@ -158,10 +158,10 @@ export const list = visitEndpoint(
 
 /** GET /requests/:request_id/deliveries: deliveries about one request, newest first. */
 export const ofRequest = visitEndpoint(
-  { params: ['request_id'], query: object(pageQuery(pageSize)), reply: pageOf(Delivery) },
+  { params: ['request_id'], query: s.form(s.pageQuery(pageSize)), reply: s.pageOf(Delivery) },
   async ({ req, params, query }, { db, operations }) => {
-    const request_id = params.request_id;
-    const request = isUuid(request_id) ? await operations.status(request_id) : null;
+    const request_id = idOf(params.request_id);
+    const request = await operations.status(request_id);
     if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     const page = { request_id, below_id: query.cursor ?? null, limit: query.limit + 1 };
     return pageFrom(await deliveries.listOfRequest(db, page), query, view);

@@ -323,7 +323,7 @@ describe('the statement', () => {
       const sum = (rows: any[], of = micro) => rows.reduce((all, row) => all + of(row), 0n);
       const gave = sum(data.filter((row: any) => micro(row) > 0n));
       const took = -sum(data.filter((row: any) => micro(row) < 0n));
-      const { body } = await call('GET', `/statement/totals?limit=1&${filter}`);
+      const { body } = await call('GET', `/statement/totals?${filter}`);
       assert.deepEqual(
         body,
         {
@@ -606,6 +606,7 @@ describe('rights about money', () => {
     const { body } = await call('GET', '/top-up');
     assert.deepEqual(body, {
       text: `Send USDT and name ${account_id} (${email}).`,
+      takes_usdt: false,
       account_id,
       email,
     });
