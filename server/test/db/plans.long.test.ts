@@ -46,9 +46,16 @@ import {
 } from '../../src/ledger/statement.ts';
 import { transferPage } from '../../src/ledger/transfers.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
-import { firstId } from '../../src/lib/id.ts';
-import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
-import { rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { runTimes } from '../../src/db/requests/run-times.ts';
+import { firstId, newId } from '../../src/lib/id.ts';
+import {
+  rawSql,
+  sql,
+  type Connection,
+  type Database,
+  type Statement,
+  type Transaction,
+} from '../../src/lib/sql/sql.ts';
 import { before, withDatabase } from '../kit/with-database.ts';
 import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '../kit/plans.ts';
 
@@ -274,6 +281,7 @@ const asked: Record<string, Ask> = {
   'models that rest': (c) => upstreamStates.listPausedModels(c, ['busy', 'idle']),
   'how upstreams did in the last day': (c) => pace.runLatencies(c, 86_400, madeAt(19_900)),
   'how starts went in the last day': (c) => pace.startLatencies(c, 86_400, madeAt(19_900)),
+  'how long runs of models took': (c) => runTimes(c, ['busy/model', 'none/model']),
   'what is open': (c) => openRequests.list(c, openFilter),
   'what is open at one upstream, the next page': (c) =>
     openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),

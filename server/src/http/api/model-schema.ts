@@ -84,15 +84,34 @@ export const Model = s.named(
     price_by_resolution: s.optional(
       s.record(s.number(), 'US dollars per unit by resolution; only if they differ.'),
     ),
-    extras: list(ModelExtra, 'Rules that add to the price of a unit.'),
-    max: integer('Longest duration or largest count of one request. 0: no stated maximum.'),
-    max_unit: text('The unit of `max`: `seconds` or `images`, for example.'),
-    resolutions: list(ResolutionName, 'Values that the input `resolution` may take; may be empty.'),
-    uncensored: boolean('True: the model has no content filter.'),
-    input_schema: anything('JSON Schema (2020-12) of the input.'),
-    example: anything('An input that works.'),
-    step: optional(
-      integer(
+    extras: s.list(ModelExtra, 'Rules that add to the price of a unit.'),
+    max: s.integer('Longest duration or largest count of one request. 0: no stated maximum.'),
+    max_unit: s.text('The unit of `max`: `seconds` or `images`, for example.'),
+    resolutions: s.list(
+      ResolutionName,
+      'Values that the input `resolution` may take; may be empty.',
+    ),
+    uncensored: s.boolean('True: the model has no content filter.'),
+    median_seconds: s.nullable(
+      s.number(
+        'Half of the last finished jobs of the model took less time than this, from the start to ' +
+          'the end. Null: none has finished, or the model is a text model.',
+      ),
+    ),
+    status: s.choice(
+      ['live', 'stopped'],
+      '`stopped`: the operator has stopped its sale. Requests get 503 `capacity_unavailable` with ' +
+        '`details.reason` `stopped`; POST /estimate still prices.',
+    ),
+    status_note: s.optional(
+      s.nullable(
+        s.text("Only of a stopped model: the operator's words about it; null if there are none."),
+      ),
+    ),
+    input_schema: s.anything('JSON Schema (2020-12) of the input.'),
+    example: s.anything('An input that works.'),
+    step: s.optional(
+      s.integer(
         'Requested and delivered quantities are rounded up to multiples of this. May be missing.',
       ),
     ),

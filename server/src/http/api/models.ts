@@ -7,6 +7,8 @@ import { unknownModel } from '../../core/catalog/find-model.ts';
 import { hashKey, parseAuthorization } from '../../core/account/key.ts';
 import { findModels } from '../../db/accounts/keys.ts';
 import { keyHeaders } from '../auth.ts';
+import type { RunTimes } from '../../operations/upstreams/run-times.ts';
+import { listPpm } from '../../core/price/rates.ts';
 import { cached } from './cached.ts';
 import type { CallDeps, CatalogDeps, RequestDeps } from '../deps.ts';
 import { object, optional, type Static } from '../schemas/schema.ts';
@@ -15,8 +17,9 @@ import { KindName, Model, ModelList } from './model-schema.ts';
 
 const type = 'application/json; charset=utf-8';
 
-/** Replies made from a catalog, once per version. */
-interface Rendered {
+/** Replies made from a catalog and its run times, once per version of both. */
+interface RenderedModels {
+  times: RunTimes;
   version: string;
   list: string;
   entries: Map<string, string>;
@@ -24,18 +27,25 @@ interface Rendered {
 
 let rendered: WeakMap<Catalog, RenderedModels> = new WeakMap();
 
-function render(catalog: Catalog): Rendered {
+async function render({ catalog: current, runTimes }: CatalogDeps): Promise<RenderedModels> {
+  const catalog = current();
+  const times = await runTimes();
   const known = rendered.get(catalog);
-  if (known) return known;
+  if (known?.times === times) return known;
   const entries = new Map<string, string>();
   for (const model of catalog.models.values()) {
-    const entry: Static<typeof Model> = catalogEntry(model);
+    const seconds = times.get(model.id) ?? null;
+    const entry: Static<typeof Model> = catalogEntry(model, listPpm, seconds);
     entries.set(model.id, JSON.stringify(entry));
   }
   const list = listOf([...entries.values()]);
-  const made = { version: `"${catalog.version}"`, list, entries };
+  const made = { times, version: tagOf(list), list, entries };
   rendered.set(catalog, made);
   return made;
+}
+
+function tagOf(body: string): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }
 
 function listOf(entries: string[]): string {
@@ -45,22 +55,21 @@ function listOf(entries: string[]): string {
 const listShapes = { query: object({ kind: optional(KindName) }), written: ModelList };
 
 /** GET /models?kind=: a key that is limited to some models gets only those. */
-export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps) => {
-  const catalog = deps.catalog();
-  const { version, list: whole, entries } = render(catalog);
+export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps: RequestDeps) => {
+  const { models } = deps.catalog();
+  const { version, list: whole, entries } = await render(deps);
   const { kind = null } = query;
   const allowed = await allowedModels(req, deps);
   // Without this header a cache could give one caller's list to another.
   reply.header('vary', 'authorization, x-api-key');
   if (kind === null && allowed === null)
     return cached(req, reply, { etag: version, type, body: whole });
-  const shown = [...catalog.models.values()].filter(
+  const shown = [...models.values()].filter(
     ({ id, kind: of }) => (kind ?? of) === of && (allowed?.includes(id) ?? true),
   );
   const body = listOf(shown.map(({ id }) => entries.get(id)!));
   if (allowed === null) return cached(req, reply, { etag: version, type, body });
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  return cached(req, reply, { etag, type, body, isPrivate: true });
+  return cached(req, reply, { etag: tagOf(body), type, body, isPrivate: true });
 });
 
 /**
@@ -77,7 +86,7 @@ export const read = openEndpoint(
   { params: ['*'], written: Model },
   async ({ req, reply }, deps: CatalogDeps) => {
     const id = req.params['*'];
-    const { version, entries } = render(deps.catalog());
+    const { version, entries } = await render(deps);
     const body = entries.get(id);
     if (body === undefined)
       throw new ApiError('not_found', {

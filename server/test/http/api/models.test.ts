@@ -46,6 +46,8 @@ describe('the list', () => {
       max_unit: 'images',
       resolutions: [],
       uncensored: false,
+      status: 'live',
+      median_seconds: null,
       input_schema: {
         type: 'object',
         properties: {
