@@ -65,10 +65,13 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
 
 export function errorHeaders(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
-  if (error.status === 503) headers['retry-after'] ??= '2';
+  const isStopped = error.details?.reason === 'stopped';
+  if (error.status === 503 && !isStopped) headers['retry-after'] ??= '2';
   if (error.status === 429) headers['retry-after'] ??= '1';
-  // Stock clients would repeat a 409 by themselves, and repeating does not help against a 402.
-  if (error.status === 402 || error.status === 409) headers['x-should-retry'] = 'false';
+  // Stock clients would repeat a 409 and a 503 by themselves. Repeating does not help against a
+  // 402, nor while a model is stopped.
+  if (error.status === 402 || error.status === 409 || isStopped)
+    headers['x-should-retry'] = 'false';
   return headers;
 }
 

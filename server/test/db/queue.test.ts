@@ -571,8 +571,9 @@ test('the state of a queue is its oldest request and the time that it has waited
     ids: [],
     oldest_seconds: 0,
     paused_seconds: 0,
+    closed: false,
     paused_models: {},
-    stopped_models: [],
+    stopped_models: {},
   });
   await claim(db, upstream, 1);
   assert.deepEqual(

@@ -151,12 +151,14 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   capacity_unavailable: {
     when:
-      'The models behind this id are paused or have too long a queue, the server is overloaded or ' +
+      'The models behind this id are paused or have too long a queue, the operator has stopped its ' +
+      'sale (`details.reason: "stopped"`), the server is overloaded or ' +
       'stopping, or a part of the service is unavailable. Nothing was charged, unless the message says that ' +
       'this is unknown.',
     do:
       'Wait as long as `Retry-After` says, then longer each time, and send it again with the ' +
-      'same `Idempotency-Key`.',
+      'same `Idempotency-Key`. A `stopped` model has no `Retry-After`: use another one until ' +
+      '`GET /models` shows it as `live`.',
   },
 };
 

@@ -41,13 +41,16 @@ const head = [
   '',
   'Headers that come with errors: `Retry-After` (whole seconds) on 429, 503, and a 409 whose first ' +
     'call is still running; `x-should-retry: false` on 402,',
-  "409, the 502 of a failed request of OpenAI's Images, and a 503 that may have been charged; " +
+  "409, the 502 of a failed request of OpenAI's Images, a 503 that may have been charged, and the " +
+    '503 of a `stopped` model, which has no `Retry-After`; ' +
     '`Allow` on 405; `WWW-Authenticate` on 401.',
   '',
   'A call that is not valid HTTP gets `bad_request` with 400, 408 (it came too slowly) or 431 ' +
     '(headers above 16 KiB).',
   '',
   '## Codes',
+  '',
+  "The exact codes of each call are in the OpenAPI document, in `x-error-codes` of the call's replies.",
   '',
 ];
 
@@ -76,20 +79,45 @@ function section(code: ErrorCode, table: ApiRoute[]): string[] {
   ];
 }
 
-function whence(code: ErrorCode, table: Route[]): string {
-  const from = table.filter((route) => codesOf(route).includes(code));
+/** Routes that give the code; if nearly all of a kind do, the kind and its exceptions. */
+function whence(code: ErrorCode, table: ApiRoute[]): string {
+  const gives = (route: ApiRoute) => codesOf(route).includes(code);
+  const from = table.filter(gives);
   if (from.length === table.length) return 'every route.';
   const keyed = table.filter(({ who }) => who !== 'anyone');
   if (from.length === keyed.length && from.every(({ who }) => who !== 'anyone')) {
     return 'every route that takes a key.';
   }
-  const below = table.filter(({ prefixed }) => prefixed);
-  if (below.every((route) => from.includes(route))) {
+  if (table.filter(({ prefixed }) => prefixed).every(gives)) {
     return 'every route below `/v1`, and `/readyz`.';
   }
-  const ofOperator = table.filter(({ who }) => who === 'operator');
-  const isWhole = ofOperator.every((route) => from.includes(route));
-  const listed = from.filter(({ who }) => !(isWhole && who === 'operator'));
-  const names = listed.map((route) => `\`${route.method} ${documentedPath(route)}\``);
-  return `${[...names, ...(isWhole ? ["every call of the [operator's API](api/operator.md)"] : [])].join(', ')}.`;
+  const parts = kinds.flatMap(([all, isIts]) => named(table.filter(isIts), gives, all));
+  return `${parts.join(', ')}.`;
+}
+
+const isOf = (start: string) => (route: ApiRoute) => documentedPath(route).startsWith(start);
+const isOperators = ({ who }: ApiRoute) => who === 'operator';
+const isReplicates = isOf('/replicate/');
+
+const kinds: [all: string, isIts: (route: ApiRoute) => boolean][] = [
+  ['call of the API', (route) => !isOperators(route) && !isReplicates(route)],
+  ['call of [Replicate](api/replicate.md)', isReplicates],
+  ["call of the [operator's API](api/operator.md)", isOperators],
+];
+
+/** Few routes by name; many as their number, or as all but the exceptions. */
+function named(routes: ApiRoute[], gives: (route: ApiRoute) => boolean, one: string): string[] {
+  const from = routes.filter(gives);
+  const others = routes.filter((route) => !gives(route)).map(nameOf);
+  if (others.length === 0) return [`every ${one}`];
+  if (from.length <= namesMax) return from.map(nameOf);
+  const isNearlyAll = from.length > 2 * others.length;
+  if (isNearlyAll && others.length <= namesMax) return [`every ${one} but ${others.join(', ')}`];
+  return [isNearlyAll ? `almost every ${one}` : `${from.length} ${one.replace('call', 'calls')}`];
+}
+
+const namesMax = 10;
+
+function nameOf(route: ApiRoute): string {
+  return `\`${route.method} ${documentedPath(route)}\``;
 }

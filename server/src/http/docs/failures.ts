@@ -72,7 +72,8 @@ const usual: Record<number, HeaderUse[]> = {
   405: ['Allow'],
   409: ['ShouldRetry'],
   429: ['RetryAfter', ...rateHeaders],
-  503: ['RetryAfter'],
+  // A stopped model has the latter in place of the former.
+  503: ['RetryAfter?', 'ShouldRetry?'],
 };
 
 /** `failure`: the schema of the body, if it is not the usual one. */

@@ -13,12 +13,12 @@ export function catalogLines(models: readonly Model[]): string {
 }
 
 function catalogLine(entry: Entry): string {
-  const { id, kind, task, resolutions, uncensored, input_schema } = entry;
+  const { id, kind, task, resolutions, uncensored, status, input_schema } = entry;
   const required = Array.isArray(input_schema.required) ? [...input_schema.required] : [];
   const choice = requiredByChoice(input_schema.anyOf ?? input_schema.oneOf);
   if (choice !== null) required.push(`(${choice.join(' or ')})`);
   const cells = [
-    `- ${id}${uncensored ? ' [uncensored]' : ''}`,
+    `- ${id}${uncensored ? ' [uncensored]' : ''}${status === 'stopped' ? ' [paused]' : ''}`,
     kind,
     task,
     priceWords(entry),

@@ -185,7 +185,8 @@ An error reply: {"error":{"code","message","type","param","request_id","details"
 message says what is wrong with this call. 429, 500, 502, 503, and 409 with Retry-After: send the
 call again with the same Idempotency-Key, after the time in Retry-After, waiting longer each time.
 But with "x-should-retry: false" a 502 is a request of /images that FAILED, and stays so under its
-Idempotency-Key: take a new one. All other errors: change the call before you send it again.
+Idempotency-Key: take a new one; a 503 with details.reason "stopped" is a model that the operator
+has stopped: take another model. All other errors: change the call before you send it again.
 
 ${codeLines.join('\n')}
 

@@ -39,6 +39,8 @@ export async function chooseRoutes(
     if (why === null) open.push(route);
     else closed.push(why);
   }
+  const stop = closed.find(({ stopped }) => stopped);
+  if (stop?.stopped) return { routes, refusal: stoppedByOperator(stop.stopped.note, stop.cause) };
   if (open.length > 0) {
     const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
     const inOrder = open.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
@@ -54,6 +56,19 @@ function noCapacity(cause: string, seconds: number): ApiError {
     message:
       'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
     headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    cause,
+  });
+}
+
+/** Trying again does not help until the operator sells the model again. */
+function stoppedByOperator(note: string | null, cause: string): ApiError {
+  const why = note === null ? '' : `: ${note.replace(/[.\s]+$/, '')}`;
+  return new ApiError('capacity_unavailable', {
+    message:
+      `The operator has stopped this model${why}. Nothing was charged; use another model, or ` +
+      'try again when GET /v1/models shows it as live.',
+    reason: 'stopped',
+    details: { status_note: note },
     cause,
   });
 }

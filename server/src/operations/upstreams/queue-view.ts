@@ -21,6 +21,8 @@ export interface QueueClosure {
   /** For the log. */
   cause: string;
   seconds: number;
+  /** Set if an operator stopped the model, with the operator's words to customers. */
+  stopped?: { note: string | null };
 }
 
 interface QueueQuery {
@@ -32,8 +34,6 @@ interface QueueQuery {
 }
 
 export const positionMax = 1_000;
-/** After how many seconds callers of a stopped model should try again. */
-const stoppedSeconds = 3_600;
 const freshMs = 250;
 /** How long an account's waiting time is kept. It is read only if a queue is long or slow. */
 const waitedFreshMs = 2_000;
