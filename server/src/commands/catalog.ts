@@ -1,14 +1,20 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportedText } from '../catalog/export.ts';
 import { catalogDir } from '../config.ts';
+import * as modelOverrides from '../db/model-overrides.ts';
 import * as stopped from '../db/stopped-models.ts';
 import { optional, text } from '../http/schemas/schema.ts';
+import { codeOf } from '../lib/unknown.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { setModelStatus } from '../operations/upstreams/stop-model.ts';
+import { changeModel, type ModelChange } from '../operations/upstreams/change-model.ts';
+import { NewSale } from '../http/schemas/operator.ts';
 import { check } from './catalog-check.ts';
-import { flag, operand, row } from './command.ts';
+import { flag, may, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
-import { table, type Columns, type Context } from './output.ts';
+import { counted, table, type TableColumns, type Context } from './output.ts';
 
 const model_id = operand(text());
 
@@ -31,20 +37,65 @@ export const verbs = {
     },
     ['catalog list', 'one line for each row'],
   ),
+  export: row(
+    'write the catalog files with the prices and upstreams that were set beside them',
+    {
+      folder: operand(text('where the changed files are written')),
+      replace: flag('replace files that exist there'),
+    },
+    ({ folder, replace = false }, context) => exportFiles(folder, replace, context),
+    ['catalog export changed', 'then: farebox catalog check changed'],
+  ),
   stop: row(
     'stop selling a model: none of its requests start until it is resumed',
-    { model_id, reason: optional(text('for the operator\u2019s log')) },
-    async ({ model_id: id, reason = null }, context) => {
-      const json = await change(context, id, 'stopped', reason);
+    {
+      model_id,
+      status_note: may(NewSale.status_note, 'why, for customers'),
+      reason: may(NewSale.reason, "for the operator's log"),
+    },
+    async ({ model_id: id, reason = null, ...note }, context) => {
+      const json = await change(context, id, { status: 'stopped', ...note }, reason);
       return { json, text: `${id} is stopped. Resume it with: farebox catalog resume ${id}` };
     },
   ),
   resume: row('sell a stopped model again', { model_id }, async (given, context) => {
     const { model_id: id } = given;
-    const json = await change(context, id, 'live');
+    const json = await change(context, id, { status: 'live' });
     return { json, text: `${id} is on sale again.` };
   }),
 };
+
+/** Writes each file that has rows with something set; the others stay away. */
+async function exportFiles(folder: string, replaces: boolean, context: Context) {
+  const dir = catalogDir(context.config);
+  const { owners, files } = await folderOf(context);
+  const [set, stops] = await withDatabase(context, (db) =>
+    Promise.all([modelOverrides.list(db), stopped.list(db)]),
+  );
+  const overrides = modelOverrides.overridesOf(set, []);
+  const data = files.flatMap((file) => {
+    const models = set.filter(({ model_id: id }) => owners.get(id) === file);
+    return models.length === 0 ? [] : [{ file, models: models.map((each) => each.model_id) }];
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { file } of data) {
+    const written = exportedText(readFileSync(join(dir, file), 'utf8'), overrides);
+    writeOne(join(folder, file), written, replaces);
+  }
+  const note = stops.length === 0 ? undefined : `${counted(stops.length, 'stop')} stay here only.`;
+  const lines = data.map(({ file, models }) => `${join(folder, file)}: ${models.join(', ')}`);
+  const none = 'Every row is as in its file; nothing was written.';
+  return { json: { data }, text: lines.join('\n') || none, note };
+}
+
+function writeOne(path: string, written: string, replaces: boolean): void {
+  try {
+    writeFileSync(path, written, { flag: replaces ? 'w' : 'wx' });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    throw new CommandFailed(`${path} exists. Name another folder, or add --replace.`);
+  }
+}
 
 /** Every row of the catalog files with its state. */
 async function states(context: Context) {
@@ -78,7 +129,7 @@ const columns: TableColumns<Awaited<ReturnType<typeof states>>[number]> = {
 async function change(
   context: Context,
   model_id: string,
-  status: 'live' | 'stopped',
+  changes: ModelChange,
   reason: string | null = null,
 ): Promise<object> {
   const folder = await folderOf(context);
@@ -87,7 +138,7 @@ async function change(
   await act(context, 'model.stop', (db) =>
     changeModel(db, commandLine, { model_id, change: changes, reason }),
   );
-  return { model_id, stopped: status === 'stopped' };
+  return { model_id, stopped: changes.status === 'stopped' };
 }
 
 export function folderOf({ config }: Context) {

@@ -13,9 +13,11 @@ type Noun = [about: string, load: () => Promise<{ verbs: Record<string, CommandR
 const nouns: Record<string, Noun> = {
   account: ['accounts and their balances', () => import('./account.ts')],
   person: ['people who sign in to the web pages', () => import('./person.ts')],
+  operator: ['people who run the service', () => import('./operator.ts')],
   key: ['API keys', () => import('./key.ts')],
   'operator-key': ["keys for the operator's API", () => import('./operator-key.ts')],
   voucher: ['codes that customers redeem for money', () => import('./voucher.ts')],
+  model: ['how models are sold', () => import('./model.ts')],
   upstream: ['services that run the models', () => import('./upstream.ts')],
   chain: ['blockchains that are read for deposits', () => import('./chains/chain.ts')],
   deposit: ['deposits from blockchains', () => import('./chains/deposit.ts')],

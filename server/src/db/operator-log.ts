@@ -1,5 +1,6 @@
 import { idsWritten, lastId } from '../lib/id.ts';
 import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
+import { dayMs } from '../lib/day.ts';
 
 /** An operator's action. */
 export interface LogRow {
@@ -78,7 +79,19 @@ export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
     where l.id < ${below} order by l.id desc limit ${limit}`);
 }
 
-const dayMs = 24 * 3600 * 1000;
+/** Actions of these kinds on one target that concern no account, newest first. */
+export function listOf(
+  db: Connection,
+  filter: { target: string; actions: readonly string[]; below_id: string | null; limit: number },
+): Promise<LogRow[]> {
+  const { target, actions, below_id, limit } = filter;
+  return db.run<LogRow>(sql`
+    select ${columns}
+    from operator_log l left join accounts a on a.id = l.account_id
+    where l.account_id is null and l.target = ${target} and l.action = any(${actions}::text[])
+      and l.id < ${below_id ?? lastId}
+    order by l.id desc limit ${limit}`);
+}
 
 /**
  * Seconds until the last 24 hours contain fewer than `count` of these actions on an account; 0 if

@@ -68,7 +68,7 @@ export function createServer(
     routerOptions: { maxParamLength: paramMax, ignoreTrailingSlash: true },
     rewriteUrl(req) {
       if (!methods.includes(req.method!)) rewriteMethod(req, 'TRACE');
-      return req.url!;
+      return withOneSegment(req.url!);
     },
     clientErrorHandler: (error, socket) => answerBroken(error, socket, logger),
     frameworkErrors(error, req, reply) {
@@ -277,6 +277,14 @@ function mount(app: FastifyInstance, table: Row[], deps: HttpDeps): void {
       handler: refuse,
     });
   }
+}
+
+/** A model's id has slashes; a parameter that is not the end of its path may have none. */
+function withOneSegment(url: string): string {
+  return url.replace(
+    /^(\/(?:v1|api)\/operator\/models\/)([^?]+)(?=\/(?:override|history)(?:\?|$))/,
+    (_, front: string, id: string) => front + id.replaceAll('/', '%2F'),
+  );
 }
 
 /** Checks the key of a call before anything of the body, even before the Content-Type. */

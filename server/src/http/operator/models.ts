@@ -1,14 +1,30 @@
+import { overridable } from '../../core/catalog/override.ts';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { FileProblem } from '../../core/catalog/catalog-file.ts';
 import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
 import { dayOf, isPriceOld } from '../../core/catalog/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/catalog/margin.ts';
-import { revenueOf, type ModelRow } from '../../db/accounts/revenue.ts';
-import * as stopped from '../../db/stopped-models.ts';
-import { setModelStatus } from '../../operations/upstreams/stop-model.ts';
+import { readRevenueOf, type ModelRow } from '../../db/accounts/revenue.ts';
+import {
+  asFiled,
+  changeModel,
+  readChange,
+  type ModelChange,
+} from '../../operations/upstreams/change-model.ts';
+import {
+  historyEntry,
+  listHistory,
+  offerOf,
+  readSales,
+  saleOf,
+  type Sales,
+} from '../../operations/upstreams/model-sale.ts';
+import { countOf } from '../../db/requests/open-requests.ts';
+import { dueSeconds } from '../requests/queue.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../catalog/contents.ts';
+import { LogReason, NewPrice, NewSale, SoldPrice } from '../schemas/operator.ts';
 import { KindName, Model as ModelEntry, UnitName } from '../api/model-schema.ts';
 import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
@@ -39,55 +55,96 @@ const RowRate = s.named('RowRate', s.object({ resolution: s.nullable(s.text()), 
 
 const CatalogRoute = s.named(
   'CatalogRoute',
-  object({
-    upstream: text(),
-    model: text('The name of the model at the upstream.'),
-    weight: nullable(number()),
-    input_mapping: record(text()),
-    input_defaults: anything(),
-    set_up: boolean(),
-    reason: nullable(text('Why it is not set up.')),
-    margins: listOf(RowMargin),
-  }),
-);
-
-const CatalogRow = named(
-  'CatalogRow',
-  object({
-    id: text(),
-    name: nullable(text('Null, like `kind`, `task` and `unit`, if the row was never valid.')),
-    kind: nullable(KindName),
-    task: nullable(text()),
-    unit: nullable(UnitName),
-    uncensored: boolean(),
-    file: text(),
-    line: nullable(integer()),
-    state: choice(['live', 'stopped', 'hidden', 'left_out']),
-    reason: nullable(text('Why it is hidden.')),
-    stopped: nullable(object({ since: time(), by: text() })),
-    problem: nullable(CatalogProblem),
-    price_varies: boolean(),
-    margins: listOf(RowMargin),
-    cost_may_exceed: nullable(
-      text("The catalog's own note of how a request can cost more than its charge."),
+  s.object({
+    upstream: s.text(),
+    model: s.text('The name of the model at the upstream.'),
+    weight: s.nullable(s.number()),
+    input_mapping: s.record(s.text()),
+    input_defaults: s.anything(),
+    set_up: s.boolean(),
+    reason: s.nullable(s.text('Why it is not set up.')),
+    margins: s.list(RowMargin),
+    name: s.text('As `upstream`.'),
+    share: s.nullable(
+      s.number('Per cent of new requests that try it first; null: the order decides.'),
     ),
-    checked_on: nullable(text('Day on which the model and its price were last checked.')),
-    price_is_old: boolean(),
-    upstreams: listOf(CatalogRoute),
   }),
 );
 
-type Row = Sendable<Static<typeof CatalogRow>>;
+const SetRoute = s.named(
+  'SetRoute',
+  s.object({ name: s.text(), model: s.optional(s.text()), share: s.nullable(s.number()) }),
+);
 
-const sums = { completed: integer(), failed: integer(), cost_usd_micro: microUsd() };
+const ModelOverride = s.named(
+  'ModelOverride',
+  s.object({
+    since: s.time(),
+    by: s.text(),
+    price: NewPrice,
+    upstreams: s.nullable(s.list(SetRoute)),
+    unfit: s.list(s.choice(overridable), 'Parts that are not used, because the file has changed.'),
+  }),
+);
 
-const { description, owned_by, extras, input_schema, example, max, max_unit, resolutions } =
-  ModelEntry.properties;
+const CatalogRow = s.named(
+  'CatalogRow',
+  s.object({
+    id: s.text(),
+    name: s.nullable(s.text('Null, like `kind`, `task` and `unit`, if the row was never valid.')),
+    kind: s.nullable(KindName),
+    task: s.nullable(s.text()),
+    unit: s.nullable(UnitName),
+    uncensored: s.boolean(),
+    file: s.text(),
+    line: s.nullable(s.integer()),
+    state: s.choice(['live', 'stopped', 'hidden', 'left_out']),
+    reason: s.nullable(s.text('Why it is hidden.')),
+    stopped: s.nullable(
+      s.object({
+        since: s.time(),
+        by: s.text(),
+        status_note: s.nullable(s.text("The operator's words to customers.")),
+      }),
+    ),
+    override: s.nullable(ModelOverride),
+    problem: s.nullable(CatalogProblem),
+    price_varies: s.boolean(),
+    margins: s.list(RowMargin),
+    cost_may_exceed: s.nullable(
+      s.text("The catalog's own note of how a request can cost more than its charge."),
+    ),
+    checked_on: s.nullable(s.text('Day on which the model and its price were last checked.')),
+    price_is_old: s.boolean(),
+    upstreams: s.list(CatalogRoute),
+  }),
+);
 
-const CatalogRowDetail = named(
+type Row = Serializable<s.Static<typeof CatalogRow>>;
+
+const sums = { completed: s.integer(), failed: s.integer(), cost_usd_micro: s.microUsd() };
+
+const { price, price_by_resolution, status, status_note, ...entry } = ModelEntry.properties;
+const { description, owned_by, extras, input_schema, example, max, max_unit, resolutions } = entry;
+
+const CatalogRowDetail = s.named(
   'CatalogRowDetail',
   s.object({
     ...CatalogRow.properties,
+    status,
+    status_note,
+    price,
+    price_by_resolution,
+    sold: s.object(
+      { price: SoldPrice, upstreams: s.list(SetRoute) },
+      { description: 'As new requests are sold, in the form in which it is set.' },
+    ),
+    filed: s.object(
+      { price: SoldPrice, upstreams: s.list(SetRoute) },
+      { description: 'As in the catalog file.' },
+    ),
+    losses: s.list(s.text(), 'Rates that are below their stated cost.'),
+    open: s.object({ waiting: s.integer(), running: s.integer() }),
     description,
     owned_by,
     extras,
@@ -128,7 +185,7 @@ export const list = operatorEndpoint(
   },
   async (_call, deps) => {
     const { rows, left_out, files } = deps.files.contents();
-    const known = await statesOf(deps);
+    const known = await statesOf(deps.db, deps);
     return {
       problems: deps.files.problems().map(withLine),
       files,
@@ -142,13 +199,22 @@ export const read = operatorEndpoint(
   { params: ['*'], reply: CatalogRowDetail },
   async ({ params }, deps) => {
     const row = rowOf(params, deps);
-    const { model, note } = row;
-    const { job_age_seconds, hidden_tokens, kind } = model;
+    const { model: filed, note } = row;
     await rollUpDays(deps.db);
-    const recent = await revenueOf(deps.db, model.id, days);
+    const [recent, known, open] = await Promise.all([
+      readRevenueOf(deps.db, filed.id, days),
+      statesOf(deps.db, deps),
+      countOf(deps.db, { model_id: filed.id }, dueSeconds(deps)),
+    ]);
+    const { model, losses } = saleOf(filed, known);
+    const { job_age_seconds, hidden_tokens, kind } = model;
     return {
       ...catalogEntry(model),
-      ...viewRow(row, await statesOf(deps), deps),
+      ...viewRow(row, known, deps),
+      sold: offerOf(model),
+      filed: offerOf(filed),
+      losses,
+      open,
       note,
       file_note: deps.files.contents().files.find(({ file }) => file === row.file)?.note ?? '',
       rates: unitRates(model, routeOf(model, deps)).map(viewMargin),
@@ -159,28 +225,91 @@ export const read = operatorEndpoint(
   },
 );
 
-const status = choice(['live', 'stopped'], '`stopped`: none of its requests start.');
+const Sale = s.named(
+  'ModelSale',
+  s.object({
+    model_id: s.text(),
+    status,
+    status_note: s.nullable(s.text()),
+    price,
+    price_by_resolution,
+    upstreams: s.list(SetRoute),
+    override: s.nullable(ModelOverride),
+    losses: s.list(s.text(), 'Rates that are below their stated cost.'),
+  }),
+);
 
-/** PATCH /operator/models/{model_id} */
+/** PATCH /operator/models/{model_id}: how new requests are sold. */
 export const change = operatorAction(
-  'model.stop',
-  {
-    params: ['*'],
-    body: form({
-      status,
-      reason: optional(nullable(text("For the operator's log.", { minLength: 1, maxLength: 500 }))),
-    }),
-    reply: object({ model_id: text(), status }),
-  },
-  async ({ params, body: { status, reason = null }, by }, deps) => {
-    const { id: model_id } = rowOf(params, deps).model;
-    const after = () => deps.hints.work();
-    return async (db) => ({
-      ...(await setModelStatus(db, by, { model_id, status, reason })),
-      after,
-    });
+  'model.change',
+  { params: ['*'], body: s.form(NewSale), reply: Sale },
+  async ({ params, body: { reason = null, ...given }, by }, deps: ConsoleDeps) => {
+    const { model } = rowOf(params, deps);
+    return (db) => sell(model, readChange(model, given), reason, by, db, deps);
   },
 );
+
+/** DELETE /operator/models/{model_id}/override: everything is as in the catalog file. */
+export const reset = operatorAction(
+  'model.change',
+  { params: ['model_id'], query: s.form({ reason: LogReason }), reply: Sale },
+  async ({ params, query: { reason = null }, by }, deps: ConsoleDeps) => {
+    const { model } = rowOf({ '*': params.model_id }, deps);
+    return (db) => sell(model, asFiled, reason, by, db, deps);
+  },
+);
+
+const HistoryEntry = s.named(
+  'ModelHistoryEntry',
+  s.object({
+    log_id: s.id(),
+    at: s.time(),
+    by: s.text(),
+    reason: s.nullable(s.text()),
+    before: s.nullable(
+      s.anything('The changed fields as they were: a body that undoes the change.'),
+    ),
+    after: s.nullable(s.anything('The changed fields as they became. Null: nothing changed.')),
+  }),
+);
+
+/** GET /operator/models/{model_id}/history: newest first. */
+export const history = operatorEndpoint(
+  { params: ['model_id'], query: s.form(s.pageQuery(50)), reply: s.pageOf(HistoryEntry) },
+  async ({ params, query }, deps: ConsoleDeps) => {
+    const { id: target } = rowOf({ '*': params.model_id }, deps).model;
+    const { cursor = null, limit } = query;
+    const rows = await listHistory(deps.db, { target, below_id: cursor, limit: limit + 1 });
+    return pageFrom(rows, query, historyEntry);
+  },
+);
+
+/** Changes how the row is sold; the answer shows the row as it is sold then. */
+async function sell(
+  row: Model,
+  change: ModelChange,
+  reason: string | null,
+  by: Author,
+  db: Database,
+  deps: ConsoleDeps,
+): Promise<ActionResult<Serializable<s.Static<typeof Sale>>>> {
+  const result = await changeModel(db, by, { model_id: row.id, change, reason });
+  const { model, ...sale } = saleOf(row, await readSales(db));
+  const { price, price_by_resolution } = catalogEntry(model);
+  const answer = {
+    ...sale,
+    model_id: row.id,
+    price,
+    ...(price_by_resolution && { price_by_resolution }),
+  };
+  return { ...result, answer, after: () => renewed(deps) };
+}
+
+/** Makes a change hold in this process at once; workers look for what they may start now. */
+async function renewed({ hints, overrides }: ConsoleDeps): Promise<void> {
+  hints.work();
+  await overrides.reload();
+}
 
 /** The row that the path names. Throws `not_found`. */
 function rowOf({ '*': id }: { '*': string }, { files }: ConsoleDeps): FiledRow {
@@ -189,23 +318,15 @@ function rowOf({ '*': id }: { '*': string }, { files }: ConsoleDeps): FiledRow {
   return row;
 }
 
-/** By model id: the reasons of hidden rows, and the stops of stopped models. */
-interface States {
+interface States extends Sales {
+  /** The reasons of hidden rows, by model id. */
   hidden: ReadonlyMap<string, string>;
-  stopped: ReadonlyMap<string, { since: Date; by: string }>;
 }
 
-async function statesOf({ db, files }: HttpDeps): Promise<States> {
+async function statesOf(db: Connection, { files }: ConsoleDeps): Promise<States> {
   const { hidden } = files.current();
-  return {
-    hidden: new Map(hidden.map(({ id, reason }) => [id, reason])),
-    stopped: new Map(
-      (await stopped.list(db)).map(({ model_id, stopped_at, stopped_by }) => [
-        model_id,
-        { since: stopped_at, by: stopped_by },
-      ]),
-    ),
-  };
+  const reasons = new Map(hidden.map(({ id, reason }) => [id, reason]));
+  return { ...(await readSales(db)), hidden: reasons };
 }
 
 function viewRow(row: FiledRow, known: States, deps: HttpDeps): Row {
@@ -227,13 +348,17 @@ function viewRow(row: FiledRow, known: States, deps: HttpDeps): Row {
     state: reason !== null ? 'hidden' : stop === null ? 'live' : 'stopped',
     reason,
     stopped: stop,
+    override,
     problem: problem && withLine(problem),
     price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
     margins: marginsOf(model, route).map(viewMargin),
     cost_may_exceed,
     checked_on,
     price_is_old: isPriceOld(model, dayOf(new Date())),
-    upstreams: model.upstreams.map((each) => viewRoute(model, each, deps)),
+    upstreams: model.upstreams.map((each, at) => ({
+      ...viewRoute(model, each, deps),
+      ...upstreams[at]!,
+    })),
   };
 }
 
@@ -251,6 +376,7 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
     state: 'left_out',
     reason: null,
     stopped: null,
+    override: null,
     problem: withLine(problem),
     price_varies: false,
     margins: [],

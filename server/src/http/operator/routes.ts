@@ -85,6 +85,8 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/models', models.list, 'listCatalog'),
   row(read, 'GET', '/models/*', models.read, searched('readCatalogRow')),
   row(sell, 'PATCH', '/models/*', models.change, searched('changeModel')),
+  row(sell, 'DELETE', '/models/:model_id/override', models.reset, 'resetModel'),
+  row(read, 'GET', '/models/:model_id/history', models.history, 'listModelHistory'),
   row(read, 'GET', '/upstreams', upstreams.list, 'listUpstreams'),
   row(sell, 'POST', `${upstream}/resume`, upstreams.resume, 'resumeUpstream'),
   row(sell, 'POST', `${upstream}/test`, upstreams.test, 'testUpstream'),

@@ -56,10 +56,47 @@ export const NewOperatorKey = {
 };
 
 export const outcomes = ['ran', 'did_not_run'] as const;
-export const NewFinding = {
-  outcome: choice(outcomes),
-  cost_usd_micro: optional(nullable(amountFromZero('Cost of each request, if it ran.'))),
-  note: optional(nullable(text(undefined, { minLength: 1, maxLength: 1000 }))),
+export const LogReason = s.optional(s.nullable(s.line(logReasonMax, "For the operator's log.")));
+
+/** US dollars; a text keeps what a number would round. */
+const Dollars = s.either([s.number(), s.text(undefined, { maxLength: 30 })] as const);
+const words =
+  'US dollars of a unit. If it depends on the resolution: by resolution, with `usd` for the others. ' +
+  'For text: `input`, `output`, and if they differ `cached_input` and `cache_write`, of 1M tokens. ' +
+  '`unit` may stand beside them.';
+const others = [s.text(undefined, { maxLength: 30 }), s.record(Dollars)] as const;
+export const SoldPrice = s.either([s.number(), ...others], words);
+/** Null: as in the file. */
+export const NewPrice = s.either([s.nullable(s.number()), ...others], words);
+
+export const NewRoutes = s.list(
+  s.form({
+    name: s.text('The name of the upstream.', { minLength: 1, maxLength: 100 }),
+    model: s.optional(s.text('If only one of several routes there is meant.', { maxLength: 2000 })),
+    share: s.optional(
+      s.nullable(
+        s.number(
+          'Per cent of new requests that try it first; all add up to 100. Null: the order decides.',
+          {
+            minimum: 0,
+            maximum: 100,
+          },
+        ),
+      ),
+    ),
+  }),
+  'The routes of the row in the order in which they are tried; others are not used. Null: as in the file.',
+  { minItems: 1, maxItems: 10 },
+);
+
+export const SaleStatus = s.choice(['live', 'stopped'], '`stopped`: none of its requests start.');
+/** `status_note` can be removed with null. */
+export const NewSale = {
+  status: s.optional(SaleStatus),
+  status_note: s.optional(s.nullable(s.line(statusNoteMax, 'Why it is stopped, for customers.'))),
+  price: s.optional(NewPrice),
+  upstreams: s.optional(s.nullable(NewRoutes)),
+  reason: LogReason,
 };
 
 export const NewFinding = {

@@ -82,6 +82,8 @@ const matrix = `
   GET    /models                                       read     200
   GET    /models/*                                     read     200
   PATCH  /models/*                                     catalog  200 model.stop
+  DELETE /models/:model_id/override                    catalog  200 model.change
+  GET    /models/:model_id/history                     read     200
   GET    /upstreams                                    read     200
   POST   /upstreams/:upstream/resume                   catalog  200 upstream.wake
   POST   /upstreams/:upstream/test                     catalog  200 upstream.test
@@ -222,6 +224,11 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
     ids: { '*': 'fake/film/text-to-video' },
     body: { status: 'stopped', reason: 'it costs too much' },
   }),
+  'DELETE /models/:model_id/override': () => ({ ids: { model_id: 'fake/image' } }),
+  'GET /models/:model_id/history': () => ({ ids: { model_id: 'fake/film/text-to-video' } }),
+  'GET /upstreams/:upstream': () => ({ ids: { upstream: 'fake' } }),
+  'PATCH /upstreams/:upstream': () => ({ ids: { upstream: 'fake' }, body: { state: 'on' } }),
+  'PUT /upstreams/:upstream/key': () => ({ ids: { upstream: 'fake' }, body: { key: null } }),
   'POST /upstreams/:upstream/resume': () => ({ ids: { upstream: 'fake' } }),
   'POST /upstreams/:upstream/test': () => ({ ids: { upstream: 'fake' } }),
   'POST /chains/:chain/resume': async () => ({ ids: await ofChain() }),
