@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { endPause, noteKeyTaken } from '../operations/upstreams/circuit.ts';
+import { noteKeyTaken } from '../operations/upstreams/circuit.ts';
+import * as control from '../operations/upstreams/control.ts';
 import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';
 import { act, withDatabase } from './database.ts';
 import {

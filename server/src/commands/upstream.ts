@@ -1,11 +1,14 @@
 import { catalogDir } from '../config.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
-import { optional, text } from '../http/schemas/schema.ts';
-import { keyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
+import * as controls from '../db/upstreams/controls.ts';
+import { LogReason } from '../http/schemas/operator.ts';
+import { choice, optional, text } from '../http/schemas/schema.ts';
+import { readKeyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
-import { operand, row } from './command.ts';
+import { flag, may, operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
-import { aligned, counted, seconds, type Context, type Result } from './output.ts';
+import { aligned, counted, seconds, type Context, type CommandOutput } from './output.ts';
+import { setKey, setState } from './upstream-control.ts';
 import { resume, test } from './upstream-check.ts';
 
 const name = operand(text());
@@ -19,6 +22,26 @@ export const verbs = {
     { name: optional(operand(text('default: all that are set up'))) },
     ({ name }, context) => test(name, context),
     ['upstream test fal', 'exit 2 if no catalog file defines it'],
+  ),
+  set: row(
+    'switch an upstream on or off, or let it drain: nothing new starts, running jobs end',
+    {
+      name,
+      state: operand(choice(controls.controlStates)),
+      reason: may(LogReason, "for the operator's log"),
+    },
+    setState,
+    ['upstream set fal draining', 'holds in all processes at once'],
+  ),
+  key: row(
+    'set the key of an upstream from standard input, in place of its variable',
+    {
+      name,
+      remove: flag('use the variable again'),
+      reason: may(LogReason, "for the operator's log"),
+    },
+    setKey,
+    ['upstream key fal < key.txt', 'it is stored encrypted and never shown again'],
   ),
   resume: row(
     'end the pause of an upstream and the pauses of its models and keys',

@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { firstId, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
-import { sql, type Connection } from '../../lib/sql/sql.ts';
+import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 import { requestColumns, type RequestRow } from './requests.ts';
 
 /**
@@ -106,6 +106,37 @@ export function readDepths(db: Connection, top: number): Promise<Depth[]> {
       extract(epoch from now() - k.oldest)::float8 as oldest_seconds
     from ranked k left join accounts c on c.id = k.account_id
     where k.rank <= ${top} order by k.account_id is null, k.rank`);
+}
+
+/**
+ * Open requests of a model, or at an upstream, waiting ones counted up to `depthMax`. `due_seconds`
+ * as in `OpenFilter`.
+ */
+export async function countOf(
+  db: Connection,
+  { model_id = null, upstream = null }: { model_id?: string | null; upstream?: string | null },
+  due_seconds: number,
+): Promise<{ waiting: number; running: number }> {
+  // The limit counts only those: other requests may wait before them.
+  const those: Fragment = (bind) => `
+    (${bind(model_id)}::text is null or model_id = ${bind(model_id)})
+    and (${bind(upstream)}::text is null or upstream = ${bind(upstream)})`;
+  const [row] = await db.run<{ waiting: number; running: number }>(sql`
+    with open as (
+      (select true as waits from requests
+        where not slot and (status = 'IN_QUEUE' or waits) and ${those} limit ${depthMax})
+      union all
+      select false from requests where slot and status = 'IN_PROGRESS' and ${those}
+      union all
+      select false from requests where wake_at is not null
+        and wake_at <= now() + ${due_seconds} * interval '1 s'
+        and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot and not waits
+        and ${those}
+    )
+    select count(*) filter (where waits)::int as waiting,
+      count(*) filter (where not waits)::int as running
+    from open`);
+  return row!;
 }
 
 export interface RunningCount {

@@ -51,7 +51,8 @@ export function listWaitingUpstreams(db: Connection): Promise<WaitingUpstream[]>
         and m.paused_until > now()) as paused_models,
       array(select model_id from stopped_models) as stopped_models
     from w left join upstreams u on u.name = w.upstream and u.model = ''
-    where coalesce(u.paused_until <= now(), true)`);
+    where coalesce(u.paused_until <= now(), true)
+      and w.upstream not in (select name from upstream_controls where state <> 'on')`);
 }
 
 /**
@@ -235,15 +236,27 @@ function lockTurn(tx: Transaction, upstream: string): void {
     for update -- guard: slots-counted-by-one`);
 }
 
-/** Paused upstreams (`model` is empty) and paused models for which queued requests wait. */
-export function pausedQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
+/**
+ * Paused upstreams (`model` is empty), also those that operators have closed, and paused models for
+ * which queued requests wait.
+ */
+export function listPausedQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
   return db.run<{ upstream: string; model: string }>(sql`
-    select name as upstream, model from upstreams u
-    where paused_until > now() and exists (
+    select name as upstream, model from (
+      select name, model from upstreams where paused_until > now()
+      union
+      select name, '' from upstream_controls where state <> 'on') u
+    where exists (
       select from requests where status = 'IN_QUEUE' and not slot and upstream = u.name
         and (u.model = '' or upstream_model = u.model))
     order by name, model`);
 }
+
+/**
+ * A route that an operator has closed counts as paused for this long, from each reading on; its
+ * callers are told to try again then.
+ */
+export const closedSeconds = 60;
 
 interface Route {
   upstream: string;
@@ -258,7 +271,9 @@ export async function readPauses(
   const rows = await db.run<{ name: string; model: string; seconds: number }>(sql`
     select name, model, extract(epoch from paused_until - now())::float8 as seconds from upstreams
     where paused_until > now() and name = any(${routes.map((r) => r.upstream)}::text[])
-      and (model = '' or model = any(${routes.map((r) => r.model)}::text[]))`);
+      and (model = '' or model = any(${routes.map((r) => r.model)}::text[]))
+    union all
+    select name, '', ${closedSeconds}::float8 from upstream_controls where state <> 'on'`);
   return ({ upstream, model }) => {
     const pauses = rows.filter((row) => row.name === upstream && ['', model].includes(row.model));
     return Math.max(0, ...pauses.map(({ seconds }) => seconds));
@@ -311,10 +326,12 @@ export interface QueueState {
   ids: string[];
   oldest_seconds: number;
   paused_seconds: number;
+  /** True: an operator lets nothing new start there. */
+  closed: boolean;
   /** Its models that are paused on their own, with the seconds left. */
   paused_models: Record<string, number>;
-  /** Ids of models that an operator stopped, at any upstream. */
-  stopped_models: string[];
+  /** The operator's notes on stopped models, by model id, at any upstream. */
+  stopped_models: Record<string, string | null>;
 }
 
 /**
@@ -332,10 +349,12 @@ export function queueStates(
       0)::float8 as oldest_seconds,
       greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8
         as paused_seconds,
+      u.name in (select name from upstream_controls where state <> 'on') as closed,
       coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
         from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
         '{}') as paused_models,
-      array(select model_id from stopped_models) as stopped_models
+      coalesce((select json_object_agg(model_id, status_note) from stopped_models),
+        '{}') as stopped_models
     from unnest(${upstreams}::text[]) with ordinality as u (name, n)
     left join upstreams s on s.name = u.name and s.model = ''
     left join lateral (

@@ -363,6 +363,10 @@ const claimedRequestColumns = columns('r', {
   unfetched_seconds: of<number | null>('extract(epoch from now() - a.unfetched_at)::float8'),
   /** True: an operator stopped the model, so no new start is made. */
   stopped: of<boolean>('r.model_id in (select model_id from stopped_models)'),
+  /** Upstreams at which an operator lets nothing new start, or which may not be called at all. */
+  closed: of<Record<string, 'draining' | 'off'>>(
+    "coalesce((select json_object_agg(name, state) from upstream_controls where state <> 'on'), '{}')",
+  ),
 });
 export type ClaimedRequest = RowOf<typeof claimedRequestColumns>;
 

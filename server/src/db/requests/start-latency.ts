@@ -50,6 +50,45 @@ export function runLatencies(db: Connection, seconds: number, now: number): Prom
     ) recent group by upstream`);
 }
 
+export interface Hour {
+  from: Date;
+  completed: number;
+  failed: number;
+  rejected: number;
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
+  cost_usd_micro: bigint;
+}
+
+const hoursShown = 24;
+
+/** The last 24 hours of an upstream, oldest first, over the newest requests of all upstreams. */
+export function readHours(db: Connection, upstream: string, now: number): Promise<Hour[]> {
+  const since = now - hoursShown * 3_600_000;
+  return db.run<Hour>(sql`
+    with recent as (
+      select id, upstream, status, error_code, created_at, started_at, completed_at
+      from requests where id >= ${leastIdAt(since)} and started_at is not null
+      order by id desc limit ${latencyRowsMax}
+    ), ended as (
+      select date_trunc('hour', r.created_at) as hour, r.status, r.error_code, s.cost_usd_micro,
+        case when r.status = 'COMPLETED'
+          then extract(epoch from r.completed_at - r.started_at)::float8 * 1000 end as ms
+      from recent r left join request_results s on s.request_id = r.id
+      where r.upstream = ${upstream}
+    )
+    select h.hour as from, count(*) filter (where status = 'COMPLETED')::int as completed,
+      count(*) filter (where status = 'FAILED' and error_code <> 'upstream_rejected')::int
+        as failed,
+      count(*) filter (where error_code = 'upstream_rejected')::int as rejected,
+      percentile_cont(0.5) within group (order by ms) as run_median_ms,
+      percentile_cont(0.95) within group (order by ms) as run_p95_ms,
+      coalesce(sum(cost_usd_micro), 0)::bigint as cost_usd_micro
+    from generate_series(date_trunc('hour', ${new Date(since)}::timestamptz) + interval '1 hour',
+      date_trunc('hour', ${new Date(now)}::timestamptz), interval '1 hour') as h (hour)
+    left join ended e on e.hour = h.hour group by h.hour order by h.hour`);
+}
+
 /** Starts of jobs, without chats, in the last `seconds`, by upstream. */
 export function startLatencies(
   db: Connection,

@@ -1,18 +1,24 @@
 import { ApiError } from '../../core/errors.ts';
+import { countOf } from '../../db/requests/open-requests.ts';
 import {
+  readHours,
   latencyRowsMax,
   runLatencies,
   startLatencies,
   type RunLatency,
   type StartLatency,
 } from '../../db/requests/start-latency.ts';
+import * as controls from '../../db/upstreams/controls.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
 import { readCostsByUpstream, type UpstreamCosts } from '../../db/accounts/revenue.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { endPause, noteKeyTaken } from '../../operations/upstreams/circuit.ts';
+import { noteKeyTaken } from '../../operations/upstreams/circuit.ts';
+import * as control from '../../operations/upstreams/control.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
-import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
+import { dueSeconds } from '../requests/queue.ts';
+import { LogReason } from '../schemas/operator.ts';
+import { readKeyStates } from '../../operations/upstreams/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isHealthy, checkUpstream } from '../../upstreams/check-upstream.ts';
 import * as s from '../schemas/schema.ts';
@@ -64,24 +70,46 @@ const UpstreamFigures = s.named(
   }),
 );
 
-const Upstream = named(
+const StoredKey = s.named(
+  'StoredKey',
+  s.object(
+    {
+      ends_with: s.list(s.text(), 'The last characters of each key.'),
+      sealed_with: s.text('The fingerprint of the signing secret that encrypts it.'),
+    },
+    { description: 'A key that an operator has set. It is used in place of the variable.' },
+  ),
+);
+
+const Upstream = s.named(
   'Upstream',
-  object({
-    name: text(),
-    adapter: nullable(text()),
-    url: nullable(text()),
-    has_credential: boolean(),
-    file: nullable(text()),
-    variables: listOf(text(), 'Names of the environment variables that set it up.'),
-    set_up: boolean(),
-    reason: nullable(text('Why it is not set up.')),
-    class: nullable(text()),
-    concurrency: nullable(integer()),
-    rows: integer('Number of catalog rows.'),
-    waiting: integer(),
-    waiting_more: boolean('True if more are waiting than are counted.'),
-    oldest_seconds: nullable(integer()),
-    in_use: integer(),
+  s.object({
+    name: s.text(),
+    adapter: s.nullable(s.text()),
+    url: s.nullable(s.text()),
+    has_credential: s.boolean(),
+    file: s.nullable(s.text()),
+    variables: s.list(s.text(), 'Names of the environment variables that set it up.'),
+    set_up: s.boolean(),
+    reason: s.nullable(s.text('Why it is not set up.')),
+    class: s.nullable(s.text()),
+    concurrency: s.nullable(s.integer()),
+    rows: s.integer('Number of catalog rows.'),
+    state: s.choice(
+      controls.controlStates,
+      '`draining`: nothing new starts there. `off`: it is not called at all.',
+    ),
+    changed: s.nullable(
+      s.object(
+        { at: s.time(), by: s.text() },
+        { description: 'The newest change of state or key.' },
+      ),
+    ),
+    stored_key: s.nullable(StoredKey),
+    waiting: s.integer(),
+    waiting_more: s.boolean('True if more are waiting than are counted.'),
+    oldest_seconds: s.nullable(s.integer()),
+    in_use: s.integer(),
     ...trouble,
     paused_models: s.list(PausedModel),
     keys: s.list(UpstreamKey, 'Empty unless the upstream has several keys.'),
@@ -95,42 +123,103 @@ const Upstream = named(
 
 /** GET /operator/upstreams */
 export const list = operatorEndpoint(
-  { reply: object({ counted_max: integer(), data: listOf(Upstream) }) },
-  async (_call, deps) => {
-    const { db } = deps;
-    const defined = namesOf(deps);
-    const [states, keys, lately, today] = await Promise.all([
-      upstreamStates.upstreamStates(db, defined),
-      keyStates(db, deps.upstreams),
-      latelyOf(db, hour),
-      fullDay(deps),
-    ]);
-    const names = states.map(({ name }) => name);
-    const paused = await upstreamStates.pausedModels(db, names);
+  { reply: s.object({ counted_max: s.integer(), data: s.list(Upstream) }) },
+  async (_call, deps) => ({ counted_max: latencyRowsMax, data: await viewsOf(deps) }),
+);
+
+const UpstreamHour = s.named(
+  'UpstreamHour',
+  s.object({
+    from: s.time(),
+    completed: s.integer(),
+    failed: s.integer(),
+    rejected: s.integer(),
+    run_median_ms: s.nullable(s.integer()),
+    run_p95_ms: s.nullable(s.integer()),
+    cost_usd_micro: s.microUsd(),
+  }),
+);
+
+const UpstreamDetail = s.named(
+  'UpstreamDetail',
+  s.object({
+    ...Upstream.properties,
+    counted_max: s.integer(),
+    open: s.object({ waiting: s.integer(), running: s.integer() }),
+    hours: s.list(UpstreamHour, 'The last 24 hours, oldest first; hours without requests too.'),
+    sells: s.list(s.object({ model_id: s.text(), name: s.text() }), 'The rows that use it.'),
+  }),
+);
+
+/** GET /operator/upstreams/{upstream} */
+export const read = operatorEndpoint(
+  { params: ['upstream'], reply: UpstreamDetail },
+  async ({ params }, deps) => {
+    const name = await upstreamIn(params, deps);
     const now = Date.now();
+    const [views, open, hours] = await Promise.all([
+      viewsOf(deps),
+      countOf(deps.db, { upstream: name }, dueSeconds(deps)),
+      readHours(deps.db, name, now),
+    ]);
+    const { rows } = deps.files.contents();
     return {
+      ...views.find((each) => each.name === name)!,
       counted_max: latencyRowsMax,
-      data: states.map((state) => ({
-        ...setUpOf(state.name, deps),
-        ...withPause(state, now),
-        waiting_more: state.waiting >= upstreamStates.waitingMax,
-        oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
-        paused_models: paused
-          .filter(({ upstream }) => upstream === state.name)
-          .map((each) => withPause(each, now)),
-        keys: keys
-          .filter(({ upstream }) => upstream === state.name)
-          .map(({ paused_models, ...key }) => ({
-            ...withPause(key, now),
-            paused_models: paused_models.map((each) => withPause(each, now)),
-          })),
-        last_hour: figuresOf(state.name, lately),
-        last_day: figuresOf(state.name, today.lately),
-        ...costsOf(state.name, today.costs),
+      open,
+      hours: hours.map(({ run_median_ms, run_p95_ms, ...each }) => ({
+        ...each,
+        run_median_ms: wholeMs(run_median_ms),
+        run_p95_ms: wholeMs(run_p95_ms),
       })),
+      sells: rows
+        .filter(({ model }) => model.upstreams.some(({ upstream }) => upstream === name))
+        .map(({ model }) => ({ model_id: model.id, name: model.name })),
     };
   },
 );
+
+async function viewsOf(deps: HttpDeps) {
+  const { db } = deps;
+  const defined = namesOf(deps);
+  const [states, keys, set, lately, today] = await Promise.all([
+    upstreamStates.readUpstreamStates(db, defined),
+    readKeyStates(db, deps.upstreams),
+    controls.list(db),
+    readRecentLatency(db, hour),
+    fullDay(deps),
+  ]);
+  const names = states.map(({ name }) => name);
+  const paused = await upstreamStates.listPausedModels(db, names);
+  const now = Date.now();
+  return states.map((state) => ({
+    ...setUpOf(state.name, deps),
+    ...withPause(state, now),
+    ...controlOf(set.find(({ name }) => name === state.name)),
+    waiting_more: state.waiting >= upstreamStates.waitingMax,
+    oldest_seconds: state.waiting > 0 ? Math.round(state.oldest_seconds) : null,
+    paused_models: paused
+      .filter(({ upstream }) => upstream === state.name)
+      .map((each) => withPause(each, now)),
+    keys: keys
+      .filter(({ upstream }) => upstream === state.name)
+      .map(({ paused_models, ...key }) => ({
+        ...withPause(key, now),
+        paused_models: paused_models.map((each) => withPause(each, now)),
+      })),
+    last_hour: figuresOf(state.name, lately),
+    last_day: figuresOf(state.name, today.lately),
+    ...costsOf(state.name, today.costs),
+  }));
+}
+
+/** An upstream about which no operator has set anything is on. */
+function controlOf(set: controls.Control | undefined) {
+  if (set === undefined) return { state: 'on' as const, changed: null, stored_key: null };
+  const { state, changed_at: at, changed_by: by, key_tails, sealed_with } = set;
+  const stored_key = key_tails && { ends_with: key_tails, sealed_with };
+  return { state, changed: { at, by }, stored_key };
+}
 
 /** Names of all upstreams: built in, defined in files, or set up in another way. */
 function namesOf({ files, upstreams }: ConsoleDeps): string[] {
@@ -247,6 +336,60 @@ function costsOf(name: string, costs: ReadonlyMap<string, UpstreamCosts>) {
   };
 }
 
+/** PATCH /operator/upstreams/{upstream}: switches it on or off, or lets it drain. */
+export const change = operatorAction(
+  'upstream.state',
+  {
+    params: ['upstream'],
+    body: s.form({ state: s.choice(controls.controlStates), reason: LogReason }),
+    reply: s.object({
+      name: s.text(),
+      state: s.choice(controls.controlStates),
+      open: s.object({ waiting: s.integer(), running: s.integer() }),
+    }),
+  },
+  async ({ params, body: { state, reason = null }, by }, deps: ConsoleDeps) => {
+    const name = await upstreamIn(params, deps);
+    return async (db) => {
+      const done = await control.setState(db, by, { name, state, reason });
+      const open = await countOf(db, { upstream: name }, dueSeconds(deps));
+      const details = { ...done.details, ...open };
+      return { ...done, answer: { name, state, open }, details, after: () => deps.hints.work() };
+    };
+  },
+);
+
+/** PUT /operator/upstreams/{upstream}/key: the key in place of the variable; null: none. */
+export const setKey = operatorAction(
+  'upstream.key',
+  {
+    params: ['upstream'],
+    body: s.form({
+      key: s.nullable(
+        s.text('The key, or several with spaces between them. It is never shown again.', {
+          minLength: 1,
+          maxLength: 4000,
+        }),
+      ),
+      reason: LogReason,
+    }),
+    reply: s.object({
+      name: s.text(),
+      stored_key: s.nullable(StoredKey),
+    }),
+  },
+  async ({ params, body: { key, reason = null }, by }, deps: ConsoleDeps) => {
+    const name = await upstreamIn(params, deps);
+    const { upstreams } = deps.files.contents();
+    const definition = upstreams.find((each) => each.definition.name === name)?.definition;
+    const after = () => deps.overrides.reload();
+    return async (db) => ({
+      ...(await control.setKey(db, by, deps.secrets[0]!, { name, key, definition, reason })),
+      after,
+    });
+  },
+);
+
 /** POST /operator/upstreams/{upstream}/resume: ends its pause, or that of one model at it. */
 export const resume = operatorAction(
   'upstream.wake',
@@ -257,13 +400,10 @@ export const resume = operatorAction(
     }),
     reply: s.object({ was_paused: s.boolean() }),
   },
-  async ({ params, body: { model = null } }, deps) => {
-    const upstream = await need(params, deps);
-    return async (db) => {
-      const was_paused = await endPause(db, upstream, model);
-      const after = () => deps.hints.work();
-      return { answer: { was_paused }, target: upstream, details: { model, was_paused }, after };
-    };
+  async ({ params, body: { model = null } }, deps: ConsoleDeps) => {
+    const upstream = await upstreamIn(params, deps);
+    const after = () => deps.hints.work();
+    return async (db) => ({ ...(await control.resume(db, upstream, model)), after });
   },
 );
 
@@ -294,8 +434,8 @@ const UpstreamCheck = s.named(
 export const test = operatorAction(
   'upstream.test',
   { params: ['upstream'], reply: UpstreamCheck },
-  async ({ params }, deps) => {
-    const name = await need(params, deps);
+  async ({ params }, deps: ConsoleDeps) => {
+    const name = await upstreamIn(params, deps);
     const { connected, upstreams, trusted: fetch, files } = deps;
     const looked = {
       name,
@@ -319,7 +459,7 @@ export const test = operatorAction(
 );
 
 /** The upstream that the path names. Throws `not_found`. */
-async function need(params: { upstream: string }, deps: HttpDeps): Promise<string> {
+async function upstreamIn(params: { upstream: string }, deps: ConsoleDeps): Promise<string> {
   const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
   const states = await upstreamStates.readUpstreamStates(deps.db, []);

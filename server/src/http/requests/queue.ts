@@ -103,7 +103,7 @@ function inSeconds(left: number, now: number): Date {
 }
 
 /** The longest time until a running request is due. A chat call is due when its time limit ends. */
-function dueSeconds({ catalog }: HttpDeps): number {
+export function dueSeconds({ catalog }: Pick<HttpDeps, 'catalog'>): number {
   const ages = [...catalog().models.values()].map(({ job_age_seconds }) => job_age_seconds);
   return Math.max(dueMinSeconds, ...ages);
 }

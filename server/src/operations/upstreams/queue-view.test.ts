@@ -14,7 +14,8 @@ function viewOf(waiting: number, waitedOf: (account: string) => Promise<number>)
     oldest_seconds: 5,
     paused_seconds: 0,
     paused_models: {},
-    stopped_models: [],
+    closed: false,
+    stopped_models: {},
   };
   const asked: string[] = [];
   const view = createQueueView(

@@ -1,4 +1,4 @@
-import type { QueueState } from '../../db/requests/queue.ts';
+import { closedSeconds, type QueueState } from '../../db/requests/queue.ts';
 
 /**
  * This process's view of the queues: waiting requests, how long accounts have waited, and pauses.
@@ -107,8 +107,11 @@ export function createQueueView(
     async findClosed({ model_id, upstream, model, account_id }) {
       const current = await view(upstream);
       const { state } = current;
-      if (state.stopped_models.includes(model_id))
-        return { cause: `${model_id}: stopped by the operator`, seconds: stoppedSeconds };
+      const note = state.stopped_models[model_id];
+      if (note !== undefined)
+        return { cause: `${model_id}: stopped by the operator`, seconds: 0, stopped: { note } };
+      if (state.closed)
+        return { cause: `${upstream}: closed by the operator`, seconds: closedSeconds };
       const seconds = Math.max(state.paused_seconds, state.paused_models[model] ?? 0);
       if (seconds > 0) return { cause: `${upstream} is paused after failures`, seconds };
       // If the queue is longer than the view holds, the view may lack this account's requests.

@@ -257,6 +257,23 @@ describe('the upstreams', () => {
     assert.ok(last_hour.run_median_ms >= 0 && last_hour.run_p95_ms >= last_hour.run_median_ms);
     assert.ok(last_hour.start_median_ms >= 0);
   });
+
+  for (const name of ['fake', 'unset'])
+    test(`show each of the last 24 hours, also those without a request: ${name}`, async () => {
+      const { hours } = await look(`/upstreams/${name}`);
+      const newest = new Date(Date.now() - (Date.now() % 3_600_000));
+      assert.deepEqual(
+        hours.map(({ from }: { from: string }) => from),
+        Array.from({ length: 24 }, (_, at) =>
+          new Date(newest.getTime() - (23 - at) * 3_600_000).toISOString(),
+        ),
+      );
+      const idle = { completed: 0, failed: 0, rejected: 0, run_median_ms: null, run_p95_ms: null };
+      const { from, ...first } = hours[0];
+      assert.deepEqual(first, { ...idle, cost_usd_micro: '0' }, from);
+      const ran = hours.filter(({ completed }: { completed: number }) => completed > 0);
+      assert.equal(ran.length > 0, name === 'fake');
+    });
 });
 
 describe('the queue', () => {

@@ -85,6 +85,9 @@ const matrix = `
   DELETE /models/:model_id/override                    catalog  200 model.change
   GET    /models/:model_id/history                     read     200
   GET    /upstreams                                    read     200
+  GET    /upstreams/:upstream                          read     200
+  PATCH  /upstreams/:upstream                          catalog  200 upstream.state
+  PUT    /upstreams/:upstream/key                      catalog  200 upstream.key
   POST   /upstreams/:upstream/resume                   catalog  200 upstream.wake
   POST   /upstreams/:upstream/test                     catalog  200 upstream.test
   GET    /chains                                       read     200
