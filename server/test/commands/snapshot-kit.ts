@@ -105,6 +105,7 @@ export async function submit(
         quoted_usd_micro: 10_000n,
         idempotency_key: newId(),
         fingerprint: randomBytes(32),
+        prompt: null,
         input:
           '{"prompt":"a \\"cat\\"\\n\\\\ 猫","seed":12345678901234567890,"note":null,"scale":1.10}',
         quote: JSON.stringify(quote),

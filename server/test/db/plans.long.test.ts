@@ -503,12 +503,12 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
     'the first requests': (c) => listed(c, { account_id: sample.big }),
     'the first page of requests': (c) =>
-      lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
+      lines.pageBelow(c, pageFilter(sample.big), { below_id: null, limit: 20, look: 1_000 }),
     'a page of requests long ago': (c) =>
       lines.pageBelow(
         c,
         { ...pageFilter(sample.big), to_ms: madeAt(4_002) },
-        { below_id: null, limit: 21, look: 1_000 },
+        { below_id: null, limit: 20, look: 1_000 },
       ),
     'a newer page of requests': (c) =>
       lines.listIdsAbove(c, pageFilter(sample.big), {
@@ -716,9 +716,9 @@ async function fill(): Promise<void> {
         n between 19500 and 19789, n between 19790 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
         case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
       from n;
-    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, metadata, created_at, numbered, caller_id)
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, prompt, metadata, created_at, numbered, caller_id)
       select request, account, case when n % 2 = 0 and n > 17000 then 'k' || n end, case when n % 2 = 0 and n > 17000 then sha256('') end,
-        '{}', '{}', case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at},
+        '{}', '{}', 'a cat ' || n || case when n % 2000 = 0 then ' and a needle' else '' end, case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at},
         true, case when n % 3 = 0 then 'call-' || n when n % 3 = 1 then 'same' end from n;
     insert into request_results (request_id, account_id, created_at) select request, account, ${at} from n;
     insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;

@@ -135,6 +135,7 @@ const parameters: Record<string, string[]> = {
   'GET /requests/{request_id}/output/{index}': [
     'path request_id',
     'path index',
+    'query size',
     'query exp',
     'query sig',
     'header Range',

@@ -13,12 +13,14 @@ export interface CallNumbers {
 /** The fields of `request_inputs` that a list shows. */
 export interface InputSummary extends CallNumbers {
   metadata: Metadata | null;
+  /** The input in one line; null: of a chat, or deleted. */
+  prompt: string | null;
 }
 
-/** `Asked` as JSON; `id`: SQL of a request's id. A join could read the whole table. */
-export const asked = (id: string) =>
-  of<Asked>(`(select json_build_object('metadata', i.metadata,
-    'numbered', i.numbered, 'caller_id', i.caller_id)
+/** `InputSummary` as JSON; `id`: SQL of a request's id. A join could read the whole table. */
+export const inputSummary = (id: string) =>
+  of<InputSummary>(`(select json_build_object('metadata', i.metadata,
+    'prompt', i.prompt, 'numbered', i.numbered, 'caller_id', i.caller_id)
     from request_inputs i where i.request_id = ${id})`);
 
 /** Takes the fields of `asked` into the row. */

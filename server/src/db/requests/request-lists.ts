@@ -1,9 +1,10 @@
 import type { AttemptOutcome } from '../../core/request/request.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
-import { asked, withAsked, type Asked } from './call-numbers.ts';
+import { withAsked } from './call-numbers.ts';
+import { lineColumns, type LineRow } from './request-lines.ts';
 import { nextBehind, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
-import { requestColumns, type RequestRow } from './requests.ts';
+import { requestColumns } from './requests.ts';
 
 export type ListedRow = RequestRow & Asked & { email: string };
 
@@ -41,7 +42,7 @@ const listedColumns = columns('a', { email: of<string>(), asked: asked('r.id') }
 /** These requests with the addresses of their accounts, newest first. */
 async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {
   const rows = await db.run(sql`
-    select ${requestColumns}, ${listedColumns} from unnest(${ids}::uuid[]) m (id)
+    select ${requestColumns}, ${lineColumns}, ${listedColumns} from unnest(${ids}::uuid[]) m (id)
     cross join lateral (select * from requests where id = m.id limit 1) r
     join accounts a on a.id = r.account_id
     order by r.id desc`);

@@ -10,14 +10,8 @@ import { progressShare, requestColumns, type RequestRow } from './requests.ts';
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
 /** Fields of a line on a page. */
-const entryColumns = columns('o', {
+const entryColumns = columns('b', {
   progress: progressShare,
-  /** The number of outputs that are still kept, and the index of the first. */
-  outputs: of<number>(`case when r.expires_at > now() then (
-    select count(*)::int from outputs o where o.request_id = r.id) else 0 end`),
-  asked: asked('r.id'),
-  output_index: of<number | null>('o.index'),
-  output_type: of<string | null>('o.content_type'),
   available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
   reserved_usd_micro: of<bigint>('b.debits_pending'),
 });
@@ -32,9 +26,8 @@ export async function findEntries(
   accountIds: string[],
 ): Promise<EntryRow[]> {
   const rows = await db.run(sql`
-    select ${requestColumns}, ${entryColumns}
+    select ${requestColumns}, ${lineColumns}, ${entryColumns}
     from requests r join balances b on b.account_id = r.account_id
-    left join outputs o on o.request_id = r.id and o.index = 0 and r.expires_at > now()
     where r.id = any(${ids}::uuid[]) and r.account_id = any(${accountIds}::uuid[])`);
   return rows.map(withAsked);
 }
@@ -87,7 +80,7 @@ export interface PageBounds extends Bounds {
   below_id: string | null;
 }
 
-/** The share of `look` that is read of requests found by metadata, or by the number of a call. */
+/** The share of `look` that is read of requests found by metadata, by prompt, or by a number. */
 const pairedShare = 1 / 10;
 const calledShare = 1 / 100;
 /** A search by several pairs reads the rarest; the requests of each are counted up to here. */
@@ -188,7 +181,7 @@ function candidatesToSearch(filter: PageFilter, way: PageDirection, look: number
     select c.id, r.* from (${found(bind)}) c cross join lateral (
       select status, kind, model_id, key_id, upstream, created_at from requests
       where id = c.id and ${ofAccount(filter)(bind)} limit 1
-    ) r order by c.id ${way.sort}`;
+    ) r where ${words(bind)} order by c.id ${way.sort}`;
 }
 
 /** All pairs. Every candidate of a search by pairs has one of them already. */

@@ -12,7 +12,7 @@ import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
 /** A field of a failed request's result. */
-const ofFailed = (name: string) =>
+export const ofFailed = (name: string) =>
   `case when r.status = 'FAILED' then (
     select s.${name} from request_results s where s.request_id = r.id) end`;
 
@@ -65,6 +65,8 @@ export interface NewRequest {
   fingerprint: Buffer | null;
   /** JSON as strings. */
   input: string;
+  /** The input in one line; null for chats. */
+  prompt: string | null;
   quote: string;
   queue_position: number;
   webhook_url: string | null;
@@ -101,6 +103,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         idempotency_key: 'text',
         fingerprint: 'bytea',
         input: 'json',
+        prompt: 'text',
         quote: 'json',
         queue_position: 'int',
         metadata: 'json',
@@ -119,10 +122,10 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         now() + call_seconds * interval '1 s'
       from d
     )
-    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
-      queue_position, webhook_url, metadata, numbered, caller_id, door)
-    select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url,
-      metadata, true, caller_id, door
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, prompt,
+      quote, queue_position, webhook_url, metadata, numbered, caller_id, door)
+    select id, account_id, idempotency_key, fingerprint, input, prompt, quote, queue_position,
+      webhook_url, metadata, true, caller_id, door
     from d`);
 }
 
@@ -186,10 +189,10 @@ export async function clearPayloads(
         where cleared_at is null and completed_at is not null and wake_at is null
           and completed_at < now() - ${olderThanDays} * interval '1 day'
         order by completed_at limit ${limit} for update skip locked))
-      returning id
+      returning id, account_id
     ), asked as (
-      update request_inputs i set input = '{}', webhook_url = null, idempotency_key = null,
-        fingerprint = null
+      update request_inputs i set input = '{}', prompt = null, webhook_url = null,
+        idempotency_key = null, fingerprint = null
       from due where i.request_id = due.id
     ), answered as (
       update request_results s set output = null, error_cause = null from due
@@ -197,7 +200,9 @@ export async function clearPayloads(
     ), tried as (
       delete from attempts a using due where a.request_id = due.id and a.left_at is null
     ), made as (delete from outputs o using due where o.request_id = due.id
-    ), told as (delete from webhook_deliveries w using due where w.request_id = due.id)
+    ), told as (delete from webhook_deliveries w using due where w.request_id = due.id
+    ), liked as (delete from favorites f using due
+      where f.account_id = due.account_id and f.request_id = due.id)
     select id from due`);
   return rows.length;
 }

@@ -20,7 +20,6 @@ interface StoredBytes {
   storage_key: string;
 }
 
-/** The query of a signed link. */
 export const signedLink = object({
   exp: optional(
     integer('The time until which the link works, in Unix seconds.', {
@@ -83,6 +82,15 @@ function missing(storage_key: string): ApiError {
   });
 }
 
+/** For bytes that callers and upstreams made: browsers show them and run nothing. */
+export const storedHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cross-origin-resource-policy': 'cross-origin',
+  'access-control-allow-origin': '*',
+  'referrer-policy': 'no-referrer',
+};
+
 export async function sendStored(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -96,11 +104,7 @@ export async function sendStored(
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-store',
     'content-disposition': `${inline.test(content_type) ? 'inline' : 'attachment'}; filename="${file_name}"`,
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': "sandbox; default-src 'none'",
-    'cross-origin-resource-policy': 'cross-origin',
-    'access-control-allow-origin': '*',
-    'referrer-policy': 'no-referrer',
+    ...storedHeaders,
   });
   if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
   const ifRange = req.headers['if-range'];

@@ -94,7 +94,12 @@ export const headers = {
     str(),
     'public, max-age=60',
   ),
-  AcceptRanges: h('Accept-Ranges', 'Range requests are supported.', str('^bytes$'), 'bytes'),
+  AcceptRanges: h(
+    'Accept-Ranges',
+    '`none` for small versions, which are sent whole.',
+    str('^(bytes|none)$'),
+    'bytes',
+  ),
   ContentRange: h(
     'Content-Range',
     'The range that is sent and the total size; with status 416 only the size.',

@@ -1,15 +1,23 @@
+import { Readable } from 'node:stream';
+import { failures } from '../../core/errors.ts';
+import { formatUsd } from '../../core/price/money.ts';
+import type { Kind } from '../../core/catalog/catalog.ts';
 import { callerIdMax, isCallerId } from '../../core/request/call-number.ts';
 import { metadataAsked, readMetadata, type Metadata } from '../../core/request/metadata.ts';
 import { statuses, type Status } from '../../core/request/request.ts';
 import { listEntry } from '../../core/request/line.ts';
 import { withMargins, type MarginRow } from '../../db/accounts/margins.ts';
 import * as keys from '../../db/accounts/keys.ts';
+import * as members from '../../db/accounts/members.ts';
 import * as pages from '../../db/requests/request-pages.ts';
 import * as requestLists from '../../db/requests/request-lists.ts';
+import { csvLine, type Cell } from '../../lib/csv.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
+import { keysOf } from '../../lib/records.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { livingKeysMax } from '../../operations/accounts/key.ts';
+import { KindName } from '../api/model-schema.ts';
 import { keyedEndpoint, operatorEndpoint, visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import {
@@ -136,7 +144,7 @@ export const listAll = operatorEndpoint(
 async function marginPage(
   db: Database,
   filter: pages.PageFilter,
-  { cursor, limit }: { cursor?: string; limit: number },
+  { cursor, limit }: { cursor?: string | undefined; limit: number },
 ) {
   const page = await pages.pageBelow(db, filter, { below_id: cursor ?? null, limit });
   const rows = await withMargins(db, page.ids);
@@ -149,7 +157,7 @@ const cursorForm = /^-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** GET /requests of the pages. Its list can also be turned back to newer requests. */
 export const listOwn = visitEndpoint(
   {
-    query: object({
+    query: form({
       ...filters,
       metadata: optional(text('Only requests with this pair: NAME=VALUE.', { maxLength: 600 })),
       id: optional(

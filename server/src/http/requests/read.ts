@@ -4,7 +4,6 @@ import { listNewestOf } from '../../db/requests/deliveries.ts';
 import { listAttempts } from '../../db/requests/request-lists.ts';
 import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
-import { isUuid } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
@@ -26,9 +25,9 @@ async function readRelated(db: Database, id: string): Promise<RelatedRows> {
 /** GET /requests/:request_id: everything about one request of the account. */
 export const read = visitEndpoint(
   { params: ['request_id'], reply: RequestDetail },
-  async ({ req, params }, deps) => {
-    const id = params.request_id.toLowerCase();
-    const row = isUuid(id) ? await deps.operations.card(id) : null;
+  async ({ req, params }, deps: RequestDeps) => {
+    const id = idOf(params.request_id);
+    const row = await deps.operations.card(id);
     if (row === null || row.account_id !== req.account_id) throw new ApiError('not_found');
     const { db, queue } = deps;
     const [beside, status, outputs, queue_position, charge] = await Promise.all([

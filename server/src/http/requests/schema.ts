@@ -1,4 +1,5 @@
 import { failures } from '../../core/errors.ts';
+import { lineOutputsMax } from '../../core/request/line.ts';
 import { statuses } from '../../core/request/request.ts';
 import { keysOf } from '../../lib/records.ts';
 import * as s from '../schemas/schema.ts';
@@ -189,7 +190,46 @@ export const RequestCard = s.named(
   }),
 );
 
-const RequestLine = named(
+const mediaFile = {
+  url: s.url('A signed link; works for 24 hours after completion, without a key.'),
+  content_type: s.text('Found in the bytes.'),
+  width: s.optional(s.integer('Pixels.')),
+  height: s.optional(s.integer('Pixels.')),
+  duration: s.optional(s.number('Seconds.')),
+  file_size: s.integer('Bytes.'),
+  file_name: s.text('A suggested file name.'),
+};
+
+const LineOutput = s.named(
+  'LineOutput',
+  s.object({
+    index: s.integer('The number of the output in its link.'),
+    field: s.text('Its field in the response.'),
+    ...mediaFile,
+    thumbnail_url: s.nullable(
+      s.url(
+        'A small WebP of an image, or the picture that came with a video; null: there is none.',
+      ),
+    ),
+  }),
+);
+
+/** The parts of a line of a list, so that no line needs a call. */
+export const line = {
+  prompt: s.nullable(
+    s.text(
+      'The input in one line, at most 500 characters: its prompt, or else its short values. Null ' +
+        'for a chat, and once the input is deleted.',
+    ),
+  ),
+  favorite: s.boolean('Whether it is marked in the library of the web pages.'),
+  error: s.nullable(s.object(failure, { description: 'The reason why it `FAILED`; else null.' })),
+  outputs: s.list(LineOutput, `The first ${lineOutputsMax} outputs that are still kept.`),
+  output_count: s.integer('Number of outputs that it made, kept or not.'),
+  expires_at: s.nullable(s.time('When the outputs are deleted; null if none are kept.')),
+};
+
+const RequestLine = s.named(
   'RequestLine',
   s.object({
     request_id: requestId,
@@ -197,7 +237,8 @@ const RequestLine = named(
     kind: KindName,
     status: StatusName,
     ...money,
-    error_code: nullable(FailureName),
+    error_code: s.nullable(FailureName),
+    ...line,
     ...moments,
     ...addresses,
     key_id: keyId,
@@ -229,18 +270,7 @@ export const Cancelled = s.named(
   }),
 );
 
-const MediaFile = named(
-  'MediaFile',
-  openObject({
-    url: url('A signed link; works for 24 hours after completion, without a key.'),
-    content_type: text('Found in the bytes.'),
-    width: optional(integer('Pixels.')),
-    height: optional(integer('Pixels.')),
-    duration: optional(number('Seconds.')),
-    file_size: integer('Bytes.'),
-    file_name: text('A suggested file name.'),
-  }),
-);
+const MediaFile = s.named('MediaFile', s.openObject(mediaFile));
 
 export const ModelOutput = s.named(
   'ModelOutput',

@@ -1,5 +1,6 @@
 import type { CallNumbers } from '../../db/requests/call-numbers.ts';
 import type { FullRow, MarginRow } from '../../db/accounts/margins.ts';
+import { requestLine } from '../../core/request/line.ts';
 import { statuses, type Output, type Progress } from '../../core/request/request.ts';
 import {
   callNumbers as numbersOf,
@@ -68,7 +69,8 @@ const ofOperator = {
   created_at: moments.created_at,
   completed_at: moments.completed_at,
   ...callNumbers,
-  account_id: id(),
+  account_id: s.id(),
+  email: s.text('The address of its account.'),
   key_id: keyId,
 };
 
@@ -177,15 +179,14 @@ export const OperatorRequest = s.named(
   s.object({
     ...ofOperator,
     ...details,
-    email: text(),
-    key: object({ name: text(), prefix: text(), last4: text() }),
-    upstream_model: nullable(text()),
-    tokens: nullable(
-      object({
-        input_tokens: integer(),
-        output_tokens: integer(),
-        cached_tokens: integer('The part of `input_tokens` that was read from a cache.'),
-        reasoning_tokens: integer('The part of `output_tokens` that was reasoning.'),
+    key: s.object({ name: s.text(), prefix: s.text(), last4: s.text() }),
+    upstream_model: s.nullable(s.text()),
+    tokens: s.nullable(
+      s.object({
+        input_tokens: s.integer(),
+        output_tokens: s.integer(),
+        cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
+        reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
       }),
     ),
     error_cause: s.nullable(s.text('Null if the caller saw the same message.')),
@@ -203,10 +204,7 @@ export function viewOf<Row extends CallNumbers & { id: string }>(row: Row) {
 }
 
 export function entryOf(row: EntryRow, links: Links) {
-  const { output_index: index, output_type: content_type } = row;
-  const hasPreview = index !== null && content_type !== null;
-  const preview = hasPreview ? { url: outputUrl(row, index, links), content_type } : null;
-  return { ...viewOf(row), metadata: row.metadata ?? {}, preview };
+  return { ...viewOf(row), metadata: row.metadata ?? {}, ...requestLine(row, links) };
 }
 
 export function marginOf<Row extends MarginRow>(row: Row) {

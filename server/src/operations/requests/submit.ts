@@ -4,6 +4,7 @@ import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
 import type { ReplicateDoor } from '../../core/request/views.ts';
 import type { Metadata } from '../../core/request/metadata.ts';
+import { promptLine } from '../../core/request/prompt-line.ts';
 import { dataInputs, fieldOf, invalid, mediaInputs } from '../../core/catalog/media-input.ts';
 import { typeName } from '../../core/media/content-type.ts';
 import { canTake, typeRule } from '../../core/media/input-types.ts';
@@ -124,6 +125,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       idempotency_key,
       fingerprint: idempotency_key === null ? null : print,
       input: JSON.stringify(keptInput(model, input, sized.stated)),
+      prompt: promptLine(input),
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,

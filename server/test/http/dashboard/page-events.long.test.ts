@@ -97,9 +97,11 @@ describe('an open page gets events', () => {
     await service.work();
     const last = await heard(stream, 'COMPLETED', id);
     assert.equal(last.charged_usd_micro, '10000');
-    assert.equal(last.preview.content_type, 'image/png');
-    assert.equal((await service.call('GET', new URL(last.preview.url).pathname)).status, 401);
-    assert.equal((await fetch(last.preview.url)).status, 200);
+    const [output] = last.outputs;
+    assert.equal(output.content_type, 'image/png');
+    assert.equal((await service.call('GET', new URL(output.url).pathname)).status, 401);
+    for (const url of [output.url, output.thumbnail_url])
+      assert.equal((await fetch(url)).status, 200);
     assert.ok(!JSON.stringify(last).includes('"upstream"'));
     stream.events.leave();
   });

@@ -1,13 +1,11 @@
 /** Requests on the pages: the list with filters and paging, and a single request. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import sharp from 'sharp';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { createKey } from '../../kit/keys.ts';
 import { requestIn } from '../../kit/states.ts';
 import {
   before,
-  originOf,
   person,
   stranger,
   withWebService,
@@ -55,10 +53,12 @@ describe('the list', () => {
     );
     const [done] = reply.body.data.slice(-1);
     assert.deepEqual(
-      [done.status, done.outputs, done.preview.content_type, done.key_id],
-      ['COMPLETED', 2, 'image/png', account.key_id],
+      [done.status, done.outputs.length, done.outputs[0].content_type, done.key_id, done.prompt],
+      ['COMPLETED', 2, 'image/png', account.key_id, 'a cat'],
     );
-    assert.equal((await fetch(done.preview.url)).status, 200);
+    assert.equal((await fetch(done.outputs[1].thumbnail_url)).status, 200);
+    const [failed] = reply.body.data.slice(-2);
+    assert.deepEqual(failed.error, { code: 'upstream_failed', message: 'out of paint' });
     assert.ok(!reply.text.includes('"upstream"'));
   });
 
@@ -155,55 +155,6 @@ describe('the list', () => {
   });
 });
 
-describe('the small picture of a request', () => {
-  const small = (id: string, who = ada, query = '') =>
-    who.of(account.account_id).call('GET', `/requests/${id}/thumbnail${query}`);
-
-  async function widthOf(size: string): Promise<number> {
-    const address = `/api/accounts/${account.account_id}/requests/${made[0]}/thumbnail?size=${size}`;
-    const cookie = [...ada.cookies].map((pair) => pair.join('=')).join('; ');
-    const reply = await fetch(originOf(service) + address, { headers: { cookie } });
-    return (await sharp(Buffer.from(await reply.arrayBuffer())).metadata()).width;
-  }
-
-  test('is a WebP that browsers show again only after they have asked', async () => {
-    const reply = await small(made[0]!);
-    assert.equal(reply.status, 200);
-    assert.equal(reply.headers.get('content-type'), 'image/webp');
-    assert.equal(reply.headers.get('cache-control'), 'private, no-cache');
-    const etag = { 'if-none-match': reply.headers.get('etag')! };
-    const path = `/requests/${made[0]!}/thumbnail`;
-    const known = await ada.of(account.account_id).call('GET', path, undefined, etag);
-    assert.deepEqual([known.status, known.text], [304, '']);
-    const out = await stranger(service).of(account.account_id).call('GET', path, undefined, etag);
-    assert.equal(out.status, 401, 'nobody is signed in');
-    assert.ok(reply.text.startsWith('RIFF'));
-  });
-
-  test('shows the named output, as a square or whole', async () => {
-    for (const query of ['?index=1', '?index=1&size=card', '?size=square']) {
-      const reply = await small(made[0]!, ada, query);
-      assert.deepEqual([reply.status, reply.text.slice(0, 4)], [200, 'RIFF'], query);
-    }
-    // At full size it is as large as the image, which has one pixel.
-    assert.deepEqual([await widthOf('square'), await widthOf('card')], [128, 1]);
-    for (const index of ['2', '-1', 'x', '01'])
-      assert.equal((await small(made[0]!, ada, `?index=${index}`)).status, 404, index);
-    const wrong = await small(made[0]!, ada, '?size=huge');
-    assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'size']);
-  });
-
-  test('exists only for the people of the account, and only for images', async () => {
-    assert.equal((await small(made[0]!, stranger(service))).status, 401);
-    const other = await service.account();
-    const eve = await person(service, { [other.account_id]: 'owner' });
-    assert.equal((await small(made[0]!, eve)).status, 404);
-    const across = `/requests/${made[0]}/thumbnail`;
-    assert.equal((await eve.of(other.account_id).call('GET', across)).status, 404);
-    for (const id of [made[1]!, made[3]!, 'x']) assert.equal((await small(id)).status, 404);
-  });
-});
-
 describe('the page of a request', () => {
   test('that is completed: input, history, outputs and cost', async () => {
     const { body, text } = await read(made[0]!);
@@ -253,7 +204,7 @@ describe('the page of a request', () => {
     );
     assert.ok(Date.parse(body.expires_at) < Date.now());
     const [entry] = (await list(`?id=${id}`)).body.data;
-    assert.deepEqual([entry.outputs, entry.preview], [0, null]);
+    assert.deepEqual([entry.outputs, entry.output_count, entry.expires_at], [[], 2, null]);
     await shift(2);
   });
 

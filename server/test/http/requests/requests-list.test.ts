@@ -46,11 +46,27 @@ describe('the list', () => {
   test('has a line for each request with exactly the documented fields', async () => {
     const { body } = await list('?limit=100');
     const card = (await account.get(`/v1/requests/${made[0]}`)).body;
-    for (const field of ['error', 'input', 'output_urls', 'price', 'expires_at', 'webhook']) {
-      delete card[field];
-    }
-    assert.deepEqual(body.data.at(-1), { ...card, error_code: null });
-    assert.equal(body.data.at(-2).error_code, 'upstream_failed');
+    const { output_urls: urls } = card;
+    for (const field of ['input', 'output_urls', 'price', 'webhook']) delete card[field];
+    const { outputs, ...line } = body.data.at(-1);
+    const more = { error_code: null, prompt: 'a cat', favorite: false, output_count: 2 };
+    assert.deepEqual(line, { ...card, ...more });
+    assert.deepEqual(
+      outputs.map(({ file_name: _, file_size: _size, ...output }: any) => output),
+      urls.map((url: string, index: number) => ({
+        index,
+        field: 'images',
+        url,
+        thumbnail_url: `${url}&size=card`,
+        content_type: 'image/png',
+        width: 1,
+        height: 1,
+      })),
+    );
+    const failed = body.data.at(-2);
+    assert.equal(failed.error_code, 'upstream_failed');
+    assert.deepEqual(failed.error, { code: 'upstream_failed', message: 'out of paint' });
+    assert.deepEqual([failed.outputs, failed.output_count], [[], 0]);
   });
 
   test('of an account without requests is empty', async () => {

@@ -89,7 +89,7 @@ const table: Record<Exclude<Need, 'operate'>, string> = {
     GET account/balance · GET account/team · POST account/leave
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     GET account/events · GET account/requests · GET account/requests/choices
-    GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
+    GET account/requests/:request_id
     GET account/v1/balance · GET account/v1/deposits
     POST account/v1/estimate · GET account/v1/requests · GET account/v1/usage
     GET account/v1/requests/:request_id
