@@ -54,6 +54,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'GET', '/requests/:request_id/response', requests.response, docs.response),
   row(spend, 'POST', '/requests/:request_id/cancel', requests.cancel, docs.cancel),
   row(spend, 'PUT', '/requests/:request_id/cancel', requests.cancel, docs.cancelPut),
+  row(spend, 'DELETE', '/requests/:request_id/output', requestOutput.remove, docs.deleteOutput),
   row(spend, 'GET', '/usage', usage, 'sumUsage'),
   row(spend, 'POST', '/files', files.upload, docs.upload),
 ];

@@ -86,6 +86,7 @@ const matrix = `
   GET  /v1/requests/:request_id/response       401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
   PUT  /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  DELETE /v1/requests/:request_id/output       401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/keys                                401 401 401 401 401 401 | 403 403 403 | 401 401 401
   GET  /v1/keys                                401 401 401 401 401 401 | 403 403 403 | 401 401 401
   GET  /v1/keys/:key_id                        401 401 401 401 401 401 | 403 403 403 | 401 401 401
@@ -262,6 +263,8 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const ends = /^DELETE|cancel$/.test(route);
   const isVideo = pattern.startsWith('/v1/videos');
   const id = ends ? await submitted(owner, isVideo ? film : undefined) : isVideo ? filmed : done;
+  // Only a request that has ended can lose its output.
+  if (pattern.endsWith('/output')) await owner.post(`/v1/requests/${id}/cancel`);
   const path = pattern
     .replace('/models/*', `/models/fake/image${method === 'POST' ? '/predictions' : ''}`)
     .replace('/queue/*', '/queue/fake/image')

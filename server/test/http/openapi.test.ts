@@ -132,6 +132,7 @@ const parameters: Record<string, string[]> = {
   'GET /keys/{key_id}': ['path key_id'],
   'PATCH /keys/{key_id}': ['path key_id'],
   'DELETE /keys/{key_id}': ['path key_id'],
+  'DELETE /requests/{request_id}/output': ['path request_id'],
   'GET /requests/{request_id}/output/{index}': [
     'path request_id',
     'path index',

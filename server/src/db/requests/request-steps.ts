@@ -277,9 +277,17 @@ export function endNotifyMany(db: Connection, moves: MoveTo<'notified'>[]): Prom
       and r.webhook_state = 'pending' returning r.id`);
 }
 
-/** Outputs of a completed request are served no longer, and due to be deleted. */
+/**
+ * Outputs of a completed job are served no longer, and due to be deleted. An output without files
+ * is deleted now.
+ */
 export async function endOutputs(db: Connection, requestId: string): Promise<void> {
   await db.run(sql`
+    with words as (
+      update request_results s set output = null
+      where request_id = ${requestId} and s.output is not null
+        and not exists (select from outputs o where o.request_id = s.request_id)
+    )
     update requests set expires_at = completed_at,
       wake_at = case when leased then wake_at else least(wake_at, now()) end
     where id = ${requestId} and status = 'COMPLETED' and expires_at > completed_at`);

@@ -232,6 +232,10 @@ export const response: RouteDocs = {
   operationId: 'readResponse',
   errors: ['request_not_ready', 'expired'],
 };
+export const deleteOutput: RouteDocs = {
+  operationId: 'deleteOutput',
+  errors: ['request_not_ready'],
+};
 export const cancel: RouteDocs = {
   operationId: 'cancel',
   replies: { 200: {}, 202: {} },
