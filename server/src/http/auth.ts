@@ -1,15 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/account/key.ts';
+import type { OperatorRight, OperatorRole } from '../core/account/operator-role.ts';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
 import { hasKeysByApi } from '../db/accounts/accounts.ts';
-import type { Caller, KeyGrant, LapsedKey, Rate } from '../db/accounts/callers.ts';
+import type { Caller, KeyGrant, LapsedKey, CallRate } from '../db/accounts/callers.ts';
+import { isOfOperators } from '../db/accounts/operators.ts';
 import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { noKeysByApi } from '../operations/accounts/key-rules.ts';
 import { keyAuthor } from '../operations/operator-action.ts';
-import type { HttpDeps, OperatorAsker } from './deps.ts';
+import { Refusal } from '../operations/refused.ts';
+import type { CallDeps, OperatorAsker, RequestDeps, SpareRule } from './deps.ts';
 import { challenge } from './errors.ts';
+import { idIn } from './form.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
@@ -95,20 +99,63 @@ export async function authenticateOperator(
   setRateHeaders(reply, rate);
   // guard: operator-calls-a-minute
   if (!granted) throw tooManyCalls(rate);
-  const asker = { by: keyAuthor(operator), scopes };
+  const asker = { by: keyAuthor(operator), scopes, role: null };
   demandScope(asker, scope);
   return asker;
 }
 
-/** Throws `forbidden` if an operator key lacks this scope. */
-export function demandScope({ scopes }: OperatorAsker, scope: Scope): void {
+/** Throws `forbidden` if an operator key, or the role of an operator, lacks this right. */
+export function demandScope({ scopes, role }: OperatorAsker, scope: OperatorRight): void {
   // guard: operator-scope
   if (!scopes.includes(scope)) {
+    if (role !== null) throw roleTooLow(role, scope);
     throw new ApiError('forbidden', {
       message: `This call needs an operator key with the scope ${scope}. This key has ${scopes.join(', ')}.`,
       details: { scope, scopes },
     });
   }
+}
+
+/** Ids in the path of a call. */
+interface PathIds {
+  account_id?: string;
+  key_id?: string;
+  person_id?: string;
+}
+
+/**
+ * No key decides who runs the service, because a key may leak, and no operator who is not an owner
+ * of it. Throws `Refusal`.
+ */
+export async function spareOperators(
+  { params }: FastifyRequest,
+  { scopes }: OperatorAsker,
+  { spares }: SpareRule,
+  { db }: Pick<CallDeps, 'db'>,
+): Promise<void> {
+  if (spares === undefined || scopes.includes('own')) return;
+  const { account_id, key_id, person_id } = params as PathIds;
+  const named = { account_id: idIn(account_id), key_id: idIn(key_id), person_id: idIn(person_id) };
+  // guard: keys-leave-operators
+  if (await isOfOperators(db, named)) throw ofOperators(person_id !== undefined);
+}
+
+export function ofOperators(isPerson: boolean): Refusal {
+  return new Refusal(
+    isPerson
+      ? 'Only an owner of the service can do this to somebody of an operator account. Keys cannot.'
+      : 'Only an owner of the service can suspend or resume an account whose people run the service, invite into it or change its keys. An operator key cannot: do it on the operator pages.',
+    { reason: 'operator_account' },
+  );
+}
+
+function roleTooLow(role: OperatorRole, scope: OperatorRight): ApiError {
+  const needs = scope === 'own' ? 'only owners of the service may' : `it needs the right ${scope}`;
+  return new ApiError('forbidden', {
+    message: `Your role, ${role}, may not do this: ${needs}. Ask an owner of the service.`,
+    reason: 'operator_role_too_low',
+    details: { role, scope },
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OperatorRight } from '../core/account/operator-role.ts';
 import type { Right } from '../core/account/role.ts';
 import type { KeyScope, Scope } from '../core/account/scope.ts';
 import type { HttpDeps, KeyedRequest, OperatorRequest, SpareRule } from './deps.ts';
@@ -7,8 +8,8 @@ import type { Endpoint, CallHandler, Shapes } from './endpoint.ts';
 import { at, type WithParams, type PathParams } from './path.ts';
 import { isVisit, type Visit, type WebDeps } from './session/visit.ts';
 
-/** A signed-in person: any; with this right to the account that the path names; an operator. */
-export type Need = 'signed_in' | Right | 'operate';
+/** A signed-in person: any, or with this right to the account that the path names. */
+export type Need = 'signed_in' | Right;
 
 /**
  * The callers that a call lets in. `key` and `operator`: the holder of such a key with this scope.
@@ -18,8 +19,11 @@ export type Need = 'signed_in' | Right | 'operate';
 export type Way =
   | { who: 'anyone' | 'key_or_signature' | 'signature' }
   | { who: 'key'; scope: KeyScope }
-  | { who: 'operator'; scope: Scope }
-  | { who: 'session'; need: Need };
+  /** `right`: what people need for the same call on the console. */
+  | ({ who: 'operator'; scope: Scope; right: OperatorRight } & SpareRule)
+  | { who: 'session'; need: Need }
+  /** A signed-in operator whose role has this right. */
+  | ({ who: 'session'; need: 'operate'; right: OperatorRight } & SpareRule);
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Begins the call's first look-up while its key is still being checked. */
@@ -66,14 +70,21 @@ export const key = (scope: KeyScope): Entrance<KeyedRequest, HttpDeps> => ({
   admits: isKeyed,
   has: plain,
 });
-export const operator = (scope: Scope): Entrance<OperatorRequest, HttpDeps> => ({
-  way: { who: 'operator', scope },
+export const operator = (
+  scope: Scope,
+  right: OperatorRight = scope,
+  spared: SpareRule = {},
+): Entrance<OperatorRequest, HttpDeps> => ({
+  way: { who: 'operator', scope, right, ...spared },
   admits: isOperator,
   has: plain,
 });
-/** A signed-in operator. */
-export const operate: Entrance<OperatorRequest, HttpDeps> = {
-  way: { who: 'session', need: 'operate' },
+/** A signed-in operator whose role has this right. */
+export const operate = (
+  right: OperatorRight,
+  { spares }: SpareRule = {},
+): Entrance<OperatorRequest, HttpDeps> => ({
+  way: { who: 'session', need: 'operate', right, ...(spares && { spares }) },
   admits: isOperator,
   has: plain,
 });

@@ -13,7 +13,7 @@ import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { toItsEnd } from './call.ts';
-import { authenticate, authenticateOperator } from './auth.ts';
+import { authenticate, authenticateOperator, spareOperators } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import { ofCall } from './database-share.ts';
@@ -296,6 +296,7 @@ function judgeOf(route: Row, deps: HttpDeps): Handler | null {
       const operator = await authenticateOperator(req, reply, route.scope, own);
       // The call takes its slot from the share of its operator key.
       req.belongsTo(operator.by.operator_key_id);
+      await spareOperators(req, operator, route, own);
       Object.assign(req, { operator });
     };
   if (route.who === 'key')

@@ -1,3 +1,4 @@
+import type { LowerOperatorRole } from '../../core/account/operator-role.ts';
 import type { Role } from '../../core/account/role.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 
@@ -9,10 +10,11 @@ export interface Invitation {
   account_name: string | null;
   email: string;
   role: Role;
+  /** Their rights on the console, if the account is an operator's. */
+  operator_role: LowerOperatorRole | null;
   expires_at: Date;
 }
 
-/** An invitation found by its link. */
 export interface FoundInvitation extends Invitation {
   /** Using this link confirms the address. */
   proves: boolean;
@@ -20,15 +22,20 @@ export interface FoundInvitation extends Invitation {
 
 /**
  * An open invitation is neither accepted nor expired. Its inviter (null: the command line) is still
- * an operator or an owner of the account, so a former owner's invitations stop working.
+ * an operator or an owner of the account, so a former owner's invitations stop working. Into an
+ * operator's account only owners of the service invite.
  */
 const isOpen = `i.accepted_at is null and i.expires_at > now()
   and (i.invited_by is null or exists (
     select from members m join accounts o on o.id = m.account_id
-    where m.person_id = i.invited_by and m.role = 'owner'
-      and (m.account_id = i.account_id or (o.is_operator and o.status = 'active'))))`;
+    where m.person_id = i.invited_by
+      and (m.role = 'owner' and m.account_id = i.account_id or o.is_operator
+        and o.status = 'active' and (m.role = 'owner' or m.operator_role = 'support'
+          and not exists (
+            select from accounts to_join where to_join.id = i.account_id
+              and to_join.is_operator)))))`;
 const shown = `i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-  i.expires_at`;
+  i.operator_role, i.expires_at`;
 const invited = 'invitations i left join accounts a on a.id = i.account_id';
 
 export async function insert(
@@ -38,18 +45,20 @@ export async function insert(
     account_id: string | null;
     email: string;
     role: Role;
+    operator_role: LowerOperatorRole | null;
     token_hash: Buffer;
     proof_hash: Buffer;
     invited_by: string | null;
     days: number;
   },
 ): Promise<void> {
-  const { id, account_id, email, role, token_hash, proof_hash, invited_by, days } = invitation;
+  const { id, account_id, email, role, operator_role, token_hash, proof_hash } = invitation;
+  const { invited_by, days } = invitation;
   await db.run(sql`
     insert into invitations
-      (id, account_id, email, role, token_hash, proof_hash, invited_by, expires_at)
-    values (${id}, ${account_id}, ${email}, ${role}, ${token_hash}, ${proof_hash}, ${invited_by},
-      now() + make_interval(days => ${days}))`);
+      (id, account_id, email, role, operator_role, token_hash, proof_hash, invited_by, expires_at)
+    values (${id}, ${account_id}, ${email}, ${role}, ${operator_role}, ${token_hash},
+      ${proof_hash}, ${invited_by}, now() + make_interval(days => ${days}))`);
 }
 
 /** An open invitation by its link's token; null if it is used, expired or unknown. */

@@ -1,3 +1,4 @@
+import type { LowerOperatorRole } from '../../core/account/operator-role.ts';
 import type { Role } from '../../core/account/role.ts';
 import { sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
 
@@ -7,6 +8,8 @@ export interface Member {
   name: string;
   email: string;
   role: Role;
+  /** Their rights on the console, if the account is an operator's and they are not its owner. */
+  operator_role: LowerOperatorRole | null;
   two_factor_enabled: boolean;
   created_at: Date;
 }
@@ -17,7 +20,7 @@ export const membersMax = 500;
 /** The people of an account: `m` of `members` with their `p` of `people`. */
 export function fromMembers(accountId: string): Fragment {
   // Each person is looked up, because a join may read all people.
-  return (bind) => `(select person_id, role, created_at from members
+  return (bind) => `(select person_id, role, operator_role, created_at from members
       where account_id = ${bind(accountId)} order by created_at, person_id limit ${membersMax}) m
     cross join lateral (select * from people where id = m.person_id limit 1) p`;
 }
@@ -25,8 +28,8 @@ export function fromMembers(accountId: string): Fragment {
 /** Oldest first. */
 export function list(db: Connection, accountId: string): Promise<Member[]> {
   return db.run<Member>(sql`
-    select m.person_id, p.name, p.email, m.role, p.two_factor_enabled, m.created_at
-    from ${belonging(accountId)}
+    select m.person_id, p.name, p.email, m.role, m.operator_role, p.two_factor_enabled, m.created_at
+    from ${fromMembers(accountId)}
     order by m.created_at, m.person_id`);
 }
 
@@ -34,20 +37,21 @@ export function list(db: Connection, accountId: string): Promise<Member[]> {
 export async function find(
   db: Connection,
   { account_id, person_id }: { account_id: string; person_id: string },
-): Promise<{ email: string; role: Role } | null> {
-  const [row] = await db.run<{ email: string; role: Role }>(sql`
-    select p.email, m.role from members m join people p on p.id = m.person_id
+): Promise<Pick<Member, 'email' | 'role' | 'operator_role'> | null> {
+  const [row] = await db.run<Pick<Member, 'email' | 'role' | 'operator_role'>>(sql`
+    select p.email, m.role, m.operator_role from members m join people p on p.id = m.person_id
     where m.account_id = ${account_id} and m.person_id = ${person_id}`);
   return row ?? null;
 }
 
-/** False if the person is not a member. */
+/** False if the person is not a member. Ends their role on the console, or sets another one. */
 export async function setRole(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
+  operator_role: LowerOperatorRole | null = null,
 ): Promise<boolean> {
   const rows = await db.run(sql`
-    update members set role = ${member.role}
+    update members set role = ${member.role}, operator_role = ${operator_role}
     where account_id = ${member.account_id} and person_id = ${member.person_id}
     returning person_id`);
   return rows.length > 0;
@@ -108,4 +112,19 @@ export async function removeOthers(
     delete from members where account_id = any(${accountIds}::uuid[]) and person_id <> ${keptId}
     returning person_id`);
   return rows.length;
+}
+
+/** Accounts of which nobody else is an owner, with the number of their people. */
+export function listOwnedAlone(
+  db: Connection,
+  personId: string,
+): Promise<{ email: string; is_operator: boolean; people: number }[]> {
+  return db.run<{ email: string; is_operator: boolean; people: number }>(sql`
+    select a.email, a.is_operator, (
+        select count(*)::int from members o where o.account_id = a.id) as people
+    from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} and m.role = 'owner' and not exists (
+      select from members o where o.account_id = m.account_id and o.role = 'owner'
+        and o.person_id <> m.person_id)
+    order by a.id`);
 }

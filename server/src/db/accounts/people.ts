@@ -1,4 +1,5 @@
 import { namesOf } from '../../core/account/email.ts';
+import type { LowerOperatorRole } from '../../core/account/operator-role.ts';
 import type { Role } from '../../core/account/role.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
@@ -225,33 +226,20 @@ export async function listPayers(db: Connection, accountId: string): Promise<str
   return rows.map(({ email }) => email);
 }
 
-/** The confirmed addresses of the people who run the service. */
-export async function operatorEmails(db: Connection): Promise<string[]> {
-  const rows = await db.run<{ email: string }>(sql`
-    select distinct p.email from members m join people p on p.id = m.person_id
-      join accounts a on a.id = m.account_id
-    where a.is_operator and a.status = 'active' and m.role = 'owner' and p.email_verified
-    order by p.email`);
-  return rows.map(({ email }) => email);
-}
-
-/** Whether a person runs the service, as an owner of an operator's account does. */
-export async function isOperator(db: Connection, personId: string): Promise<boolean> {
-  const rows = await db.run(sql`
-    select from members m join accounts a on a.id = m.account_id
-    where m.person_id = ${personId} and m.role = 'owner' and a.is_operator
-      and a.status = 'active' limit 1`);
-  return rows.length > 0;
-}
-
 /** Adds a member. Returns false and changes nothing if they already are one. */
 export async function join(
   db: Connection,
-  member: { account_id: string; person_id: string; role: Role },
+  member: {
+    account_id: string;
+    person_id: string;
+    role: Role;
+    operator_role?: LowerOperatorRole | null;
+  },
 ): Promise<boolean> {
+  const { account_id, person_id, role, operator_role = null } = member;
   const rows = await db.run(sql`
-    insert into members (account_id, person_id, role)
-    values (${member.account_id}, ${member.person_id}, ${member.role})
+    insert into members (account_id, person_id, role, operator_role)
+    values (${account_id}, ${person_id}, ${role}, ${operator_role})
     on conflict (account_id, person_id) do nothing returning person_id`);
   return rows.length > 0;
 }
@@ -302,6 +290,8 @@ export async function areStillThere(db: Connection, grants: PersonGrant[]): Prom
 
 export interface PersonOf extends PersonRow {
   role: Role;
+  /** Their rights on the console, if the account is an operator's and they are not its owner. */
+  operator_role: LowerOperatorRole | null;
   /** When one of their browsers was last seen, to within a day; null if none is signed in. */
   seen_at: Date | null;
 }
@@ -310,6 +300,7 @@ export interface PersonOf extends PersonRow {
 export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
   return db.run<PersonOf>(sql`
     select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,
+      m.operator_role,
       (select max(s.updated_at) from sessions s where s.person_id = p.id) as seen_at
     from ${members.fromMembers(accountId)}
     order by m.role <> 'owner', m.created_at, p.id`);

@@ -1,6 +1,8 @@
 import { ApiError } from '../../core/errors.ts';
+import { memberRolesOf } from '../../core/account/operator-role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
+import { demandOperators } from '../../operations/accounts/manage-person.ts';
 import { invite, inviterOf, type NewInvitation } from '../../operations/accounts/person.ts';
 import { Role } from '../schemas/account.ts';
 import type { CallDeps, MailDeps } from '../deps.ts';
@@ -58,23 +60,46 @@ export const inviteInto = operatorAction(
   'account.invite',
   {
     params: ['account_id'],
-    body: form({ email: email(), role: Role }),
+    body: s.form({
+      email: s.email(),
+      role: s.optional(Role),
+      operator_role: s.optional(OperatorRole),
+    }),
     reply: MadeInvitation,
   },
-  async ({ params, body, by, reply }, deps) => {
-    const { id: account_id } = await needAccount(deps.db, params);
+  async ({ req, params, body, by, reply }, deps: CallDeps & MailDeps) => {
+    const roles = rolesOf(body);
+    const { id: account_id } = await accountIn(params, deps.db);
     reply.code(201);
     return async (db) => {
       // With the lock, the account becomes an operator's either before or after this.
-      leaveOperators(by, await accounts.lock(db, account_id));
-      const made = await invite(db, { account_id, ...body, ...inviterOf(by) });
-      const details = { role: body.role };
+      const account = await accounts.lock(db, account_id);
+      if (account.is_operator && !req.operator.scopes.includes('own')) throw ofOperators(false);
+      if (body.operator_role !== undefined) demandOperators(account);
+      const wanted = { account_id, email: body.email, ...roles, ...inviterOf(by) };
+      const made = await invite(db, wanted);
+      const details = roles.operator_role ? roles : { role: roles.role };
       return { answer: view(made, deps), account_id, target: made.email, details };
     };
   },
 );
 
-function view({ id: invitation_id, email, token }: NewInvitation, { origin }: HttpDeps) {
+/** One of the two is given. Throws `bad_request`. */
+function rolesOf({
+  role,
+  operator_role,
+}: {
+  role?: s.Static<typeof Role>;
+  operator_role?: s.Static<typeof OperatorRole>;
+}) {
+  if ((role === undefined) === (operator_role === undefined))
+    throw badField('role', 'either role or operator_role');
+  return operator_role === undefined
+    ? { role: role!, operator_role: null }
+    : memberRolesOf(operator_role);
+}
+
+function view({ id: invitation_id, email, token }: NewInvitation, { origin }: MailDeps) {
   return { invitation_id, email, link: `${origin()}/invitation?token=${token}` };
 }
 

@@ -1,4 +1,5 @@
-import type { RouteDocs } from '../docs/route-docs.ts';
+import type { SpareRule } from '../deps.ts';
+import { bytesOf, type RouteDocs } from '../docs/route-docs.ts';
 import * as requestLists from '../requests/list.ts';
 import * as queue from '../requests/queue.ts';
 import * as requests from '../requests/read.ts';
@@ -24,7 +25,15 @@ import * as usage from './usage.ts';
 import * as vouchers from './vouchers.ts';
 
 const [read, money, manage] = [operator('read'), operator('money'), operator('accounts')];
-const [manageKeys, sell] = [operator('keys'), operator('catalog')];
+const sell = operator('catalog');
+// For people prices and new keys are money, though programs do both with a lower scope.
+const setPrices = operator('accounts', 'money');
+const others: SpareRule = { spares: 'operators' };
+const manageOthers = operator('accounts', 'accounts', others);
+const [keysOfOthers, makeKeys] = [
+  operator('keys', 'keys', others),
+  operator('keys', 'money', others),
+];
 const [account, request] = ['/accounts/:account_id', '/requests/:request_id'] as const;
 const [upstream, chain, deposit] = [
   '/upstreams/:upstream',
@@ -34,7 +43,7 @@ const [upstream, chain, deposit] = [
 
 /**
  * The operator's API: below /v1/operator with an operator key of this scope, and below
- * /api/operator with the session of an operator, who has every scope.
+ * /api/operator with the session of an operator whose role has the scope.
  */
 export const operatorCalls: Row[] = [
   row(read, 'GET', '/overview', overview.overview, 'readOverview'),
@@ -48,17 +57,17 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', account, oneAccount.read, 'readAccount'),
   row(money, 'POST', `${account}/credits`, bookings.credit, booked('creditAccount')),
   row(money, 'POST', `${account}/adjustments`, bookings.adjust, booked('adjustAccount')),
-  row(manage, 'POST', `${account}/suspend`, oneAccount.suspend, 'suspendAccount'),
-  row(manage, 'POST', `${account}/resume`, oneAccount.resume, 'resumeAccount'),
-  row(manage, 'PUT', `${account}/price`, oneAccount.price, 'setAccountPrice'),
-  row(manage, 'PUT', `${account}/keys-by-api`, oneAccount.keysByApi, 'setKeysByApi'),
+  row(manageOthers, 'POST', `${account}/suspend`, oneAccount.suspend, 'suspendAccount'),
+  row(manageOthers, 'POST', `${account}/resume`, oneAccount.resume, 'resumeAccount'),
+  row(setPrices, 'PUT', `${account}/price`, oneAccount.price, 'setAccountPrice'),
+  row(manageOthers, 'PUT', `${account}/keys-by-api`, oneAccount.keysByApi, 'setKeysByApi'),
   row(read, 'GET', `${account}/statement`, oneAccount.movements, 'readStatement'),
   row(read, 'GET', `${account}/receipts/:transfer_id`, oneAccount.receipt, 'readReceipt'),
   row(read, 'GET', `${account}/keys`, keys.list, 'listKeys'),
-  row(manageKeys, 'POST', `${account}/keys`, keys.create, made('createKey')),
-  row(manageKeys, 'PATCH', '/keys/:key_id', keys.change, 'changeKey'),
-  row(manageKeys, 'DELETE', '/keys/:key_id', keys.revoke, 'revokeKey'),
-  row(manage, 'POST', `${account}/invitations`, invitations.inviteInto, {
+  row(makeKeys, 'POST', `${account}/keys`, keys.create, made('createKey')),
+  row(keysOfOthers, 'PATCH', '/keys/:key_id', keys.change, 'changeKey'),
+  row(keysOfOthers, 'DELETE', '/keys/:key_id', keys.revoke, 'revokeKey'),
+  row(manageOthers, 'POST', `${account}/invitations`, invitations.inviteInto, {
     ...made('inviteIntoAccount'),
     errors: ['invalid_input'],
   }),
@@ -130,11 +139,17 @@ export const consoleCalls: Row[] = [
 
 /** The calls of the operator's pages, below /api/operator. */
 export const operatorRoutes: Row[] = [
-  ...operatorCalls.map(({ method, path, shapes, handle }) =>
-    row(operate, method, path, { shapes, handle }),
-  ),
+  ...operatorCalls.map((call) => {
+    const { method, path, shapes, handle } = call;
+    return row(entranceOf(call), method, path, { shapes, handle });
+  }),
   ...consoleCalls,
 ];
+
+function entranceOf(call: Row) {
+  if (call.who === 'operator') return operate(call.right, call);
+  throw new Error(`${call.path} is no call of the operator's API`);
+}
 
 function made(operationId: string): RouteDocs {
   return { operationId, replies: { 201: {} } };

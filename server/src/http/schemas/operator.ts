@@ -49,7 +49,12 @@ export const NewVouchers = {
   expires_at: s.optional(s.nullable(s.time())),
 };
 
-export const Scope = named('Scope', choice(scopes));
+export const OperatorRole = s.named(
+  'OperatorRole',
+  s.choice(operatorRoles, '`owner`: all rights; `support`: no money and no prices; `read_only`.'),
+);
+
+export const Scope = s.named('Scope', s.choice(scopes));
 export const NewOperatorKey = {
   name: s.line(nameMax),
   scopes: s.list(Scope, undefined, { minItems: 1, maxItems: scopes.length }),

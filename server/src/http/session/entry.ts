@@ -1,8 +1,10 @@
 import { nameMax } from '../../core/account/name.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as operatorRole from '../../core/account/operator-role.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Reason } from '../../core/reasons.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
+import * as operators from '../../db/accounts/operators.ts';
 import * as people from '../../db/accounts/people.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { hashToken } from '../../operations/accounts/link.ts';
@@ -214,24 +216,35 @@ const Account = s.named(
 
 const Me = s.named(
   'Me',
-  object({
-    person_id: id(),
-    session_id: id(),
-    email: text(),
-    name: text(),
-    email_verified: boolean(),
-    two_factor_enabled: boolean(),
-    is_operator: boolean(),
-    accounts: list(Account),
+  s.object({
+    person_id: s.id(),
+    session_id: s.id(),
+    email: s.text(),
+    name: s.text(),
+    email_verified: s.boolean(),
+    two_factor_enabled: s.boolean(),
+    is_operator: s.boolean(),
+    operator: s.nullable(
+      s.object(
+        { role: OperatorRole, rights: s.list(s.choice(operatorRole.operatorRights)) },
+        { description: 'Their role on the console; null: none.' },
+      ),
+    ),
+    accounts: s.list(Account),
   }),
 );
 
 /** GET /api/me: who is signed in, and which accounts they belong to. */
 export const me = visitEndpoint({ reply: Me }, async ({ req: { session } }, { db }) => ({
   ...session,
-  is_operator: await people.isOperator(db, session.person_id),
-  accounts: await people.memberships(db, session.person_id),
+  ...consoleOf(await operators.findRole(db, session.person_id)),
+  accounts: await people.listMemberships(db, session.person_id),
 }));
+
+function consoleOf(role: operatorRole.OperatorRole | null) {
+  const operator = role && { role, rights: [...operatorRole.rightsOf(role)] };
+  return { is_operator: role !== null, operator };
+}
 
 function closed(reason: Reason, message: string): ApiError {
   return new ApiError('forbidden', { message, reason });

@@ -56,11 +56,10 @@ async function judge(
   deps: WebDeps,
 ): Promise<void> {
   if (route.who !== 'session') return;
-  const { need } = route;
   const session = await demandSession(req, reply, deps);
   const visit = Object.assign(req, { session }) as Visit;
   visit.belongsTo(session.person_id);
-  if (need === 'signed_in') return;
-  if (need === 'operate') await demandOperator(visit, deps);
-  else await demandRight(visit, need, deps);
+  if (route.need === 'signed_in') return;
+  if (route.need === 'operate') await demandOperator(visit, route, deps);
+  else await demandRight(visit, route.need, deps);
 }

@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/account/role.ts';
-import { scopes } from '../../core/account/scope.ts';
+import { rightsOf, type OperatorRight } from '../../core/account/operator-role.ts';
+import * as operators from '../../db/accounts/operators.ts';
 import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
 import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
+import { demandScope, spareOperators } from '../auth.ts';
 import { bodyStream, collect, reading } from '../body.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
 import { inSignIn } from '../database-share.ts';
@@ -33,6 +35,8 @@ export interface WebDeps extends HttpDeps {
 }
 
 export interface WebSettings {
+  /** The operator's picture of a model; rejects if the file is gone. */
+  readSample: (name: string) => Promise<Sample>;
   /** Origin of the pages, without a path. */
   origin: () => string;
   signUp: 'open' | 'invite' | 'closed';
@@ -125,11 +129,22 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
   visit.grant = { session_id, person_id, account_id };
 }
 
-/** Throws `not_found` for all but operators, as if these calls did not exist. */
-export async function demandOperator(visit: Visit, { db }: WebDeps): Promise<void> {
+/**
+ * Throws `not_found` for all but operators, as if these calls did not exist, and `forbidden` for
+ * operators whose role lacks the right.
+ */
+export async function demandOperator(
+  visit: Visit,
+  { right, ...spared }: { right: OperatorRight } & SpareRule,
+  deps: WebDeps,
+): Promise<void> {
+  const { db } = deps;
   const { person_id, email } = visit.session;
-  if (!(await people.isOperator(db, person_id))) throw new ApiError('not_found');
-  visit.operator = { by: { person_id, email }, scopes };
+  const role = await operators.findRole(db, person_id);
+  if (role === null) throw new ApiError('not_found');
+  visit.operator = { by: { person_id, email }, scopes: rightsOf(role), role };
+  demandScope(visit.operator, right);
+  await spareOperators(visit, visit.operator, spared, deps);
 }
 
 /** The JSON object of a call's body; an empty one if there is none. */

@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { canonicalEmail, emailRule } from '../../core/account/email.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
+import * as invitations from '../../db/accounts/invitations.ts';
+import * as operators from '../../db/accounts/operators.ts';
+import * as people from '../../db/accounts/people.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
@@ -96,7 +99,7 @@ export async function setPrice(db: Database, id: string, price_ppm: number): Pro
 type AccountName = Pick<accounts.AccountRow, 'id' | 'email'>;
 
 /** An operator's change of one property of an account; the log also gets its former value. */
-export async function changeAccount<Wanted extends Partial<accounts.Switches>>(
+async function changeAccount<Wanted extends Partial<accounts.Switches>>(
   db: Database,
   { id: account_id, email: target }: AccountName,
   wanted: Wanted,
@@ -109,14 +112,47 @@ export async function changeAccount<Wanted extends Partial<accounts.Switches>>(
   return { answer: wanted, account_id, target, details };
 }
 
-/** Suspends an account, or ends its suspension; takes effect with the next call. */
-export function changeStatus(
+/**
+ * Suspends an account, or ends its suspension; takes effect with the next call. Throws `Refusal` if
+ * the author would lose their own access.
+ */
+export async function changeStatus(
   db: Database,
   by: Author,
   account: AccountName,
   status: accounts.Switches['status'],
 ): Promise<ActionResult<Pick<accounts.Switches, 'status'>>> {
+  if (status === 'suspended') await demandOther(db, by, account.id);
   return changeAccount(db, account, { status }, () => accounts.setStatus(db, account.id, status));
+}
+
+/**
+ * Sets whether the account's owners run the service. Throws `Refusal` if the author would lose
+ * their own access.
+ */
+export async function changeOperator(
+  db: Database,
+  by: Author,
+  account: AccountName & { is_operator: boolean },
+  is_operator: boolean,
+): Promise<ActionResult<Pick<accounts.Switches, 'is_operator'>>> {
+  if (!is_operator) await demandOther(db, by, account.id);
+  return changeAccount(db, account, { is_operator }, async () => {
+    await accounts.setOperator(db, account.id, is_operator);
+    if (!is_operator) await operators.clearRoles(db, account.id);
+    // guard: earlier-invitations-end
+    if (is_operator && !account.is_operator) await invitations.withdrawAll(db, [account.id]);
+  });
+}
+
+/** Keeps operators from locking themselves out by mistake; another operator may do it. */
+async function demandOther(db: Database, by: Author, account_id: string): Promise<void> {
+  const own = by.person_id && (await people.findMembership(db, by.person_id, account_id));
+  if (!own || own.role !== 'owner' || !own.is_operator) return;
+  throw new Refusal(
+    'That would remove your own access to the operator pages. Another operator can do it.',
+    { reason: 'own_console' },
+  );
 }
 
 /** Like `setPrice`, with details for the operator's log. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { canonicalEmail, isSameEmail } from '../../core/account/email.ts';
 import { nameMax } from '../../core/account/name.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
+import type { LowerOperatorRole } from '../../core/account/operator-role.ts';
 import type { Role } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
@@ -120,15 +121,17 @@ async function use(
   invitation: invitations.FoundInvitation,
   { id: person_id, email }: { id: string; email: string },
 ) {
-  const { id, account_id, role } = invitation;
+  const { id, account_id, role, operator_role } = invitation;
   // With the lock, this happens either before or after a removal of the inviter.
   if (account_id) await accounts.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
     throw new Refusal('This invitation was used or has expired. Ask for a new one.', {
       reason: 'invitation_gone',
     });
-  if (!account_id || !(await joinAccount(tx, { account_id, person_id, role }))) return;
-  const done = { action: 'team.join', account_id, target: email, details: { role } } as const;
+  if (!account_id || !(await joinAccount(tx, { account_id, person_id, role, operator_role })))
+    return;
+  const details = { role, ...(operator_role && { operator_role }) };
+  const done = { action: 'team.join', account_id, target: email, details } as const;
   await logTeamChange(tx, { person_id, email }, done);
 }
 
@@ -242,6 +245,7 @@ export interface WantedInvitation {
   account_id: string | null;
   email: string;
   role: Role;
+  operator_role?: LowerOperatorRole | null;
   /** Null: invited from the command line, or by a key. */
   invited_by: string | null;
 }
@@ -272,7 +276,9 @@ export async function insertInvitation(
   const token = randomBytes(32).toString('base64url');
   const mail_token = vouched ? token : randomBytes(32).toString('base64url');
   const hashes = { token_hash: hashToken(token), proof_hash: hashToken(mail_token) };
-  await invitations.insert(db, { ...wanted, ...hashes, id, days: invitationDays });
+  const { operator_role = null } = wanted;
+  const made = { ...wanted, ...hashes, id, operator_role, days: invitationDays };
+  await invitations.insert(db, made);
   return { id, email: wanted.email, token, mail_token };
 }
 

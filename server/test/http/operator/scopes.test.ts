@@ -3,6 +3,7 @@
  * with the sessions of operators and others.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createVouchers } from '../../kit/by-command-line.ts';
@@ -11,6 +12,7 @@ import { scopes, type Scope } from '../../../src/core/account/scope.ts';
 import * as operatorKeys from '../../../src/db/operator-keys.ts';
 import { operatorCalls, operatorRoutes } from '../../../src/http/operator/routes.ts';
 import { routes } from '../../../src/http/routes.ts';
+import type { Schema } from '../../../src/http/schemas/schema.ts';
 import { sql } from '../../../src/lib/sql/sql.ts';
 import { createAccount } from '../../../src/operations/accounts/account.ts';
 import { invite } from '../../../src/operations/accounts/person.ts';
@@ -167,12 +169,20 @@ const booked = (amount: string) => ({
   reason: 'a slip',
 });
 const aKey = async () => ({ key_id: (await service.account()).key_id });
+const aPerson = async () => {
+  const { id: person_id } = await person(service, { [customer.account_id]: 'billing' });
+  return { person_id };
+};
 const ofChain = async () => {
   await service.db.run(
     sql`insert into chains (name, chain_id, start_height, scanned_height, rescanned_height)
       values ('play', 7, 1, 9, 0) on conflict do nothing`,
   );
   return { chain: 'play' };
+};
+const ofDeposit = async () => {
+  await ofChain();
+  return heldDeposit(service);
 };
 
 /** For the calls that need more than ids of an account and of a request that was charged. */
@@ -236,9 +246,9 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
   'POST /upstreams/:upstream/test': () => ({ ids: { upstream: 'fake' } }),
   'POST /chains/:chain/resume': async () => ({ ids: await ofChain() }),
   'POST /chains/:chain/rescan': async () => ({ ids: await ofChain(), body: { from_height: 5 } }),
-  'POST /deposits/:deposit_id/credit': async () => ({ ids: await heldDeposit(service) }),
+  'POST /deposits/:deposit_id/credit': async () => ({ ids: await ofDeposit() }),
   'POST /deposits/:deposit_id/ignore': async () => ({
-    ids: await heldDeposit(service),
+    ids: await ofDeposit(),
     body: { reason: 'not a payment' },
   }),
   'POST /invitations': () => ({ body: { email: email() } }),
@@ -261,6 +271,78 @@ async function callOf({ method, path }: { method: string; path: string }) {
   const at = path.replaceAll(/:(\w+)|\*/g, (rest, name = rest) => all[name]!);
   return { at: at + query, body };
 }
+
+/** Texts that may have several lines, or that name something which exists. */
+const otherTexts = new Set([
+  'PUT /upstreams/:upstream/key key',
+  'POST /unknown/resolve upstream',
+  'POST /upstreams/:upstream/resume model',
+  'POST /deposits/:deposit_id/credit account',
+  'PUT /banner en',
+  'PUT /banner ru',
+]);
+const ofLine = ({ type, format, pattern, enum: values, description }: Schema) =>
+  type === 'string' && !(format ?? pattern ?? values) && description !== 'An e-mail address.';
+
+for (const { method, path, shapes } of operatorRoutes)
+  for (const [field, schema] of Object.entries<Schema>(shapes.body?.properties ?? {})) {
+    const name = `${method} ${path} ${field}`;
+    if (!ofLine(schema) || otherTexts.has(name)) continue;
+    test(`the text of ${name} is one line, without invisible characters`, async () => {
+      for (const text of ['two\nlines', 'a\u202eb', 'a\u2028b']) {
+        const { at, body } = await callOf({ method, path });
+        const more = field === 'status_note' ? { status: 'stopped' } : {};
+        const credit = name === 'POST /accounts reference' ? { credit_usd_micro: '5' } : {};
+        const sent = { ...body, ...more, ...credit, [field]: text };
+        const call = () => operator.call(method, `/api/operator${at}`, sent);
+        const { reply, rows: left } = await withRows(service, call);
+        assert.equal(reply.status, 400, `${JSON.stringify(text)}: ${JSON.stringify(reply.body)}`);
+        assert.deepEqual(left, []);
+      }
+    });
+  }
+
+/** Changes that an owner of the service need not make, because they only concern money. */
+const ofMoney = new Set(
+  ['credits', 'adjustments', 'price'].map((name) => `/accounts/:account_id/${name}`),
+);
+
+describe('those who run the service are spared', () => {
+  const ofOthers = operatorRoutes
+    .filter(({ method }) => method !== 'GET')
+    .filter(({ path }) => /:(?:account|key|person)_id/.test(path) && !ofMoney.has(path))
+    .filter((route) => !('right' in route && route.right === 'own'));
+  test('by each call that changes an account, a key or a person, and by no other', () => {
+    const spared = operatorRoutes.filter((route) => 'spares' in route);
+    assert.deepEqual(spared, ofOthers);
+  });
+
+  for (const { method, path, ...route } of ofOthers)
+    test(`${method} ${path} by support, and by a key with every scope`, async () => {
+      const { account_id, key_id } = await service.account();
+      await service.db.run(sql`update accounts set is_operator = true where id = ${account_id}`);
+      await person(service, { [account_id]: 'owner' });
+      const support = await person(service, { [account_id]: 'developer' });
+      await service.db.run(
+        sql`update members set operator_role = 'support' where person_id = ${support.id}`,
+      );
+      const target = await person(service, { [account_id]: 'billing' });
+      const ids = { account_id, key_id, person_id: target.id };
+      const { body } = (await given[`${method} ${path}`]?.()) ?? {};
+      const at = path.replaceAll(/:(\w+)/g, (_, name: keyof typeof ids) => ids[name].toUpperCase());
+      const [earlier, logged] = [await traces(service), (await logRows(service)).length];
+      const bySupport = await support.call(method, `/api/operator${at}`, body);
+      const isMoney = 'right' in route && route.right === 'money';
+      const reason = isMoney ? 'operator_role_too_low' : 'operator_account';
+      assert.equal(bySupport.body.error?.details?.reason, reason, bySupport.text);
+      const { key } = await operatorKey(service, 'all of them');
+      const byKey = await service.call(method, `/v1/operator${at}`, { key, ...(body && { body }) });
+      if (![404, 405].includes(byKey.status))
+        assert.equal(byKey.body.error?.details?.reason, 'operator_account', byKey.text);
+      assert.deepEqual(await traces(service), earlier);
+      assert.equal((await logRows(service)).length, logged);
+    });
+});
 
 test('a key may come in each way that openapi.json lists', async () => {
   const { paths, security, components } = (await service.call('GET', '/v1/openapi.json')).body;
@@ -300,6 +382,11 @@ test('the matrix has every call of the API and of the console, and no other', ()
   );
 });
 
+/** The console's words for details, and the names of those that it hides or formats. */
+const logWords = ['log-texts.ts', 'LogList.tsx']
+  .map((file) => readFileSync(new URL(`../../../../web/src/operator/${file}`, import.meta.url)))
+  .join('\n');
+
 /** Makes the call and checks what it left in the log. */
 async function succeeds(
   { status, action }: (typeof rows)[number],
@@ -314,6 +401,8 @@ async function succeeds(
   );
   for (const row of left) {
     assert.partialDeepStrictEqual(row, by);
+    for (const name of Object.keys(row.details ?? {}))
+      assert.match(logWords, new RegExp(`^ {4}${name}:|'${name}'`, 'm'), `no words for ${name}`);
     for (const secret of secretsIn(reply.body)) assert.ok(!row.text.includes(secret), secret);
   }
 }

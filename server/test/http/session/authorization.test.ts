@@ -32,28 +32,29 @@ const columns = [
   'developer',
   'owner',
   'an operator',
+  'an operator for support',
+  'an operator who only reads',
   'owner of a suspended account',
 ] as const;
 type Column = (typeof columns)[number];
 
 /** The answers for each needed right, in the order of the columns; `ok`: the handler is reached. */
 const cells = {
-  //         none rev. oth. read bill dev. own. oper susp
-  anyone: '   ok  ok   ok   ok   ok   ok   ok   ok   ok',
-  signed_in: '401 401  ok   ok   ok   ok   ok   ok   ok',
-  view: '     401 401  404  ok   ok   ok   ok   404  ok',
-  build: '    401 401  404  403  403  ok   ok   404  403',
-  pay: '      401 401  404  403  ok   403  ok   404  403',
-  own: '      401 401  404  403  403  403  ok   404  403',
-  operate: '  401 401  404  404  404  404  404  ok   404',
+  //         none rev. oth. read bill dev. own. oper supp look susp
+  anyone: '   ok  ok   ok   ok   ok   ok   ok   ok   ok   ok   ok',
+  signed_in: '401 401  ok   ok   ok   ok   ok   ok   ok   ok   ok',
+  view: '     401 401  404  ok   ok   ok   ok   404  404  404  ok',
+  build: '    401 401  404  403  403  ok   ok   404  404  404  403',
+  pay: '      401 401  404  403  ok   403  ok   404  404  404  403',
+  own: '      401 401  404  403  403  403  ok   404  404  404  403',
+  look: '     401 401  404  404  404  404  404  ok   ok   ok   404',
+  support: '  401 401  404  404  404  404  404  ok   ok   403  404',
+  operate: '  401 401  404  404  404  404  404  ok   403  403  404',
 } as const;
 type Need = keyof typeof cells;
 
-/**
- * The right that every route has to demand, written here and not read from the routes. All calls
- * below /api/operator are for operators.
- */
-const table: Record<Exclude<Need, 'operate'>, string> = {
+/** The right that every route has to demand, written here and not read from the routes. */
+const table: Record<Need, string> = {
   anyone: `
     GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
     GET /invitation · GET /dashboard · GET /dashboard/* · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
@@ -110,6 +111,41 @@ const table: Record<Exclude<Need, 'operate'>, string> = {
   own: `
     PATCH account/account · PUT account/billed-to · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
+  look: `
+    GET console/overview · GET console/attention · POST console/audit · GET console/accounts
+    GET console/accounts/:account_id · GET console/accounts/:account_id/statement
+    GET console/accounts/:account_id/receipts/:transfer_id · GET console/accounts/:account_id/keys
+    GET console/accounts/:account_id/people · GET console/requests · GET console/requests/export
+    GET console/requests/:request_id · GET console/requests/:request_id/input · GET console/queue
+    GET console/queue/requests · GET console/unknown · GET console/transfers · GET console/usage
+    GET console/events · GET console/references · GET console/vouchers · GET console/models
+    GET console/models/* · GET console/models/:model_id/history · GET console/upstreams/:upstream
+    · GET console/upstreams · GET console/chains · GET console/chains/sums
+    GET console/deposits · GET console/invitations · GET console/operator-keys · GET console/log
+    GET console/settings · GET console/banner · GET console/refusals`,
+  support: `
+    POST console/accounts · POST console/accounts/:account_id/suspend
+    POST console/accounts/:account_id/resume · PUT console/accounts/:account_id/keys-by-api
+    PATCH console/keys/:key_id · DELETE console/keys/:key_id
+    POST console/accounts/:account_id/invitations
+    POST console/invitations · DELETE console/invitations/:invitation_id
+    PATCH console/people/:person_id · DELETE console/people/:person_id
+    POST console/people/:person_id/sign-out · POST console/people/:person_id/reset-two-factors
+    POST console/people/:person_id/reset-link`,
+  operate: `
+    POST console/accounts/:account_id/credits · POST console/accounts/:account_id/adjustments
+    PUT console/accounts/:account_id/price · PUT console/accounts/:account_id/operator
+    POST console/accounts/:account_id/keys
+    POST console/requests/:request_id/refunds · POST console/requests/:request_id/cancel
+    POST console/requests/:request_id/resolve · POST console/unknown/resolve
+    POST console/vouchers · POST console/vouchers/:voucher_id/void · PATCH console/models/*
+    DELETE console/models/:model_id/override · PATCH console/upstreams/:upstream
+    PUT console/upstreams/:upstream/key
+    PUT console/banner
+    POST console/upstreams/:upstream/resume · POST console/upstreams/:upstream/test
+    POST console/chains/:chain/resume · POST console/chains/:chain/rescan
+    POST console/deposits/:deposit_id/credit · POST console/deposits/:deposit_id/ignore
+    POST console/operator-keys · DELETE console/operator-keys/:operator_key_id`,
 };
 
 const nameOf = ({ method, path }: Row) => `${method} ${path}`;
@@ -118,13 +154,11 @@ for (const [need, text] of Object.entries(table)) {
   for (const [, method, path] of text.matchAll(/(\w+) (\S+)/g)) {
     const full = path!.startsWith('/')
       ? path!
-      : path!.replace('account', '/api/accounts/:account_id');
+      : path!.replace(/^account/, '/api/accounts/:account_id').replace(/^console/, '/api/operator');
     wanted.set(`${method} ${full}`, need as Need);
   }
 }
 const routes = webRoutes;
-for (const route of routes)
-  if (route.path.startsWith('/api/operator/')) wanted.set(nameOf(route), 'operate');
 const known = () => routes.filter((route) => wanted.has(nameOf(route)));
 
 test('the table has every route, and no unknown one', () => {
@@ -154,6 +188,8 @@ describe('the gate before the handlers', () => {
     visitors.set('no session', null);
     visitors.set('somebody of another account', await person(service, { [another]: 'owner' }));
     visitors.set('an operator', await operatorOf(service));
+    visitors.set('an operator for support', await operatorOf(service, 'support'));
+    visitors.set('an operator who only reads', await operatorOf(service, 'read_only'));
     visitors.set('owner of a suspended account', await person(service, { [suspended]: 'owner' }));
     await service.db.run(sql`update accounts set status = 'suspended' where id = ${suspended}`);
     const gone = await person(service, { [account]: 'owner' });

@@ -1,0 +1,33 @@
+import * as people from '../../db/accounts/people.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { Role } from '../schemas/account.ts';
+import { OperatorRole } from '../schemas/operator.ts';
+import { boolean, id, named, nullable, object, text, time } from '../schemas/schema.ts';
+
+/** The people of an account, as operators see them. */
+
+export const AccountPerson = named(
+  'AccountPerson',
+  object({
+    person_id: id(),
+    name: text(),
+    email: text(),
+    email_verified: boolean(),
+    two_factor_enabled: boolean(),
+    role: Role,
+    operator_role: nullable(OperatorRole),
+    seen_at: nullable(time()),
+  }),
+);
+
+/** The people of an account, owners first. */
+export async function peopleOf(
+  db: Database,
+  { id, is_operator }: { id: string; is_operator: boolean },
+) {
+  const rows = await people.listOf(db, id);
+  return rows.map(({ id: person_id, operator_role: lower, ...row }) => {
+    const operator_role = is_operator && row.role === 'owner' ? ('owner' as const) : lower;
+    return { person_id, operator_role, ...row };
+  });
+}
