@@ -1,17 +1,69 @@
 import type { Config } from '../config.ts';
+import { operatorRoles } from '../core/account/operator-role.ts';
 import { roles } from '../core/account/role.ts';
 import * as people from '../db/accounts/people.ts';
 import { choice, optional, text } from '../http/schemas/schema.ts';
-import { changeEmail } from '../operations/accounts/email.ts';
-import { dropTwoFactor, invite, resetLink } from '../operations/accounts/person.ts';
+import type { Database } from '../lib/sql/sql.ts';
+import {
+  changePerson,
+  linkForReset,
+  removePerson,
+  resetTwoFactors,
+  signOut,
+} from '../operations/accounts/manage-person.ts';
+import { invite, requirePerson, type WantedInvitation } from '../operations/accounts/person.ts';
+import type { ActionResult, OperatorAction } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
-import { limitOf, operand, row } from './command.ts';
-import { accountId, withDatabase } from './database.ts';
-import { listOf, type Columns } from './output.ts';
+import { flag, limitOf, operand, row } from './command.ts';
+import { accountId, act, withDatabase } from './database.ts';
+import { listOf, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 /** The people who sign in to the web pages. */
 
 const email = operand(text());
+
+/** Acts on the person with this address, with a row of the operator's log. */
+function acts<Answer>(
+  context: Context,
+  action: OperatorAction,
+  named: string,
+  work: (db: Database, person: people.PersonRow) => Promise<ActionResult<Answer>>,
+): Promise<Answer> {
+  return act(context, action, async (db) => work(db, await requirePerson(db, named)));
+}
+
+/** Invites an address, with a row of the operator's log. */
+export async function invited(
+  context: Context,
+  action: OperatorAction,
+  email: string,
+  placeIn: (
+    db: Database,
+  ) => Promise<Pick<WantedInvitation, 'account_id' | 'role' | 'operator_role'>>,
+): Promise<CommandOutput> {
+  const { made, role, operator_role } = await act(context, action, async (db) => {
+    const { account_id, role, operator_role = null } = await placeIn(db);
+    const wanted = { email, account_id, role, operator_role, invited_by: null };
+    const made = await invite(db, wanted);
+    const details = { role, ...(operator_role && { operator_role }) };
+    return { answer: { made, ...details }, account_id, target: made.email, details };
+  });
+  const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
+  const roles = { role, ...(operator_role && { operator_role }) };
+  const json = { invitation_id: made.id, email: made.email, ...roles, url };
+  const note = `The link works once, within seven days, and only for ${made.email}.`;
+  return { json, text: url, note };
+}
+
+const withoutApp = row(
+  'remove the authenticator app of somebody who has lost it',
+  { email },
+  async ({ email }, context) => {
+    await acts(context, 'person.reset_two_factors', email, resetTwoFactors);
+    const json = { email: email.trim().toLowerCase(), two_factor_enabled: false };
+    return { json, text: `${json.email} now signs in without an authenticator app.` };
+  },
+);
 
 export const verbs = {
   list: row(
@@ -44,21 +96,18 @@ export const verbs = {
         throw new CommandFailed(
           '--role needs --account: in a new account of their own, people are always the owner.',
         );
-      const wanted = { email, role: role ?? 'owner', invited_by: null };
-      const made = await withDatabase(context, async (db) =>
-        invite(db, { ...wanted, account_id: await accountId(db, account) }),
-      );
-      const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
-      const json = { invitation_id: made.id, email: made.email, role: wanted.role, url };
-      const note = `The link works once, within seven days, and only for ${made.email}.`;
-      return { json, text: url, note };
+      const action = account === undefined ? 'invitation.create' : 'account.invite';
+      return invited(context, action, email, async (db) => ({
+        account_id: await accountId(db, account),
+        role: role ?? 'owner',
+      }));
     },
   ),
   'reset-link': row(
     'print a link that sets a new password, good for an hour',
     { email },
     async ({ email }, context) => {
-      const token = await withDatabase(context, (db) => resetLink(db, email));
+      const { token } = await acts(context, 'person.reset', email, linkForReset);
       const url = `${pagesOf(context.config)}/reset?token=${token}`;
       const note = `The person who opens it within an hour sets the password of ${email} and signs in.`;
       return { json: { email: email.trim().toLowerCase(), url }, text: url, note };
@@ -68,20 +117,54 @@ export const verbs = {
     'change the address that somebody signs in with, and sign their browsers out',
     { email, new_email: operand(text()) },
     async ({ email, new_email }, context) => {
-      const json = await withDatabase(context, (db) => changeEmail(db, email, new_email));
-      const text = `This person now signs in with ${json.email}, no longer with ${json.before}.`;
-      return { json, text };
+      let before = email;
+      const { email: now } = await acts(context, 'person.change', email, (db, person) => {
+        before = person.email;
+        return changePerson(db, person, { email: new_email });
+      });
+      const words = `This person now signs in with ${now}, no longer with ${before}.`;
+      return { json: { email: now, before }, text: words };
     },
   ),
-  'disable-2fa': row(
-    'remove the authenticator app of somebody who has lost it',
-    { email },
-    async (given, context) => {
-      await withDatabase(context, (db) => dropTwoFactor(db, given.email));
-      const json = { email: given.email.trim().toLowerCase(), two_factor_enabled: false };
-      return { json, text: `${json.email} now signs in without an authenticator app.` };
+  change: row(
+    'change the name of a person, or their role in an account',
+    {
+      email,
+      name: optional(text('the new name', { word: 'name' })),
+      account: optional(text('where the role changes', { word: 'email' })),
+      role: optional(choice(roles, 'their role in the account')),
+      operator_role: optional(choice(operatorRoles, 'their role on the console')),
+    },
+    async ({ email, account, role, operator_role, name }, context) => {
+      if ((account === undefined) !== (role === undefined && operator_role === undefined))
+        throw new CommandFailed('--account needs --role or --operator-role, and they need it.');
+      if (role !== undefined && operator_role !== undefined)
+        throw new CommandFailed('Give --role or --operator-role, not both.');
+      const json = await acts(context, 'person.change', email, async (db, person) => {
+        const account_id = await accountId(db, account);
+        const member = account_id === null ? undefined : { account_id, role, operator_role };
+        return changePerson(db, person, { name, member });
+      });
+      return { json, text: `${json.email} is changed.` };
     },
   ),
+  remove: row(
+    'delete a person; their accounts stay with money, keys and log',
+    { email, leaves_accounts: flag('also if accounts then have no people at all') },
+    async ({ email, leaves_accounts = false }, context) => {
+      const json = await acts(context, 'person.remove', email, (db, person) =>
+        removePerson(db, person, { leaves_accounts }),
+      );
+      return { json: { ...json, removed: true }, text: `${email} is removed.` };
+    },
+  ),
+  'sign-out': row('sign all browsers of a person out', { email }, async ({ email }, context) => {
+    const json = await acts(context, 'person.sign_out', email, signOut);
+    return { json, text: `${json.ended} browsers of ${email} are signed out.` };
+  }),
+  'reset-two-factors': withoutApp,
+  /** The former name. */
+  'disable-2fa': withoutApp,
 };
 
 interface ListedPerson extends Pick<people.PersonRow, 'email' | 'name' | 'created_at'> {

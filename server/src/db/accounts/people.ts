@@ -50,6 +50,21 @@ export async function find(db: Connection, email: string): Promise<PersonRow | n
   return row ?? null;
 }
 
+export async function findById(db: Connection, id: string): Promise<PersonRow | null> {
+  const [row] = await db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    where id = ${id}`);
+  return row ?? null;
+}
+
+/**
+ * Deletes a person with all their ways to sign in and their memberships. Accounts, keys, movements
+ * and rows of the operator's log stay.
+ */
+export async function remove(db: Connection, id: string): Promise<void> {
+  await db.run(sql`delete from people where id = ${id}`);
+}
+
 /** Newest first. */
 export function list(db: Connection, { limit }: { limit: number }): Promise<PersonRow[]> {
   return db.run<PersonRow>(sql`

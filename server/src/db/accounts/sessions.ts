@@ -31,16 +31,19 @@ export async function end(db: Connection, personId: string, id: string): Promise
   return rows.length > 0;
 }
 
-/** Signs all browsers except one out, and returns how many. */
+/** Signs all browsers except one out, and returns how many were still signed in. */
 export async function endOthers(db: Connection, personId: string, keptId: string): Promise<number> {
-  const rows = await db.run(sql`
-    delete from sessions where person_id = ${personId} and id <> ${keptId} returning id`);
-  return rows.length;
+  const rows = await db.run<{ lives: boolean }>(sql`
+    delete from sessions where person_id = ${personId} and id <> ${keptId}
+    returning expires_at > now() as lives`);
+  return rows.filter(({ lives }) => lives).length;
 }
 
-/** Signs all browsers out. */
-export async function endAll(db: Connection, personId: string): Promise<void> {
-  await db.run(sql`delete from sessions where person_id = ${personId}`);
+/** Signs all browsers out, and returns how many were still signed in. */
+export async function endAll(db: Connection, personId: string): Promise<number> {
+  const rows = await db.run<{ lives: boolean }>(sql`
+    delete from sessions where person_id = ${personId} returning expires_at > now() as lives`);
+  return rows.filter(({ lives }) => lives).length;
 }
 
 /** Deletes expired sessions of a person, and some expired sign-in steps. */

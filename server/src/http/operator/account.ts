@@ -1,23 +1,21 @@
 import { hasReceipt } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
-import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as keys from '../../db/accounts/keys.ts';
-import * as people from '../../db/accounts/people.ts';
 import { depositSums, movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import {
-  changeAccount,
+  changeOperator,
   changeKeysByApi,
   changePrice,
   changeStatus,
   ppmMax,
 } from '../../operations/accounts/account.ts';
-import { ceilingsOf } from '../../operations/accounts/key.ts';
-import type { Author } from '../../operations/operator-action.ts';
-import { Refused } from '../../operations/refused.ts';
-import { AccountKey, Ceilings, view as keyView } from '../keys.ts';
+import { readCeilings } from '../../operations/accounts/key.ts';
+import { OperatorRole } from '../schemas/operator.ts';
+import { AccountKey, Ceilings, keyBounds, view as keyView } from '../keys.ts';
+import { MovementKind } from '../dashboard/statement.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
@@ -25,23 +23,10 @@ import type { CallDeps, PaymentDeps, ShareDeps } from '../deps.ts';
 import { idOf, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { keyBounds } from '../session/studio.ts';
 import { accountFields, view } from './accounts.ts';
+import { AccountPerson, peopleOf } from './members.ts';
 
 /** One account, below /accounts/:account_id: its details, and what an operator may do to it. */
-
-const AccountPerson = named(
-  'AccountPerson',
-  object({
-    person_id: id(),
-    name: text(),
-    email: text(),
-    email_verified: boolean(),
-    two_factor_enabled: boolean(),
-    role: Role,
-    seen_at: nullable(time()),
-  }),
-);
 
 /** Keys of a page, and keys that the operator's API shows with their account. */
 export const keysShown = 100;
@@ -52,9 +37,15 @@ export const OperatorAccount = s.named(
     ...accountFields,
     people: s.list(AccountPerson),
     key_ceilings: Ceilings,
-    deposits: list(SourceSum, 'All its deposits, by their source.'),
-    invitations: list(
-      object({ invitation_id: id(), email: text(), role: Role, expires_at: time() }),
+    deposits: s.list(SourceSum, 'All its deposits, by their source.'),
+    invitations: s.list(
+      s.object({
+        invitation_id: s.id(),
+        email: s.text(),
+        role: Role,
+        operator_role: s.nullable(OperatorRole),
+        expires_at: s.time(),
+      }),
       'Open invitations.',
     ),
     keys: s.list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
@@ -66,10 +57,10 @@ export const read = operatorEndpoint(
   { params: ['account_id'], reply: OperatorAccount },
   async ({ req, params, reply }, deps: ShareDeps) => {
     const { db } = deps;
-    const account = await need(db, params);
+    const account = await accountIn(params, db);
     const [key_ceilings, members, deposits, invited, keysOfAccount] = await Promise.all([
-      ceilingsOf(db, account.id, keyBounds(deps)),
-      people.listOf(db, account.id),
+      readCeilings(db, account.id, keyBounds(deps)),
+      peopleOf(db, account),
       inSum(req, reply, deps, () =>
         depositSums(db, { account_id: account.id, from: null, to: null }),
       ),
@@ -78,7 +69,7 @@ export const read = operatorEndpoint(
     ]);
     return {
       ...view(account),
-      people: members.map(({ id: person_id, ...row }) => ({ person_id, ...row })),
+      people: members,
       key_ceilings,
       deposits,
       invitations: invited.map(({ id: invitation_id, ...row }) => ({ invitation_id, ...row })),
@@ -98,11 +89,11 @@ export function newestKeys(
 
 const AccountMovement = s.named(
   'AccountMovement',
-  object({
-    transfer_id: id(),
-    kind: choice(['deposit', 'adjustment', 'reserve', 'charge', 'release', 'debt', 'expiry']),
-    amount_usd_micro: signedMicroUsd(),
-    change_usd_micro: signedMicroUsd(
+  s.object({
+    transfer_id: s.id(),
+    kind: MovementKind,
+    amount_usd_micro: s.signedMicroUsd(),
+    change_usd_micro: s.signedMicroUsd(
       'Change of the available balance; for a charge, the part of the reservation that is given back.',
     ),
     available_after_usd_micro: s.microUsd(),
@@ -156,7 +147,7 @@ export const movements = operatorEndpoint(
 export const receipt = operatorEndpoint(
   { params: ['account_id', 'transfer_id'], reply: Receipt },
   async ({ params }, deps) => {
-    const { id: account_id } = await need(deps.db, params);
+    const { id: account_id } = await accountIn(params, deps.db);
     return receiptFor(account_id, params.transfer_id, deps);
   },
 );
@@ -170,11 +161,9 @@ const AccountStatus = s.named(
 export const suspend = operatorAction(
   'account.suspend',
   { params: ['account_id'], reply: AccountStatus },
-  async ({ params, by }, deps) => {
-    const account = await need(deps.db, params);
-    leaveOperators(by, account);
-    await demandOther(deps.db, by, account.id);
-    return (db) => changeStatus(db, account, 'suspended');
+  async ({ params, by }, deps: CallDeps) => {
+    const account = await accountIn(params, deps.db);
+    return (db) => changeStatus(db, by, account, 'suspended');
   },
 );
 
@@ -182,24 +171,13 @@ export const suspend = operatorAction(
 export const resume = operatorAction(
   'account.resume',
   { params: ['account_id'], reply: AccountStatus },
-  async ({ params, by }, deps) => {
-    const account = await need(deps.db, params);
-    leaveOperators(by, account);
-    return (db) => changeStatus(db, account, 'active');
+  async ({ params, by }, deps: CallDeps) => {
+    const account = await accountIn(params, deps.db);
+    return (db) => changeStatus(db, by, account, 'active');
   },
 );
 
-/** No key decides who runs the service, because a key may leak. Throws `Refused`. */
-export function leaveOperators(by: Author, { is_operator }: { is_operator: boolean }): void {
-  // guard: keys-leave-operators
-  if (by.person_id === null && is_operator)
-    throw new Refused(
-      'An operator key cannot suspend, resume or invite into an account whose owners run the service. Do it on the operator pages.',
-      { reason: 'operator_account' },
-    );
-}
-
-const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmMax }) });
+const Price = s.object({ price_ppm: s.integer(undefined, { minimum: 0, maximum: ppmMax }) });
 
 /**
  * PUT /operator/accounts/{account_id}/price: the share of every rate that the account pays from the
@@ -207,28 +185,22 @@ const Price = object({ price_ppm: integer(undefined, { minimum: 0, maximum: ppmM
  */
 export const price = operatorAction(
   'account.price',
-  { params: ['account_id'], body: form(Price.properties), reply: Price },
-  async ({ params, body: { price_ppm } }, deps) => {
-    const account = await need(deps.db, params);
+  { params: ['account_id'], body: s.form(Price.properties), reply: Price },
+  async ({ params, body: { price_ppm } }, deps: CallDeps) => {
+    const account = await accountIn(params, deps.db);
     return (db) => changePrice(db, account, price_ppm);
   },
 );
 
 const OperatorAccess = s.object({ is_operator: s.boolean() });
 
-/** PUT /operator: whether the account's owners run the service. */
+/** PUT /operator/accounts/{account_id}/operator: whether the account's owners run the service. */
 export const operator = operatorAction(
   'account.operator',
-  { params: ['account_id'], body: form(OperatorRight.properties), reply: OperatorRight },
-  async ({ by, params, body: { is_operator } }, deps) => {
-    const account = await need(deps.db, params);
-    if (!is_operator) await demandOther(deps.db, by, account.id);
-    return (db) =>
-      changeAccount(db, account, { is_operator }, async () => {
-        await accounts.setOperator(db, account.id, is_operator);
-        // guard: earlier-invitations-end
-        if (is_operator && !account.is_operator) await invitations.withdrawAll(db, [account.id]);
-      });
+  { params: ['account_id'], body: s.form(OperatorAccess.properties), reply: OperatorAccess },
+  async ({ by, params, body: { is_operator } }, deps: CallDeps) => {
+    const account = await accountIn(params, deps.db);
+    return (db) => changeOperator(db, by, account, is_operator);
   },
 );
 
@@ -240,27 +212,15 @@ const KeysByApi = s.object({ keys_by_api: s.boolean() });
  */
 export const keysByApi = operatorAction(
   'account.keys_by_api',
-  { params: ['account_id'], body: form(KeysByApi.properties), reply: KeysByApi },
-  async ({ params, body: { keys_by_api } }, deps) => {
-    const account = await need(deps.db, params);
+  { params: ['account_id'], body: s.form(KeysByApi.properties), reply: KeysByApi },
+  async ({ params, body: { keys_by_api } }, deps: CallDeps) => {
+    const account = await accountIn(params, deps.db);
     return (db) => changeKeysByApi(db, account, keys_by_api);
   },
 );
 
-/** Keeps operators from locking themselves out by mistake; another operator may do it. */
-async function demandOther(db: Database, by: Author, account_id: string): Promise<void> {
-  const own = by.person_id && (await people.membership(db, by.person_id, account_id));
-  if (!own || own.role !== 'owner' || !own.is_operator) return;
-  throw new Refused(
-    'That would remove your own access to the operator pages. Another operator can do it.',
-    {
-      reason: 'own_console',
-    },
-  );
-}
-
 /** The account that the path names. Throws `not_found`. */
-export async function need(db: Database, params: { account_id: string }): Promise<FoundRow> {
+export async function accountIn(params: { account_id: string }, db: Database): Promise<FoundRow> {
   const row = await findWithFigures(db, idOf(params.account_id));
   if (row) return row;
   throw new ApiError('not_found');

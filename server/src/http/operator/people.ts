@@ -1,59 +1,140 @@
+import { nameMax } from '../../core/account/name.ts';
+import { roles } from '../../core/account/role.ts';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { changeEmail } from '../../operations/accounts/email.ts';
-import { resetLink } from '../../operations/accounts/person.ts';
-import { operatorAction } from '../endpoint.ts';
+import {
+  changePerson,
+  linkForReset,
+  removePerson,
+  resetTwoFactors,
+  signOut,
+} from '../../operations/accounts/manage-person.ts';
+import { Refusal } from '../../operations/refused.ts';
+import { ofOperators } from '../auth.ts';
+import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
+import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import { OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { emailChangedLetter } from '../session/letters.ts';
-import { need } from './account.ts';
+import { accountIn } from './account.ts';
+import { AccountPerson, peopleOf } from './members.ts';
 
-/** The people of an account, below /accounts/:account_id/people/:person_id. */
+/** People: those of an account, and what an operator does to one of them. */
 
-const params = ['account_id', 'person_id'] as const;
+/** GET /operator/accounts/{account_id}/people */
+export const list = operatorEndpoint(
+  { params: ['account_id'], reply: s.object({ data: s.list(AccountPerson) }) },
+  async ({ params }, { db }) => ({ data: await peopleOf(db, await accountIn(params, db)) }),
+);
 
-/** POST /reset: makes a link for setting a new password. */
+const Person = s.object({ person_id: s.id(), name: s.text(), email: s.text() });
+
+/** PATCH /operator/people/{person_id}: what is left out stays. */
+export const change = operatorAction(
+  'person.change',
+  {
+    params: ['person_id'],
+    body: s.form({
+      name: s.optional(s.line(nameMax)),
+      email: s.optional(s.email()),
+      account_id: s.optional(s.id('The account in which the role changes.')),
+      role: s.optional(s.choice(roles, 'Their role in `account_id`.')),
+      operator_role: s.optional(OperatorRole),
+    }),
+    reply: Person,
+  },
+  async ({ req, params, body }, deps: CallDeps & MailDeps) => {
+    const person = await personIn(params, deps.db);
+    const { account_id, role, operator_role, ...wanted } = body;
+    if (account_id === undefined && (role ?? operator_role) !== undefined)
+      throw badField('account_id', 'the account in which the role changes');
+    if (account_id !== undefined && (role === undefined) === (operator_role === undefined))
+      throw badField('role', 'either role or operator_role, if account_id is given');
+    if (operator_role !== undefined) demandOwn(req.operator);
+    if (wanted.email !== undefined && req.operator.by.person_id === null)
+      throw new Refusal(
+        'An operator key cannot change the address that somebody signs in with. Do it on the operator pages.',
+        { reason: 'key_signs_in' },
+      );
+    const member = account_id === undefined ? undefined : { account_id, role, operator_role };
+    if (member) await accountIn(member, deps.db);
+    return async (db) => {
+      const done = await changePerson(db, person, { ...wanted, member });
+      if (wanted.email === undefined) return done;
+      const letter = emailChangedLetter(person.email, done.answer.email);
+      return { ...done, after: () => deps.post?.(letter) };
+    };
+  },
+);
+
+/** DELETE /operator/people/{person_id} */
+export const remove = operatorAction(
+  'person.remove',
+  {
+    params: ['person_id'],
+    query: s.form({
+      leaves_accounts: s.optional(
+        s.choice(['true'], 'Removes them also if accounts then have no people at all.'),
+      ),
+    }),
+    reply: s.object({ person_id: s.id() }),
+  },
+  async ({ params, query, by }, { db }) => {
+    const person = await personIn(params, db);
+    if (by.person_id === person.id)
+      throw new Refusal('You cannot remove yourself. Another operator can do it.', {
+        reason: 'own_console',
+      });
+    const leaves_accounts = query.leaves_accounts !== undefined;
+    return (same) => removePerson(same, person, { leaves_accounts });
+  },
+);
+
+/** POST /operator/people/{person_id}/sign-out */
+export const signsOut = operatorAction(
+  'person.sign_out',
+  { params: ['person_id'], reply: s.object({ ended: s.integer('Browsers that were signed in.') }) },
+  async ({ params }, { db }) => {
+    const person = await personIn(params, db);
+    return (same) => signOut(same, person);
+  },
+);
+
+/** POST /operator/people/{person_id}/reset-two-factors */
+export const resetsTwoFactors = operatorAction(
+  'person.reset_two_factors',
+  { params: ['person_id'], reply: s.object({ two_factor_enabled: s.boolean() }) },
+  async ({ params }, { db }) => {
+    const person = await personIn(params, db);
+    return (same) => resetTwoFactors(same, person);
+  },
+);
+
+/** POST /people/{person_id}/reset-link: makes a link for setting a new password. */
 export const reset = operatorAction(
   'person.reset',
-  { params, reply: object({ link: text('Shown only here.') }) },
-  async ({ params }, deps) => {
-    const { account_id, email: target } = await personOf(params, deps.db);
+  { params: ['person_id'], reply: s.object({ link: s.text('Shown only here.') }) },
+  async ({ params }, deps: CallDeps & MailDeps) => {
+    const person = await personIn(params, deps.db);
     return async (db) => {
-      const link = `${deps.origin()}/reset?token=${await resetLink(db, target)}`;
-      return { answer: { link }, account_id, target };
+      const { answer, ...done } = await linkForReset(db, person);
+      return { ...done, answer: { link: `${deps.origin()}/reset?token=${answer.token}` } };
     };
   },
 );
 
-/**
- * POST /email: changes the address that a person signs in with. The operator vouches for the new
- * address.
- */
-export const setEmail = operatorAction(
-  'person.email',
-  {
-    params,
-    body: form({ email: email() }),
-    reply: object({ before: text(), email: text() }),
-  },
-  async ({ params, body }, deps) => {
-    const { account_id, email: before } = await personOf(params, deps.db);
-    return async (db) => {
-      const changed = await changeEmail(db, before, body.email);
-      const after = () => deps.post?.(emailChangedLetter(changed.before, changed.email));
-      const details = { email: changed.email };
-      return { answer: changed, account_id, target: changed.before, details, after };
-    };
-  },
-);
+/** The person whom the path names. Throws `not_found`. */
+async function personIn(params: { person_id: string }, db: Database): Promise<people.PersonRow> {
+  const person = await people.findById(db, idOf(params.person_id));
+  if (person) return person;
+  throw new ApiError('not_found');
+}
 
-async function personOf(params: { account_id: string; person_id: string }, db: Database) {
-  const { id: account_id } = await need(db, params);
-  const person_id = idOf(params.person_id);
-  const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
-  if (!person) throw new ApiError('not_found');
-  return { account_id, ...person };
+/** Throws `Refusal` for a key, and for operators who are not owners of the service. */
+function demandOwn({ scopes }: OperatorAsker): void {
+  // guard: owners-choose-operators
+  if (!scopes.includes('own')) throw ofOperators(true);
 }

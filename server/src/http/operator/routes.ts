@@ -35,6 +35,7 @@ const [keysOfOthers, makeKeys] = [
   operator('keys', 'money', others),
 ];
 const [account, request] = ['/accounts/:account_id', '/requests/:request_id'] as const;
+const onePerson = '/people/:person_id';
 const [upstream, chain, deposit] = [
   '/upstreams/:upstream',
   '/chains/:chain',
@@ -71,6 +72,17 @@ export const operatorCalls: Row[] = [
     ...made('inviteIntoAccount'),
     errors: ['invalid_input'],
   }),
+  row(read, 'GET', `${account}/people`, people.list, 'listPeople'),
+  row(manageOthers, 'PATCH', onePerson, people.change, searched('changePerson')),
+  row(manageOthers, 'DELETE', onePerson, people.remove, searched('removePerson')),
+  row(manageOthers, 'POST', `${onePerson}/sign-out`, people.signsOut, searched('signPersonOut')),
+  row(
+    manageOthers,
+    'POST',
+    `${onePerson}/reset-two-factors`,
+    people.resetsTwoFactors,
+    searched('resetTwoFactors'),
+  ),
   row(read, 'GET', '/requests', requestLists.listAll, searched('listAllRequests')),
   row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
   row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
@@ -130,11 +142,10 @@ export const operatorCalls: Row[] = [
  * would become an operator, sign in as somebody else, or have another key when this one is revoked.
  */
 export const consoleCalls: Row[] = [
-  row(operate, 'PUT', `${account}/operator`, oneAccount.operator),
-  row(operate, 'POST', `${account}/people/:person_id/reset`, people.reset),
-  row(operate, 'POST', `${account}/people/:person_id/email`, people.setEmail),
-  row(operate, 'POST', '/operator-keys', operatorKeys.create),
-  row(operate, 'DELETE', '/operator-keys/:operator_key_id', operatorKeys.revoke),
+  row(operate('own'), 'PUT', `${account}/operator`, oneAccount.operator),
+  row(operate('accounts', others), 'POST', `${onePerson}/reset-link`, people.reset),
+  row(operate('own'), 'POST', '/operator-keys', operatorKeys.create),
+  row(operate('own'), 'DELETE', '/operator-keys/:operator_key_id', operatorKeys.revoke),
 ];
 
 /** The calls of the operator's pages, below /api/operator. */

@@ -64,6 +64,11 @@ const matrix = `
   PATCH  /keys/:key_id                                 keys     200 key.limits
   DELETE /keys/:key_id                                 keys     200 key.revoke
   POST   /accounts/:account_id/invitations             accounts 201 account.invite
+  GET    /accounts/:account_id/people                  read     200
+  PATCH  /people/:person_id                            accounts 200 person.change
+  DELETE /people/:person_id                            accounts 200 person.remove
+  POST   /people/:person_id/sign-out                   accounts 200 person.sign_out
+  POST   /people/:person_id/reset-two-factors          accounts 200 person.reset_two_factors
   GET    /requests                                     read     200
   GET    /requests/:request_id                         read     200
   GET    /requests/:request_id/input                   read     200
@@ -105,8 +110,7 @@ const matrix = `
   GET    /operator-keys                                read     200
   GET    /log                                          read     200
   PUT    /accounts/:account_id/operator                session  200 account.operator
-  POST   /accounts/:account_id/people/:person_id/reset session  200 person.reset
-  POST   /accounts/:account_id/people/:person_id/email session  200 person.email
+  POST   /people/:person_id/reset-link                 session  200 person.reset
   POST   /operator-keys                                session  200 operator_key.create
   DELETE /operator-keys/:operator_key_id               session  200 operator_key.revoke
 `;
@@ -206,11 +210,11 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
   'PATCH /keys/:key_id': async () => ({ ids: await aKey(), body: { rpm: 5 } }),
   'DELETE /keys/:key_id': async () => ({ ids: await aKey() }),
   'POST /accounts/:account_id/invitations': () => ({ body: { email: email(), role: 'billing' } }),
-  'POST /accounts/:account_id/people/:person_id/reset': () => ({ ids: { person_id: owner.id } }),
-  'POST /accounts/:account_id/people/:person_id/email': async () => {
-    const { id: person_id } = await person(service, { [customer.account_id]: 'billing' });
-    return { ids: { person_id }, body: { email: email() } };
-  },
+  'PATCH /people/:person_id': async () => ({ ids: await aPerson(), body: { name: 'Ann' } }),
+  'DELETE /people/:person_id': async () => ({ ids: await aPerson() }),
+  'POST /people/:person_id/sign-out': async () => ({ ids: await aPerson() }),
+  'POST /people/:person_id/reset-two-factors': async () => ({ ids: await aPerson() }),
+  'POST /people/:person_id/reset-link': async () => ({ ids: await aPerson() }),
   'POST /requests/:request_id/refunds': () => ({ body: booked('5') }),
   'POST /requests/:request_id/cancel': async () => ({
     ids: { request_id: await submitted(service, customer) },

@@ -78,9 +78,7 @@ const doors: Record<string, (email: string) => Promise<Pick<Reply, 'status' | 'b
       role: 'owner',
     }),
   'the console’s change of an address': (email) =>
-    operator.call('POST', `/api/operator/accounts/${account_id}/people/${owner.id}/email`, {
-      email,
-    }),
+    operator.call('PATCH', `/api/operator/people/${owner.id}`, { email }),
   'the operator’s API': (email) =>
     service.call('POST', '/v1/operator/accounts', { key, body: { email } }),
 };

@@ -174,20 +174,21 @@ describe('another e-mail address', () => {
     const account = await service.account();
     const ada = await person(service, { [account.account_id]: 'owner' });
     const operator = await operatorOf(service);
-    const path = `/api/operator/accounts/${account.account_id}/people/${ada.id}/email`;
+    const path = `/api/operator/people/${ada.id}`;
     const email = fresh();
-    assert.equal((await ada.call('POST', path, { email })).status, 404);
-    const taken = await operator.call('POST', path, { email: operator.email });
+    assert.equal((await ada.call('PATCH', path, { email })).status, 404);
+    const taken = await operator.call('PATCH', path, { email: operator.email });
     assert.equal(taken.status, 400);
     assert.equal((await ada.call('GET', '/api/me')).status, 200);
-    const done = await operator.call('POST', path, { email });
-    assert.deepEqual([done.status, done.body], [200, { email, before: ada.email }]);
+    const done = await operator.call('PATCH', path, { email });
+    assert.deepEqual([done.status, done.body.email], [200, email]);
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [401, 200]);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     const rows = await service.db.run<{ by_email: string; target: string; details: object }>(
-      sql`select by_email, target, details from operator_log where action = 'person.email'`,
+      sql`select by_email, target, details from operator_log where action = 'person.change'`,
     );
-    assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details: { email } }]);
+    const details = { email, before: { email: ada.email } };
+    assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details }]);
     await until('a letter to the address before', () => lettersTo(ada.email).length === 1);
     const [found] = await service.db.run<{ email: string }>(sql`select email from accounts
       where id = ${account.account_id}`);

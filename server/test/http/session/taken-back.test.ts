@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
-import { dropTwoFactor, resetLink } from '../../../src/operations/accounts/person.ts';
+import { resetTwoFactors } from '../../../src/operations/accounts/manage-person.ts';
+import { requirePerson, resetLink } from '../../../src/operations/accounts/person.ts';
 import { totp } from '../../kit/totp.ts';
 import {
   newAddress,
@@ -84,7 +85,7 @@ describe('a browser that is trusted', () => {
     [
       'another app after the operator took the old one away',
       async (ada) => {
-        await dropTwoFactor(service.db, ada.email);
+        await resetTwoFactors(service.db, await requirePerson(service.db, ada.email));
         return setUp(ada);
       },
     ],
