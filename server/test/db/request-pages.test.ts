@@ -163,12 +163,11 @@ test("the operator's list searches on until it is full or everything was searche
 });
 
 test('a request whose metadata are changed or removed is found by the new ones alone', async () => {
-  const find = (metadata: Metadata) =>
-    pages.idsBelow(
-      db,
-      { ...pages.anyRequest, account_id: account, metadata },
-      { below_id: null, limit: 9, look: 1_000 },
-    );
+  const find = async (metadata: Metadata) => {
+    const filter = { ...pages.anyRequest, account_id: account, metadata };
+    const bounds = { below_id: null, limit: 9, look: 1_000 };
+    return (await pages.pageBelow(db, filter, bounds)).ids;
+  };
   const change = (metadata: Metadata | null) =>
     db.run(sql`update request_inputs set metadata = ${metadata && JSON.stringify(metadata)}::jsonb
       where request_id = ${made[1]!.id}`);

@@ -6,7 +6,7 @@ import { lineColumns, type LineRow } from './request-lines.ts';
 import { nextBehind, pageBelow, type PageBounds, type PageFilter } from './request-pages.ts';
 import { requestColumns } from './requests.ts';
 
-export type ListedRow = RequestRow & Asked & { email: string };
+export type ListedRow = LineRow & { email: string };
 
 /** A page of requests, newest first, and the id below which the next page begins. */
 export async function list(
@@ -37,7 +37,7 @@ export async function listNewest(
   return findListed(db, ids);
 }
 
-const listedColumns = columns('a', { email: of<string>(), asked: asked('r.id') });
+const listedColumns = columns('a', { email: of<string>() });
 
 /** These requests with the addresses of their accounts, newest first. */
 async function findListed(db: Connection, ids: string[]): Promise<ListedRow[]> {

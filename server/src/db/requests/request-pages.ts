@@ -15,7 +15,7 @@ const entryColumns = columns('b', {
   available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
   reserved_usd_micro: of<bigint>('b.debits_pending'),
 });
-export type EntryRow = RequestRow & Omit<RowOf<typeof entryColumns>, 'asked'> & Asked;
+export type EntryRow = LineRow & RowOf<typeof entryColumns>;
 
 /**
  * The given requests that belong to the given accounts, each with its account's present balance.
@@ -44,6 +44,8 @@ export interface PageFilter {
   metadata?: Metadata | null;
   /** Left out: all upstreams. */
   upstream?: string | null;
+  /** Only requests that failed with this code; left out: all. */
+  error_code?: string | null;
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
@@ -179,7 +181,7 @@ function candidatesToSearch(filter: PageFilter, way: PageDirection, look: number
   // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
   return (bind) => `
     select c.id, r.* from (${found(bind)}) c cross join lateral (
-      select status, kind, model_id, key_id, upstream, created_at from requests
+      select ${compared} from requests
       where id = c.id and ${ofAccount(filter)(bind)} limit 1
     ) r where ${words(bind)} order by c.id ${way.sort}`;
 }
@@ -202,19 +204,11 @@ function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bound
       and (${bind(key_id)}::uuid is null or key_id = ${bind(key_id)})
       and (${bind(kinds)}::text[] is null or kind = any(${bind(kinds)}))
       and (${bind(upstream)}::text is null or upstream = ${bind(upstream)})
+      and (${bind(error_code)}::text is null or error_code = ${bind(error_code)})
       and created_at >= coalesce('epoch'::timestamptz + ${bind(from_ms)}::float8 ${ms}, '-infinity')
       and created_at < coalesce('epoch'::timestamptz + ${bind(to_ms)}::float8 ${ms}, 'infinity')
       and ${hasAll(filter)(bind)}
     order by id ${way.sort} limit ${bind(limit)}::int`;
-}
-
-/** Matching ids, newest first. */
-export function idsBelow(
-  db: Connection,
-  filter: PageFilter,
-  { below_id, ...bounds }: PageBounds,
-): Promise<string[]> {
-  return idsOn(db, filter, below(below_id), bounds);
 }
 
 /** Matching ids that are newer than this one, oldest first. */

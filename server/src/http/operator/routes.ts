@@ -84,6 +84,10 @@ export const operatorCalls: Row[] = [
     searched('resetTwoFactors'),
   ),
   row(read, 'GET', '/requests', requestLists.listAll, searched('listAllRequests')),
+  row(read, 'GET', '/requests/export', requestLists.exportAll, {
+    ...searched('exportAllRequests'),
+    replies: { 200: { content: bytesOf('text/csv'), headers: ['ContentDisposition'] } },
+  }),
   row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
   row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
   row(money, 'POST', `${request}/refunds`, bookings.refund, booked('refundRequest')),

@@ -45,6 +45,9 @@ import type { CallDeps } from '../deps.ts';
 
 /** The lists of requests, newest first: for a key, for people of an account, for the operator. */
 
+/** Rows that an export reads at a time. */
+const exportRows = 500;
+
 const momentForms =
   'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
   '`2026-01-31T00:00:00Z`.';
@@ -64,17 +67,20 @@ const filters = {
 
 interface ListQuery {
   status?: Status;
+  error_code?: string;
   model_id?: string;
   key_id?: string;
   upstream?: string;
+  kind?: Kind;
   call_id?: string;
   from?: string;
   to?: string;
 }
 
 /** `account_id`: null for all accounts. */
-function filterOf(account_id: string | null, asked: Asked): pages.PageFilter {
-  const { status = null, model_id = null, key_id = null, upstream = null, from, to } = asked;
+function filterOf(account_id: string | null, asked: ListQuery): pages.PageFilter {
+  const { status = null, model_id = null, key_id = null, from, to } = asked;
+  const { upstream = null, error_code = null, kind } = asked;
   return {
     ...pages.anyRequest,
     account_id,
@@ -82,6 +88,8 @@ function filterOf(account_id: string | null, asked: Asked): pages.PageFilter {
     model_id,
     key_id,
     upstream,
+    error_code,
+    ...(kind && { kinds: [kind] }),
     call_id: asked.call_id?.trim() ?? null,
     from_ms: from === undefined ? null : Date.parse(from),
     to_ms: to === undefined ? null : Date.parse(to),
@@ -114,32 +122,83 @@ export const list = keyedEndpoint(
   },
 );
 
+const ofAll = {
+  account_id: optional(text('Only of this account.')),
+  status: optional(choice(statuses, 'Only in this state.')),
+  error_code: optional(choice(keysOf(failures), 'Only failed with this code.')),
+  kind: optional(KindName),
+  model_id: optional(text('Only of this model.', { maxLength: 300 })),
+  key_id: optional(text('Only of this key.')),
+  upstream: optional(text('Only at this upstream.', { maxLength: 300 })),
+  call_id: optional(callId),
+  from: optional(moment('Submitted at this time or later.')),
+  to: optional(moment('Submitted before this time.')),
+};
+
+function filterOfAll({
+  account_id: account,
+  key_id: key,
+  ...asked
+}: ListQuery & { account_id?: string }): pages.PageFilter {
+  const key_id = key === undefined ? {} : { key_id: idOf(key) };
+  return filterOf(account === undefined ? null : idOf(account), { ...asked, ...key_id });
+}
+
 /** GET /operator/requests: requests of all accounts. */
 export const listAll = operatorEndpoint(
-  {
-    query: form({
-      account_id: optional(text('Only of this account.')),
-      status: optional(choice(statuses, 'Only in this state.')),
-      model_id: optional(text('Only of this model.', { maxLength: 300 })),
-      key_id: optional(text('Only of this key.')),
-      upstream: optional(text('Only at this upstream.', { maxLength: 300 })),
-      call_id: optional(callId),
-      from: optional(moment('Submitted at this time or later.')),
-      to: optional(moment('Submitted before this time.')),
-      ...pageQuery(25),
-    }),
-    reply: pageOf(AnyRequest),
-  },
-  ({ query: { account_id, key_id, ...query } }, { db }) => {
-    const account = account_id === undefined ? null : idOf(account_id);
-    const filter = filterOf(account, query);
-    return marginPage(
-      db,
-      key_id === undefined ? filter : { ...filter, key_id: idOf(key_id) },
-      query,
-    );
+  { query: form({ ...ofAll, ...pageQuery(25) }), reply: pageOf(AnyRequest) },
+  ({ query }, { db }) => marginPage(db, filterOfAll(query), query),
+);
+
+/** GET /operator/requests/export: all that match, newest first, sent while they are read. */
+export const exportAll = operatorEndpoint(
+  { query: form(ofAll) },
+  async ({ req, reply, query }, { db }) => {
+    const filter = filterOfAll(query);
+    reply
+      .type('text/csv; charset=utf-8; header=present')
+      .header('content-disposition', 'attachment; filename="farebox-requests.csv"');
+    if (req.method === 'HEAD') return reply.send();
+    // Text is made only when the reader takes it, so a slow reader holds no memory and no database
+    // connection.
+    return reply.send(Readable.from(csvOf(filter, db), { highWaterMark: 1 }));
   },
 );
+
+type ExportedRow = ReturnType<typeof marginOf<MarginRow>>;
+const usd = (micro: bigint | null) => micro && formatUsd(micro);
+
+const exported: [name: string, cell: (row: ExportedRow) => Cell][] = [
+  ['request_id', (row) => row.request_id],
+  ['created_utc', (row) => row.created_at.toISOString()],
+  ['completed_utc', (row) => row.completed_at && row.completed_at.toISOString()],
+  ['account_id', (row) => row.account_id],
+  ['email', (row) => row.email],
+  ['key_id', (row) => row.key_id],
+  ['model_id', (row) => row.model_id],
+  ['kind', (row) => row.kind],
+  ['upstream', (row) => row.upstream],
+  ['status', (row) => row.status],
+  ['error_code', (row) => row.error_code],
+  ['quoted_usd', (row) => usd(row.quoted_usd_micro)],
+  ['charged_usd', (row) => usd(row.charged_usd_micro)],
+  ['refunded_usd', (row) => usd(row.refunded_usd_micro)],
+  ['cost_usd', (row) => usd(row.cost_usd_micro)],
+  ['margin_usd', (row) => usd(row.margin_usd_micro)],
+  ['call_id', (row) => row.call_id],
+  ['caller_id', (row) => row.caller_id],
+];
+
+/** Each statement reads no more than those of a page do. */
+async function* csvOf(filter: pages.PageFilter, db: Database): AsyncGenerator<string> {
+  yield csvLine(exported.map(([name]) => name));
+  let cursor: string | undefined;
+  do {
+    const { data, next_cursor } = await marginPage(db, filter, { cursor, limit: exportRows });
+    yield data.map((row) => csvLine(exported.map(([, cell]) => cell(row)))).join('');
+    cursor = next_cursor ?? undefined;
+  } while (cursor !== undefined);
+}
 
 async function marginPage(
   db: Database,
@@ -264,6 +323,10 @@ export const choices = visitEndpoint(
     }),
   },
   async ({ req }, { db }) => {
-    return { keys: await keys.names(db, req.account_id, livingKeysMax + 1) };
+    const [named, people] = await Promise.all([
+      keys.listNames(db, req.account_id, livingKeysMax + 1),
+      members.list(db, req.account_id),
+    ]);
+    return { keys: named, people };
   },
 );

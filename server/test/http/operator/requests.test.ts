@@ -188,3 +188,44 @@ test('an unknown id is not found, and people who are not operators find no reque
     assert.equal((await ask(path.replace(id, 'x'))).status, 404);
   }
 });
+
+test('requests are found by their problem and their kind, and exported with their cost', async () => {
+  const well = await submit();
+  await service.work();
+  const failing = async (outcome: object) => {
+    fake.behave = { start: () => outcome as never };
+    const id = await submit();
+    await service.work();
+    fake.behave = {};
+    return id;
+  };
+  const refused = await failing({ outcome: 'rejected', message: 'no' });
+  const since = `&from=${new Date(Date.now() - 3_600_000).toISOString()}`;
+  assert.deepEqual(await listed(`?error_code=upstream_rejected${since}`), [refused]);
+  assert.deepEqual(await listed(`?error_code=timeout${since}`), []);
+  assert.deepEqual(await listed(`?error_code=upstream_rejected&status=COMPLETED`), []);
+  assert.deepEqual(await listed('?kind=video'), []);
+  assert.ok((await listed('?kind=image&limit=100')).includes(well));
+  const unknown = await ask('/requests?error_code=no_such_code');
+  assert.equal(unknown.status, 400);
+  assert.match(unknown.body.error.message, /upstream_rejected/);
+
+  const query = `?account_id=${account.account_id}`;
+  const { status, headers, text } = await ask(`/requests/export${query}`);
+  assert.equal(status, 200);
+  assert.match(headers.get('content-type')!, /^text\/csv/);
+  assert.match(headers.get('content-disposition')!, /attachment; filename="farebox-requests.csv"/);
+  const [head, ...lines] = text.trimEnd().split('\r\n');
+  assert.match(head!, /^"request_id","created_utc",.*"margin_usd","call_id","caller_id"$/);
+  assert.equal(lines.length, (await listed('?limit=100')).length);
+  const line = lines.find((each) => each.includes(well))!;
+  assert.match(
+    line,
+    new RegExp(`"${account.email}".*"COMPLETED",,0\\.01,0\\.01,0,0\\.004,0\\.006,`),
+  );
+  assert.ok(lines.find((each) => each.includes(refused))!.includes('"upstream_rejected"'));
+  assert.doesNotMatch(text, /secret cat/);
+  const some = await ask(`/requests/export${query}&error_code=upstream_rejected`);
+  assert.ok(some.text.includes(refused) && !some.text.includes(well));
+  assert.equal((await ask('/requests/export?limit=5')).status, 400);
+});

@@ -70,6 +70,7 @@ const matrix = `
   POST   /people/:person_id/sign-out                   accounts 200 person.sign_out
   POST   /people/:person_id/reset-two-factors          accounts 200 person.reset_two_factors
   GET    /requests                                     read     200
+  GET    /requests/export                              read     200
   GET    /requests/:request_id                         read     200
   GET    /requests/:request_id/input                   read     200
   POST   /requests/:request_id/refunds                 money    201 request.refund
