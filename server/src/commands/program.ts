@@ -27,6 +27,7 @@ const nouns: Record<string, Noun> = {
     'unknown outcomes of requests, and of attempts after which the next upstream was tried',
     () => import('./unknown-outcomes.ts'),
   ],
+  banner: ['the text above all pages', () => import('./banner.ts')],
   catalog: ['the catalog files', () => import('./catalog.ts')],
 };
 

@@ -8,6 +8,7 @@ import { operate, operator, row, type Row } from '../row.ts';
 import * as oneAccount from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
+import * as banner from './banner.ts';
 import * as chains from './chains.ts';
 import * as deposits from './deposits.ts';
 import * as events from './events.ts';
@@ -138,6 +139,9 @@ export const operatorCalls: Row[] = [
     'withdrawSignUpInvitation',
   ),
   row(read, 'GET', '/operator-keys', operatorKeys.list, 'listOperatorKeys'),
+  row(read, 'GET', '/banner', banner.read, 'readBanner'),
+  row(sell, 'PUT', '/banner', banner.set, 'setBanner'),
+  row(read, 'GET', '/settings', settings.list, 'listSettings'),
   row(read, 'GET', '/log', log.list, searched('readLog')),
 ];
 

@@ -77,16 +77,18 @@ export const settings = openPageEndpoint(
             "The label of the identity provider's button; null if there is no identity provider.",
           ),
         ),
-        password_min: integer(),
+        password_min: s.integer(),
+        banner: s.nullable(Banner),
       }),
     ),
   },
-  async (_call, { web, links }) => ({
+  async (_call, { web, links, banner }) => ({
     base_url: links.baseUrl,
     sign_up: web.signUp,
     has_mail: web.hasMail,
     oidc_name: web.oidcName,
     password_min: passwordMin,
+    banner: await banner.read(),
   }),
 );
 

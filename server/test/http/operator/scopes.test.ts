@@ -109,6 +109,9 @@ const matrix = `
   POST   /invitations                                  accounts 201 invitation.create
   DELETE /invitations/:invitation_id                   accounts 200 invitation.withdraw
   GET    /operator-keys                                read     200
+  GET    /banner                                       read     200
+  PUT    /banner                                       catalog  200 banner.set
+  GET    /settings                                     read     200
   GET    /log                                          read     200
   PUT    /accounts/:account_id/operator                session  200 account.operator
   POST   /people/:person_id/reset-link                 session  200 person.reset
@@ -262,6 +265,7 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
     const { id: invitation_id } = await invite(service.db, { ...wanted, email: email() });
     return { ids: { invitation_id } };
   },
+  'PUT /banner': () => ({ body: { en: 'Slow today', ru: 'Сегодня медленно' } }),
   'POST /operator-keys': () => ({ body: { name: 'billing', scopes: ['money', 'read'] } }),
   'DELETE /operator-keys/:operator_key_id': async () => ({
     ids: { operator_key_id: (await operatorKey(service, 'old', ['read'])).operator_key_id },
