@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { manPage, referencePage } from '../../../client/src/cli/help/pages.ts';
-import { configurationPage } from '../config.ts';
+import { configurationPage } from './configuration-page.ts';
 import { clientTypes } from '../http/docs/types/client-types.ts';
 import { webTypes } from '../http/docs/types/web-types.ts';
 import { apiPage } from '../http/docs/api-page.ts';

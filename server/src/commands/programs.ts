@@ -79,6 +79,11 @@ export const programs = {
     { dry_run: flag('only show what it would do'), release_open },
     async (given, context) => (await import('./restored.ts')).resumeRestored(given, context),
   ),
+  settings: row(
+    'show the settings, where each comes from, and no secret',
+    { all: flag('defaults, too') },
+    async (given, context) => (await import('./settings.ts')).showSettings(given, context),
+  ),
   generate: row('write openapi.json and the generated pages', {}, async () =>
     (await import('./generate.ts')).generate(),
   ),

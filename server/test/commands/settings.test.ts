@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { ConfigError, configurationPage } from '../../src/config.ts';
+import { configurationPage } from '../../src/commands/configuration-page.ts';
+import { ConfigError } from '../../src/config.ts';
 import { readConfig } from '../../src/read-config.ts';
 import { openMedia } from '../../src/services.ts';
 

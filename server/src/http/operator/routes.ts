@@ -20,6 +20,7 @@ import * as bookings from './money.ts';
 import * as operatorKeys from './operator-keys.ts';
 import * as overview from './overview.ts';
 import * as people from './people.ts';
+import * as settings from './settings.ts';
 import * as transfers from './transfers.ts';
 import * as upstreams from './upstreams.ts';
 import * as usage from './usage.ts';
