@@ -5,6 +5,7 @@ import {
   boolean,
   form,
   integer,
+  isMoney,
   optional,
   signedMicroUsdPattern,
   text,
@@ -130,14 +131,18 @@ function optionOf({ name, schema, required }: NamedField): Option {
   option.makeOptionMandatory(required);
   const choices = one.enum?.filter((each) => each !== null).map(String);
   if (choices) return option.choices(choices);
-  const read = readerOf(one);
+  const read = readerOf({ ...one, ...(schema.or_none && { or_none: true }) });
   if (!items) return option.argParser(read);
-  return option.argParser((text, before: unknown[] = []) => [...before, read(text)]);
+  return option.argParser((text, before: unknown) => {
+    const value = read(text);
+    return value === none ? none : [...(Array.isArray(before) ? before : []), value];
+  });
 }
 
-function wordOf(name: string, { type, enum: choices, pattern, format }: Schema): string {
+function wordOf(name: string, schema: Schema): string {
+  const { type, enum: choices, format } = schema;
   if (choices) return spelled(name);
-  if (pattern !== undefined) return 'amount';
+  if (isMoney(schema)) return 'amount';
   if (type === 'integer') return 'n';
   if (format === 'date-time') return 'date';
   return format === 'moment' ? 'time' : 'text';
@@ -152,11 +157,12 @@ function readerOf(schema: Field): (text: string) => unknown {
 /** Commander takes null for a missing value. */
 const none = Symbol('none');
 
-function plainReaderOf({ type, pattern, format, ...bounds }: Schema): (text: string) => unknown {
-  if (type === 'integer') return (text) => wholeNumber(text, bounds);
+function plainReaderOf(schema: Schema): (text: string) => unknown {
+  const { type, pattern, format } = schema;
+  if (type === 'integer') return (text) => wholeNumber(text, schema);
   if (pattern === signedMicroUsdPattern)
     return (text) => (text.startsWith('-') ? `-${microUsd(text.slice(1))}` : microUsd(text));
-  if (pattern !== undefined) return microUsd;
+  if (isMoney(schema)) return microUsd;
   if (format === 'date-time') return (text) => readTime(text, 'end');
   if (format === 'moment') return (text) => readTime(text, 'start');
   return (text) => plainText(text, schema);

@@ -5,6 +5,7 @@ import {
   storedSettings,
   type KeyChange,
 } from '../core/account/key-settings.ts';
+import { nameMax } from '../core/account/name.ts';
 import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/accounts/keys.ts';
 import { integer, line, optional, text } from '../http/schemas/schema.ts';
@@ -25,6 +26,11 @@ const key_id = operand(text());
 const limit_usd = says(keySettings.monthly_limit_usd_micro.schema, 'monthly spend limit');
 const rpm = says(keySettings.rpm.schema, 'calls a minute');
 const open_jobs = says(keySettings.open_jobs.schema, 'open jobs');
+const expires = says(
+  keySettings.expires_at.schema,
+  'the key stops working after this day (UTC), or at this time',
+);
+const model = says(keySettings.models.schema, 'the only models it may use', 'id');
 
 export const verbs = {
   create: row(
@@ -35,11 +41,8 @@ export const verbs = {
       limit_usd: optional(limit_usd),
       rpm: optional(rpm),
       open_jobs: optional(open_jobs),
-      expires: may(
-        keySettings.expires_at.schema,
-        'the key stops working after this day (UTC), or at this time',
-      ),
-      model: may(keySettings.models.schema, 'the only models it may use', 'id'),
+      expires: optional(expires),
+      model: optional(model),
     },
     async ({ account, name, limit_usd, expires, model, ...counts }, context) => {
       if (expires !== undefined) demandFuture(expires);

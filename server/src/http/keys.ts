@@ -1,16 +1,17 @@
 import type { TOptional, TUnsafe } from 'typebox';
 import {
   keySettings,
-  nameMax,
   settingNames,
   storedSettings,
   type KeyChange,
   type SettingName,
   type WrittenSettings,
 } from '../core/account/key-settings.ts';
+import { nameMax } from '../core/account/name.ts';
 import { keyScopes } from '../core/account/scope.ts';
 import * as keys from '../db/accounts/keys.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import type { Bounds } from '../operations/accounts/key-rules.ts';
 import type { ActionResult } from '../operations/operator-action.ts';
 import type { HttpDeps } from './deps.ts';
 import { timeToCome } from './form.ts';
@@ -42,7 +43,14 @@ function unbounded(schema: s.TSchema): s.TSchema {
   return Object.fromEntries(kept);
 }
 
-export const Ceilings = named(
+/** The highest limits that the people of an account may give a key without asking the operator. */
+export function keyBounds({
+  settings: { FAREBOX_RPM, FAREBOX_OPEN_JOBS },
+}: Pick<HttpDeps, 'settings'>): Bounds {
+  return { rpm: FAREBOX_RPM, open_jobs: FAREBOX_OPEN_JOBS };
+}
+
+export const Ceilings = s.named(
   'KeyCeilings',
   s.object(
     {
@@ -65,8 +73,7 @@ const parts = {
     keyScopes,
     'spend: it runs models. keys: it manages the keys of scope spend, and nothing else.',
   ),
-  state: choice(['active', 'expired', 'revoked'], 'Only an active key works.'),
-  ...shown,
+  state: s.choice(['active', 'expired', 'revoked'], 'Only an active key works.'),
   ...Ceilings.properties,
   spent_usd_micro: s.microUsd('In this month (UTC), reservations included.'),
   month_usd_micro: s.microUsd('Charged and reserved this month (UTC).'),
@@ -89,37 +96,52 @@ const parts = {
 };
 type Parts = typeof parts;
 
-/** A key with these parts and all its settings. */
-function viewOf<const Name extends keyof Parts>(name: string, names: readonly Name[]) {
-  const chosen = Object.fromEntries(names.map((part) => [part, parts[part]]));
+const pick = (names: readonly (keyof Parts)[]) =>
+  Object.fromEntries(names.map((name) => [name, parts[name]]));
+
+/** A key with these parts; between them, all its settings. */
+function viewOf<const Name extends keyof Parts>(
+  name: string,
+  names: readonly Name[],
+  more: readonly Name[],
+) {
   // TypeScript does not follow the names.
-  return named(name, object({ ...chosen, ...shown })) as TObject<Pick<Parts, Name> & Shown>;
+  return s.named(name, s.object({ ...pick(names), ...shown, ...pick(more) })) as s.TObject<
+    Pick<Parts, Name> & SettingSchemas
+  >;
 }
 
 /** A key as a key of scope `keys` sees it. */
-export const ApiKey = viewOf('ApiKey', [
-  ...(['key_id', 'name', 'hint', 'scope', 'state', 'monthly_limit_usd_micro'] as const),
-  ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'rpm', 'open_jobs'] as const),
-  ...(['open_requests', 'models', 'created_at', 'created_by', 'expires_at'] as const),
-  ...(['revoked_at', 'last_used_at'] as const),
-]);
+export const ApiKey = viewOf(
+  'ApiKey',
+  ['key_id', 'name', 'hint', 'scope', 'state'],
+  [
+    ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'open_requests'] as const),
+    ...(['created_at', 'created_by', 'revoked_at', 'last_used_at'] as const),
+  ],
+);
 
 /** A key as the people of its account see it. */
-export const Key = viewOf('Key', [
-  ...(['key_id', 'name', 'hint', 'last4', 'is_studio', 'scope', 'state'] as const),
-  'monthly_limit_usd_micro',
-  ...(['monthly_ceiling_usd_micro', 'rpm_ceiling', 'open_jobs_ceiling'] as const),
-  ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'rpm', 'open_jobs'] as const),
-  ...(['open_requests', 'models', 'created_at', 'created_by_name', 'expires_at'] as const),
-  ...(['revoked_at', 'previous_until', 'last_used_at', 'previous_used_at'] as const),
-]);
+export const Key = viewOf(
+  'Key',
+  ['key_id', 'name', 'hint', 'last4', 'is_studio', 'scope', 'state'],
+  [
+    ...(['monthly_ceiling_usd_micro', 'rpm_ceiling', 'open_jobs_ceiling'] as const),
+    ...(['spent_usd_micro', 'reserved_usd_micro', 'resets_at', 'open_requests'] as const),
+    ...(['created_at', 'created_by_name', 'revoked_at', 'previous_until'] as const),
+    ...(['last_used_at', 'previous_used_at'] as const),
+  ],
+);
 
 /** A key as an operator sees it. */
-export const AccountKey = viewOf('AccountKey', [
-  ...(['key_id', 'name', 'prefix', 'last4', 'monthly_limit_usd_micro', 'rpm'] as const),
-  ...(['open_jobs', 'scope', 'models', 'month_usd_micro', 'open_requests', 'state'] as const),
-  ...(['created_at', 'created_by', 'created_by_name', 'expires_at', 'revoked_at'] as const),
-]);
+export const AccountKey = viewOf(
+  'AccountKey',
+  ['key_id', 'name', 'prefix', 'last4', 'scope', 'state'],
+  [
+    ...(['month_usd_micro', 'open_requests', 'created_at', 'created_by'] as const),
+    ...(['created_by_name', 'revoked_at'] as const),
+  ],
+);
 
 /** A new key, with its secret. */
 export function withSecret<P extends s.TObject['properties']>(name: string, key: s.TObject<P>) {

@@ -251,7 +251,6 @@ export async function findByHash(db: Connection, hash: Buffer): Promise<KeyRow |
   return row ?? null;
 }
 
-/** A key of any account. */
 export async function findAny(db: Connection, id: string): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.id = $1`, [id]));
   return row ?? null;

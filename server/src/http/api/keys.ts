@@ -13,6 +13,7 @@ import { idOf, pageFrom } from '../form.ts';
 import {
   ApiKey,
   KeyChangeForm,
+  keyBounds,
   NewKeyForm,
   settingsOf,
   showing,
@@ -21,8 +22,7 @@ import {
 } from '../keys.ts';
 import { choice, form, named, optional, pageOf, pageQuery } from '../schemas/schema.ts';
 import { readBody } from '../schemas/validate.ts';
-import { keyBounds } from '../session/studio.ts';
-import { readForm } from '../session/visit.ts';
+import { readJsonForm } from '../session/visit.ts';
 
 /**
  * An account's keys, managed by a program with a key of scope `keys`. Keys of that scope are listed

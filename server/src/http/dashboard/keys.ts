@@ -16,6 +16,7 @@ import {
   Ceilings,
   Key,
   KeyChangeForm,
+  keyBounds,
   name,
   settings,
   settingsOf,
@@ -46,12 +47,12 @@ function keyIn(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promi
 /**
  * GET /keys: newest first. `defaults` are the limits of a key that has no limits of its own.
  * `ceilings` are the operator's limits for new keys. `refused` counts the refused calls of the last
- * hour by key and error code.
+ * day by key and error code.
  */
 export const list = visitEndpoint(
   {
-    query: object({ state: optional(choice(['active', 'all'])), ...pageQuery(50) }),
-    reply: pageWith(Key, {
+    query: s.form({ state: s.optional(s.choice(['active', 'all'])), ...s.pageQuery(50) }),
+    reply: s.pageWith(Key, {
       studio: Key,
       defaults: s.object({ rpm: s.integer(), open_jobs: s.integer() }),
       ceilings: Ceilings,
@@ -70,8 +71,8 @@ export const list = visitEndpoint(
       ...pageFrom(rows, query, view),
       studio: view(studio!),
       defaults: bounds,
-      ceilings: await ceilingsOf(db, account_id, bounds),
-      refused: await refusals.ofLastHour(db, account_id),
+      ceilings: await readCeilings(db, account_id, bounds),
+      refused: await refusals.listLastDay(db, account_id),
     };
   },
 );

@@ -1,10 +1,18 @@
 import type { CallDeps, RequestDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { idOf, pageFrom } from '../form.ts';
-import { AccountKey, KeyForm, NewKeyForm, settingsOf, showing, view, withSecret } from '../keys.ts';
+import {
+  AccountKey,
+  KeyChangeForm,
+  NewKeyForm,
+  settingsOf,
+  showing,
+  view,
+  withSecret,
+} from '../keys.ts';
 import { form, named, pageOf, pageQuery } from '../schemas/schema.ts';
 import { changeKey, createKey, findKey, revokeKey } from '../../operations/accounts/key.ts';
-import { keysShown, need as needAccount, newestKeys } from './account.ts';
+import { accountIn, keysShown, newestKeys } from './account.ts';
 
 /** Keys of accounts below /v1/operator. */
 
@@ -18,7 +26,7 @@ export const list = operatorEndpoint(
     reply: named('AccountKeyList', pageOf(AccountKey)),
   },
   async ({ params, query }, { db }) => {
-    const { id } = await needAccount(db, params);
+    const { id } = await accountIn(params, db);
     return pageFrom(await newestKeys(db, id, query), query, view);
   },
 );
@@ -31,9 +39,9 @@ export const create = operatorAction(
     body: NewKeyForm,
     reply: withSecret('NewAccountKey', AccountKey),
   },
-  async ({ params, body: { name, ...given }, reply }, deps) => {
-    const { id: account_id } = await needAccount(deps.db, params);
-    const wanted = { account_id, name, ...settingsOf(given, null, deps) };
+  async ({ params, body: { name, ...given }, reply }, deps: RequestDeps) => {
+    const account = await accountIn(params, deps.db);
+    const wanted = { account_id: account.id, name, ...settingsOf(given, null, deps) };
     reply.code(201);
     return async (db) => {
       const done = await createKey(db, by, wanted);
@@ -42,13 +50,13 @@ export const create = operatorAction(
   },
 );
 
-/** PATCH /operator/keys/{key_id}: null removes a limit, and a limit that is left out stays. */
+/** PATCH /operator/keys/{key_id}: null removes a setting, and one that is left out stays. */
 export const change = operatorAction(
-  'key.limits',
-  { params: ['key_id'], body: KeyForm, reply: AccountKey },
-  async ({ params, body }, deps) => {
-    const key = await need(params, deps);
-    const wanted = settingsOf(body, key, deps);
+  'key.change',
+  { params: ['key_id'], body: KeyChangeForm, reply: AccountKey },
+  async ({ params, body: { name, ...given } }, deps: RequestDeps) => {
+    const key = await keyIn(params, deps);
+    const wanted = { ...settingsOf(given, key, deps), ...(name !== undefined && { name }) };
     return async (db) => showing(db, key.id, await changeKey(db, by, key, wanted));
   },
 );
@@ -63,6 +71,7 @@ export const revoke = operatorAction(
   },
 );
 
-function need({ key_id }: { key_id: string }, { db }: HttpDeps) {
+/** The key that the path names. Throws `not_found`. */
+function keyIn({ key_id }: { key_id: string }, { db }: CallDeps) {
   return findKey(db, by, idOf(key_id));
 }

@@ -1,10 +1,7 @@
 import {
   bounded,
   ceilingOf,
-  keyName,
-  keySettings,
-  nameMax,
-  nameRule,
+  settingNames,
   unfitting,
   type Ceilings,
   type KeyChange,
@@ -35,25 +32,27 @@ export type KeyAsker =
 /** An asker who belongs to the account. */
 export type OwnAsker = Exclude<KeyAsker, { who: 'operator' }>;
 
-/** The name without the spaces around it. Throws `Refused`. */
-export function demandName(given: string): string {
-  const name = keyName(given);
-  if (name !== null) return name;
-  throw new Refused(`name must be ${nameRule}.`, {
-    reason: 'name_invalid',
-    field: 'name',
-    max_length: nameMax,
-  });
-}
-
-/** Refuses settings that keys of this kind cannot have. */
-export function demandFitting(key: { scope: KeyScope; is_studio: boolean }, given: KeyChange) {
-  const named = keysOf(keySettings).filter((name) => given[name] !== undefined);
-  if (key.is_studio && unfitting('isOfSecrets', named) !== undefined) throw studioFixed();
+/**
+ * Refuses settings that keys of this kind cannot have. An operator may limit a key
+ * that manages keys, because the limit becomes the ceiling of keys that the account makes later.
+ */
+export function demandFitting(
+  key: { scope: KeyScope; is_studio: boolean },
+  given: KeyChange & { name?: string },
+  by: KeyAsker,
+): void {
+  const named = settingNames.filter((name) => given[name] !== undefined);
+  const fixed = given.name === undefined ? unfitting('notOnStudioKey', named) : 'name';
+  if (key.is_studio && fixed !== undefined)
+    throw new Refusal(`The ${fixed} of the studio key cannot be changed.`, {
+      reason: 'studio_key_fixed',
+      field: fixed,
+    });
   if (key.scope === 'spend') return;
+  const ceilings: readonly string[] = by.who === 'operator' ? bounded : [];
   const field = unfitting(
-    'isOfSpending',
-    named.filter((name) => given[name] !== null),
+    'notOnManagingKey',
+    named.filter((name) => given[name] !== null && !ceilings.includes(name)),
   );
   if (field !== undefined)
     throw new Refusal(
@@ -62,14 +61,8 @@ export function demandFitting(key: { scope: KeyScope; is_studio: boolean }, give
     );
 }
 
-export function studioFixed(): Refused {
-  return new Refused('The studio key keeps its name, never expires and may use all models.', {
-    reason: 'studio_key_fixed',
-  });
-}
-
-export function revoked(): Refused {
-  return new Refused('This key is revoked and cannot be changed.', { reason: 'key_revoked' });
+export function keyRevoked(): Refusal {
+  return new Refusal('This key is revoked and cannot be changed.', { reason: 'key_revoked' });
 }
 
 /**

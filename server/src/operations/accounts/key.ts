@@ -10,6 +10,7 @@ import {
   type KeySettings,
 } from '../../core/account/key-settings.ts';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
+import { nameMax } from '../../core/account/name.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { KeyScope } from '../../core/account/scope.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
@@ -24,10 +25,8 @@ import { Refusal } from '../refused.ts';
 import {
   demandBelow,
   demandFitting,
-  demandName,
   noKeysByApi,
-  revoked,
-  studioFixed,
+  keyRevoked,
   tooManyADay,
   type Bounds,
   type KeyAsker,
@@ -200,6 +199,7 @@ export async function changeKey(
   key: keys.KeyRow,
   given: KeyChange & { name?: string },
 ): Promise<ActionResult<void>> {
+  demandFitting(key, given, by);
   const { name, ...limits } = given;
   const wanted = {
     ...limits,
@@ -211,15 +211,14 @@ export async function changeKey(
       return keys.setCeilings(tx, key.id, limits);
     }
     const now = await changes.lock(tx, key.id);
-    if (!now || now.revoked) throw revoked();
-    if (now.is_studio && name !== undefined) throw studioFixed();
-    demandFitting(now, limits);
+    if (!now || now.revoked) throw keyRevoked();
     demandBelow(limits, now, by.bounds);
     await keys.set(tx, key.id, wanted, 'people');
   });
-  const fields = new Set([...(by.who === 'operator' ? bounded : []), ...keysOf(given)]);
-  const before = told(Object.fromEntries([...fields].map((field) => [field, key[field]])));
-  return { ...of(key), answer: undefined, details: { key_id: key.id, ...told(given), before } };
+  const before = forLog(Object.fromEntries(keysOf(given).map((field) => [field, key[field]])));
+  const details = { key_id: key.id, ...forLog(given), before };
+  const isLimit = by.who === 'operator' && bounded.some((field) => given[field] !== undefined);
+  return { ...of(key), answer: undefined, details, ...(isLimit && { action: 'key.limits' }) };
 }
 
 /** Revokes a key for good, from the next call on. Throws `Refusal`. */

@@ -19,8 +19,8 @@ before(async () => {
 async function openWorld() {
   const { account_id, key_id } = await service.account();
   const owner = (await person(service, { [account_id]: 'owner' })).of(account_id);
-  const manager = (await owner.call('POST', '/keys', { name: 'platform', scope: 'keys' })).body.key;
-  return { account_id, key_id, owner, manager };
+  const made = (await owner.call('POST', '/keys', { name: 'platform', scope: 'keys' })).body;
+  return { account_id, key_id, owner, manager: made.key, manager_id: made.key_id };
 }
 type World = Awaited<ReturnType<typeof openWorld>>;
 type Form = Record<string, unknown>;
@@ -109,13 +109,14 @@ for (const [door, send] of Object.entries({ ...ofAccount, ...ofOperators }))
       return { keys: unused, logged: (await logRows(service)).length };
     };
 
-    async function assertRefused([form, param, words]: Rule) {
+    async function assertRefused([form, param, words]: Rule, to = world) {
       const earlier = await left();
-      const { status, body } = await send(world, form);
+      const { status, body } = await send(to, form);
       const { code, message, param: said } = body.error ?? {};
       assert.deepEqual([status, code, said], [400, 'bad_request', param]);
       assert.match(message, words);
       assert.deepEqual(await left(), earlier);
+      return body.error.details?.reason;
     }
 
     for (const form of taken)
@@ -127,13 +128,45 @@ for (const [door, send] of Object.entries({ ...ofAccount, ...ofOperators }))
 
     const all = [
       ...rules,
-      ...(makes || isBounded ? rulesOfNames : []),
+      ...rulesOfNames,
       ...(makes ? rulesOfMaking : []),
       ...(makes && !door.endsWith('pages') ? [ruleOfScopes] : []),
       ...(isBounded ? bounds : []),
     ];
     for (const rule of all)
       test(`refuses ${JSON.stringify(rule[0])} by name`, () => assertRefused(rule));
+
+    // A key reaches neither of these kinds.
+    if (!makes && !door.endsWith('by a key')) {
+      const end = inDays(1);
+      const fixed: Form[] = [{ name: 'x' }, { expires_at: end }, { models: ['fake/image'] }];
+      for (const form of [...fixed, { expires_at: null }, { models: null, rpm: 5 }]) {
+        const [field] = Object.keys(form);
+        test(`does not give the studio's key ${JSON.stringify(form)}`, async () => {
+          const { studio } = (await world.owner.call('GET', '/keys')).body;
+          const rule: Rule = [form, field!, new RegExp(`${field} of the studio key`)];
+          const reason = await assertRefused(rule, { ...world, key_id: studio.key_id });
+          assert.equal(reason, 'studio_key_fixed');
+        });
+      }
+      const limits: Form[] = [{ monthly_limit_usd_micro: '5' }, { open_jobs: 5 }];
+      for (const form of [{ models: ['fake/image'] }, ...limits]) {
+        const [field] = Object.keys(form);
+        const toManager = () => ({ ...world, key_id: world.manager_id });
+        if (!isBounded && field !== 'models')
+          test(`sets the ceiling of later keys by ${field} of a key that manages keys`, async () => {
+            assert.equal((await send(toManager(), form)).status, 200);
+            const { ceilings } = (await world.owner.call('GET', '/keys')).body;
+            const name = field === 'open_jobs' ? 'open_jobs_ceiling' : 'monthly_ceiling_usd_micro';
+            assert.equal(ceilings[name], form[field!]);
+          });
+        else
+          test(`gives no ${field} to a key that manages keys`, async () => {
+            const rule: Rule = [form, field!, /spends nothing/];
+            assert.equal(await assertRefused(rule, toManager()), 'key_spends_nothing');
+          });
+      }
+    }
 
     if (!isBounded) {
       for (const [form] of bounds)

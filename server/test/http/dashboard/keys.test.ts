@@ -85,50 +85,6 @@ describe('making a key', () => {
     );
     assert.ok(Date.parse(body.resets_at) > Date.now());
   });
-
-  const wrong: [what: string, form: object, param: string, words: RegExp][] = [
-    ['no name', { name: undefined }, 'name', /1 to 100 characters/],
-    ['a name of blanks', { name: '   ' }, 'name', /1 to 100 characters/],
-    ['a name with a line break', { name: 'a\nb' }, 'name', /one line/],
-    ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /invisible/],
-    ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /invisible/],
-    ['a name that is too long', { name: 'x'.repeat(101) }, 'name', /100/],
-    [
-      'a limit that is a number',
-      { monthly_limit_usd_micro: 5 },
-      'monthly_limit_usd_micro',
-      /string/,
-    ],
-    [
-      'a limit below 0',
-      { monthly_limit_usd_micro: '-1' },
-      'monthly_limit_usd_micro',
-      /whole micro-USD/,
-    ],
-    ['an end that is over', { expires_at: inDays(-1) }, 'expires_at', /future/],
-    [
-      'an end that is no time',
-      { expires_at: 'tomorrow' },
-      'expires_at',
-      /a time with Z or an offset/,
-    ],
-    ['no calls a minute', { rpm: 0 }, 'rpm', /from 1/],
-    ['more calls a minute than the service gives', { rpm: 601 }, 'rpm', /at most 600/],
-    ['more open jobs than the service gives', { open_jobs: 51 }, 'open_jobs', /at most 50/],
-    ['an empty list of models', { models: [] }, 'models', /1 to 200 entries, or null/],
-    ['models that are a text', { models: 'fake/image' }, 'models', /list/],
-    ['a model that is none', { models: ['fake/image', 'fake/x'] }, 'models[1]', /GET \/v1\/models/],
-    ['a field that is none', { limit: '1' }, 'limit', /Allowed: name/],
-  ];
-  for (const [what, form, param, words] of wrong) {
-    test(`with ${what} is refused, and makes none`, async () => {
-      const count = async () =>
-        (await keys.list(service.db, { account_id: account.account_id, limit: 100 })).length;
-      const earlier = await count();
-      refused(await mine.call('POST', '/keys', { name: 'wrong', ...form }), param, words);
-      assert.equal(await count(), earlier);
-    });
-  }
 });
 
 describe('changing a key', () => {
@@ -424,8 +380,10 @@ describe("the studio's key", () => {
     const last4 = before.last4;
     refused(await mine.call('POST', `${at}/rotate`, { last4, overlap_hours: 0 }), null, /studio/);
     refused(await mine.call('DELETE', at), null, /limit to 0/);
-    for (const form of [{ expires_at: inDays(1) }, { models: ['fake/image'] }, { name: 'x' }])
-      refused(await mine.call('PATCH', at, form), null, /studio key keeps/);
+    for (const form of [{ expires_at: inDays(1) }, { models: ['fake/image'] }, { name: 'x' }]) {
+      const [field] = Object.keys(form);
+      refused(await mine.call('PATCH', at, form), field!, /studio/i);
+    }
     const now = await studio();
     assert.deepEqual({ ...now, last_used_at: null }, { ...before, last_used_at: null });
     assert.deepEqual(

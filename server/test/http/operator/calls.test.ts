@@ -79,14 +79,17 @@ describe('an account', () => {
       const { account_id } = await service.account();
       await accounts.setOperator(service.db, account_id, true);
       await accounts.setStatus(service.db, account_id, status);
-      const tries: [path: string, body?: object][] = [
-        ['suspend'],
-        ['resume'],
-        ['invitations', { email: 'eve@example.com', role: 'owner' }],
-        ['invitations', { email: 'eve@example.com', role: 'read_only' }],
+      const tries: [method: string, path: string, body?: object][] = [
+        ['POST', 'suspend'],
+        ['POST', 'resume'],
+        ['POST', 'invitations', { email: 'eve@example.com', role: 'owner' }],
+        ['POST', 'invitations', { email: 'eve@example.com', role: 'read_only' }],
+        ['POST', 'keys', { name: 'of a key' }],
+        ['PUT', 'keys-by-api', { keys_by_api: true }],
+        ['PUT', 'keys-by-api', { keys_by_api: false }],
       ];
-      for (const [path, body] of tries) {
-        const { reply, rows } = await act('POST', `/accounts/${account_id}/${path}`, body);
+      for (const [method, path, body] of tries) {
+        const { reply, rows } = await act(method, `/accounts/${account_id}/${path}`, body);
         assert.equal(assertRefused(reply, 'bad_request').details.reason, 'operator_account');
         assert.deepEqual(rows, []);
       }
@@ -190,8 +193,17 @@ describe('a key of an account', () => {
       key_id,
       rpm: null,
       open_jobs: 7,
-      before: { monthly_limit_usd_micro: '5000000', rpm: 300, open_jobs: null },
+      before: { rpm: 300, open_jobs: null },
     });
+    const named = await act('PATCH', `/keys/${key_id}`, { name: 'shop', models: null });
+    assert.deepEqual([ok(named.reply).name, named.reply.body.models], ['shop', null]);
+    assert.deepEqual(
+      [named.rows[0]!.action, named.rows[0]!.details],
+      [
+        'key.change',
+        { key_id, name: 'shop', models: null, before: { name: 'web', models: ['fake/image'] } },
+      ],
+    );
 
     const ended = await act('DELETE', `/keys/${key_id}`);
     assert.equal(ok(ended.reply).state, 'revoked');
@@ -206,7 +218,7 @@ describe('a key of an account', () => {
       [
         ['key.create', 'web'],
         ['key.limits', 'web'],
-        ['key.revoke', 'web'],
+        ['key.revoke', 'shop'],
       ],
     );
   });
