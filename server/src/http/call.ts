@@ -21,6 +21,11 @@ export function callerIdOf({ raw }: Pick<FastifyRequest, 'raw'>): string | null 
   return id !== null && redact(id) === id ? id : null;
 }
 
+/** Notes the model that a call asks for, if there is one with this id. */
+export function asksFor(req: FastifyRequest, id: unknown, { catalog }: CatalogDeps): void {
+  if (typeof id === 'string' && catalog().models.has(id)) req.model_id = id;
+}
+
 /** This call for the request that it makes. The reply's number becomes that of the request. */
 export function traceCall(req: FastifyRequest, reply: FastifyReply): CallTrace {
   const own = req.id;

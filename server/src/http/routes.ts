@@ -16,6 +16,8 @@ import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
 import * as requestLists from './requests/list.ts';
+import * as requestOutput from './requests/output.ts';
+import * as refusals from './requests/refusals.ts';
 import * as requests from './requests/status.ts';
 import { usage } from './api/usage.ts';
 import { operatorCalls } from './operator/routes.ts';
@@ -56,6 +58,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'PUT', '/requests/:request_id/cancel', requests.cancel, docs.cancelPut),
   row(spend, 'DELETE', '/requests/:request_id/output', requestOutput.remove, docs.deleteOutput),
   row(spend, 'GET', '/usage', usage, 'sumUsage'),
+  row(spend, 'GET', '/refusals', refusals.list, 'listRefusals'),
   row(spend, 'POST', '/files', files.upload, docs.upload),
 ];
 

@@ -21,9 +21,10 @@ import type { Handler, HttpDeps, KeyedRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
-import { asApiError, errorBody, sendError } from './errors.ts';
+import { errorBody, sendError } from './errors.ts';
 import { isOutside, logAtEnd, logCalls, rewriteMethod } from './call-log.ts';
 import { nothingAt, notOfferedAt } from './nowhere.ts';
+import { noteRefusal } from './refused.ts';
 import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
@@ -96,7 +97,7 @@ export function createServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
-    countRefusal(error, req, deps);
+    noteRefusal(error, req, deps);
     return sendError(await withTopUp(error, ofCall(req, reply, deps), req), req, reply);
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
@@ -114,13 +115,6 @@ export function createServer(
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);
   return app;
-}
-
-/** Counts a refused call if it was made with a key; on the pages, the person sees the refusal. */
-function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
-  const { caller } = req;
-  if (caller && !req.routeOptions.url?.startsWith('/api/'))
-    refusals.note(caller, asApiError(thrown));
 }
 
 const outdated =

@@ -111,6 +111,9 @@ const parameters: Record<string, string[]> = {
     'query cursor',
     'query metadata.NAME',
   ],
+  'GET /refusals': ['from', 'to', 'code', 'model_id', 'key_id', 'limit', 'cursor'].map(
+    (name) => `query ${name}`,
+  ),
   'GET /usage': [
     'query by',
     'query model_id',

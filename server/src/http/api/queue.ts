@@ -7,7 +7,7 @@ import { namesInHeader } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import { jobHeaders, makingCall } from '../call.ts';
+import { asksFor, jobHeaders, traceCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { preferredWait } from '../prefer.ts';
 import { object, optional, text } from '../schemas/schema.ts';
@@ -89,6 +89,7 @@ export async function enqueue(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
+  asksFor(req, asked.model_id, deps);
   const headers = jobHeaders(req, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const wanted = { ...asked, ...headers, caller: req.caller, body, call: traceCall(req, reply) };

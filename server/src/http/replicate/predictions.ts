@@ -12,8 +12,8 @@ import { submitJob, type MakingCall } from '../../operations/requests/submit.ts'
 import { tellSubmit } from '../api/queue.ts';
 import { waitForEndWithin } from '../api/waiting.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import { jobHeaders } from '../call.ts';
-import type { HttpDeps, KeyedRequest } from '../deps.ts';
+import { asksFor, jobHeaders } from '../call.ts';
+import type { CallDeps, CatalogDeps, HttpDeps, KeyedRequest, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
 import { cancelRequest, own, requestId, type StatusCall } from '../requests/status.ts';
@@ -75,9 +75,8 @@ async function predict(
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const { input, webhook, webhook_events_filter: events, version: _, stream: _s, ...others } = body;
   const { model_id, ...names } = find(body);
-  if (!isObject(input))
-    throw new ApiError('invalid_input', { message: 'input is required.', param: 'input' });
-  const isTold = !Array.isArray(events) || events.includes('completed');
+  asksFor(req, model_id, deps);
+  if (!isObject(input)) throw badInput('input', "is required: an object of the model's inputs");
   const wanted = {
     ...headers,
     caller: req.caller,

@@ -92,7 +92,7 @@ const table: Record<Need, string> = {
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id
     GET account/v1/balance · GET account/v1/deposits
-    POST account/v1/estimate · GET account/v1/requests · GET account/v1/usage
+    POST account/v1/estimate · GET account/v1/requests · GET account/v1/usage · GET account/v1/refusals
     GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id

@@ -8,6 +8,7 @@ import { assertRefused } from '../../../kit/refusal.ts';
 import { fakeCatalog } from '../../../kit/service.ts';
 import { withService } from '../../../kit/with-service.ts';
 import { traces } from '../../../kit/traces.ts';
+import { until } from '../../../kit/until.ts';
 
 /** Prompts around the end of a row's window. A prompt token costs one micro-USD. */
 
@@ -120,6 +121,15 @@ describe('a row with a shorter window than its model', () => {
     });
     assert.deepEqual(failed.response.error, told);
     assert.ok(error.message.startsWith(figures));
+    const call_id = reply.headers.get('x-request-id');
+    const listed = await until('the refused call is listed', async () => {
+      const { body } = await account.get('/v1/refusals?limit=100');
+      return body.data.find((each: any) => each.call_id === call_id);
+    });
+    assert.deepEqual(
+      [listed.status, listed.code, listed.reason, listed.model_id, listed.path],
+      [400, 'context_length_exceeded', 'messages_too_long', 'fake/cut', '/v1/responses'],
+    );
   });
 
   test('gives no estimate of a longer one, and says so in the catalog', async () => {
