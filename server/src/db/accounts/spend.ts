@@ -119,6 +119,27 @@ export function readByDay(
     from made m left join costliest d using (model_id) group by 1, 2, 3 order by 1, 2, 3`);
 }
 
+/** Charges by day from one midnight (UTC) to another, of days that have any. */
+export function readTotalByDay(
+  db: Connection,
+  accountId: string,
+  { since, until, live }: { since: Date; until: Date; live: Date },
+): Promise<{ day: Date; charged_usd_micro: bigint }[]> {
+  const from = live > since ? live : since;
+  const { first, last } = idsWritten(from.getTime(), until.getTime());
+  return db.run<{ day: Date; charged_usd_micro: bigint }>(sql`
+    select day, sum(charged)::bigint as charged_usd_micro from (
+      select day::timestamp at time zone 'utc' as day, charged_usd_micro as charged
+      from spend_days
+      where account_id = ${accountId} and day >= (${since}::timestamptz at time zone 'utc')::date
+        and day < (least(${until}::timestamptz, ${live}::timestamptz) at time zone 'utc')::date
+      union all
+      select date_bin('1 day', created_at, 'epoch'), charged_usd_micro from requests
+      where account_id = ${accountId} and id >= ${first} and id < ${last}
+        and created_at >= ${from}::timestamptz and created_at < ${until}::timestamptz
+    ) made group by day order by day`);
+}
+
 export interface MonthRow {
   key_id: string;
   name: string;
@@ -201,8 +222,7 @@ export interface FirstSteps {
   has_request: boolean;
 }
 
-/** The first steps that a new account has taken. */
-export async function firstSteps(db: Connection, accountId: string): Promise<FirstSteps> {
+export async function readFirstSteps(db: Connection, accountId: string): Promise<FirstSteps> {
   const [row] = await db.run<FirstSteps>(sql`
     select
       exists (select from transfers where account_id = ${accountId}

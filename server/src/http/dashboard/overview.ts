@@ -105,11 +105,21 @@ const SpendDay = s.named(
   }),
 );
 
-/** GET /spend: charges of the last days (UTC, including today) by kind and by model. */
+/**
+ * GET /spend: charges of the last days (UTC, including today) by kind and by model, and the charge
+ * of each day of the same number of days before.
+ */
 export const spending = visitEndpoint(
   {
-    query: object({ days: optional(choice([7, 30, 90])) }),
-    reply: named('Spend', object({ days: list(text()), data: list(SpendDay) })),
+    query: s.form({ days: s.optional(s.choice([7, 30, 90])) }),
+    reply: s.named(
+      'Spend',
+      s.object({
+        days: s.list(s.text()),
+        data: s.list(SpendDay),
+        before: s.list(s.microUsd(), 'One for each day, in the order of `days`.'),
+      }),
+    ),
   },
   async ({ req, reply, query }, deps) => {
     const { db } = deps;
@@ -118,14 +128,26 @@ export const spending = visitEndpoint(
     const now = Date.now();
     const today = Math.floor(now / dayMs) * dayMs;
     const since = new Date(today - (days - 1) * dayMs);
-    const rows = await inSum(req, reply, deps, async () => {
+    const earlier = new Date(since.getTime() - days * dayMs);
+    const { rows, totals } = await inSum(req, reply, deps, async () => {
       const kept = await rollUpSpend(db, account_id, now);
       const live = kept > since ? kept : since;
-      return spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
+      return {
+        rows: await spend.readByDay(db, account_id, { since, live, modelsMax: modelsShown }),
+        totals: await spend.readTotalByDay(db, account_id, {
+          since: earlier,
+          until: since,
+          live: kept,
+        }),
+      };
     });
+    const daysFrom = (first: Date) =>
+      Array.from({ length: days }, (_, i) => dayText(new Date(first.getTime() + i * dayMs)));
+    const charged = new Map(totals.map((row) => [dayText(row.day), row.charged_usd_micro]));
     return {
-      days: Array.from({ length: days }, (_, i) => dayText(new Date(since.getTime() + i * dayMs))),
+      days: daysFrom(since),
       data: rows.map((row) => ({ ...row, day: dayText(row.day) })),
+      before: daysFrom(earlier).map((day) => charged.get(day) ?? 0n),
     };
   },
 );

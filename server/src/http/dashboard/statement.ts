@@ -93,13 +93,13 @@ const StatementLine = s.named(
   ),
 );
 
-const Filter = object({
-  kind: optional(text(`One or more of ${kinds.join(', ')}, with commas between.`)),
-  from: optional(moment()),
-  to: optional(moment()),
+const Filter = s.form({
+  kind: s.optional(s.text(`One or more of ${kinds.join(', ')}, with commas between.`)),
+  from: s.optional(s.moment()),
+  to: s.optional(s.moment()),
 });
 
-const PageFilter = object({
+const PageFilter = s.form({
   ...Filter.properties,
   limit: s.pageQuery(20).limit,
   cursor: s.optional(s.text(undefined, { pattern: '^[1-9]\\d{0,17}$', rule: s.cursorRule })),
@@ -172,7 +172,7 @@ export const totals = visitEndpoint(
 
 /** GET /statement/export: all movements that match, oldest first, sent while they are read. */
 export const exportFile = visitEndpoint(
-  { query: object({ format: optional(choice(['csv', 'json'])), ...Filter.properties }) },
+  { query: s.form({ format: s.optional(s.choice(['csv', 'json'])), ...Filter.properties }) },
   async ({ req, reply, query }, deps) => {
     const { account_id } = req;
     const { format = 'csv' } = query;

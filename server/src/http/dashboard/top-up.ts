@@ -19,17 +19,18 @@ export const read = visitEndpoint(
   {
     reply: object({
       text: nullable(text("How to pay, in the operator's words.")),
+      takes_usdt: boolean('Whether a chain is set up.'),
       account_id: id(),
       email: text(),
     }),
   },
-  async ({ req }, { db, web }) => {
+  async ({ req }, { db, web, chains }) => {
     const { id: account_id, email } = (await accounts.find(db, req.account_id))!;
     const said = web.topUpText?.trim() || null;
     const told = said
       ?.replaceAll('{account_id}', () => account_id)
       .replaceAll('{email}', () => email);
-    return { text: told ?? null, account_id, email };
+    return { text: told ?? null, takes_usdt: chains.live.length > 0, account_id, email };
   },
 );
 

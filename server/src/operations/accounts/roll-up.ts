@@ -1,10 +1,10 @@
 import * as revenue from '../../db/accounts/revenue.ts';
 import * as spend from '../../db/accounts/spend.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { dayMs } from '../../lib/day.ts';
 
-const dayMs = 24 * 3600 * 1000;
-/** The longest period that the pages show, in days. */
-const keptDays = 90;
+/** The longest period that the pages show, and the same number of days before it. */
+const keptDays = 180;
 /** How long after midnight a request of the previous day may still be written. */
 const lateMs = 3600 * 1000;
 
