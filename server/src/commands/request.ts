@@ -4,10 +4,13 @@ import { callNumbers } from '../core/request/views.ts';
 import { statuses } from '../core/request/request.ts';
 import { listNewestOf as deliveriesOf } from '../db/requests/deliveries.ts';
 import { findFull } from '../db/accounts/margins.ts';
+import type { CallNumbers } from '../db/requests/call-numbers.ts';
+import * as refusals from '../db/accounts/refusals.ts';
 import * as requests from '../db/requests/requests.ts';
 import * as requestLists from '../db/requests/request-lists.ts';
 import { anyRequest } from '../db/requests/request-pages.ts';
 import { movementsOf } from '../ledger/statement.ts';
+import { refusalCodes, refusalView } from '../http/requests/refusals.ts';
 import { LeftAttempt, NewReason, NewReference, NewRefund } from '../http/schemas/operator.ts';
 import { choice, optional, text } from '../http/schemas/schema.ts';
 import { redact } from '../lib/log.ts';
@@ -45,6 +48,23 @@ export const verbs = {
         return requestLists.listNewest(db, { ...anyRequest, ...named }, { limit });
       });
       return listed(rows);
+    },
+  ),
+  refused: row(
+    'list refused calls of the last seven days, newest first',
+    {
+      account: ofAccount,
+      code: optional(choice(refusalCodes, 'only with this error code')),
+      model: optional(text('of one model', { word: 'id' })),
+      limit: limitOf(50),
+    },
+    async ({ account, code = null, model: model_id = null, limit }, context) => {
+      const rows = await withDatabase(context, async (db) => {
+        const account_id = await accountId(db, account);
+        const all = { key_id: null, from: null, to: null, below_id: null };
+        return refusals.list(db, { ...all, account_id, code, model_id, limit });
+      });
+      return { json: { data: rows.map(refusalView) }, text: table(rows, refusedColumns) };
     },
   ),
   show: row(
@@ -149,7 +169,17 @@ const columns: TableColumns<requestLists.ListedRow> = {
   'CHARGED USD': 'charged_usd_micro',
 };
 
-function listed(rows: requestLists.ListedRow[]): Result {
+const refusedColumns: TableColumns<refusals.ListedRefusal> = {
+  AT: 'created_at',
+  ACCOUNT: ({ account_email, account_id }) => account_email ?? account_id,
+  CALL: 'call_id',
+  STATUS: 'status',
+  CODE: 'code',
+  MODEL: 'model_id',
+  PATH: 'path',
+};
+
+function listed(rows: requestLists.ListedRow[]): CommandOutput {
   return { json: { data: rows.map(view) }, text: table(rows, columns) };
 }
 

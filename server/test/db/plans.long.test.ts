@@ -29,6 +29,7 @@ import * as requestLists from '../../src/db/requests/request-lists.ts';
 import * as requestSteps from '../../src/db/requests/request-steps.ts';
 import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
 import { bookCosts } from '../../src/db/accounts/revenue.ts';
+import * as refusals from '../../src/db/accounts/refusals.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
 import { readUsageOf, type AccountUsageQuery } from '../../src/db/accounts/usage-sums.ts';
 import * as vouchers from '../../src/db/accounts/vouchers.ts';
@@ -179,6 +180,8 @@ const growing = new Set([
   'vouchers',
   'spend_days',
   'spend_rollups',
+  'refused_calls',
+  'refusals',
   'people',
   'members',
   'verifications',
@@ -186,6 +189,29 @@ const growing = new Set([
   'chain_deposits',
   'operator_events',
 ]);
+
+const anyRefusal = {
+  account_id: null,
+  code: null,
+  key_id: null,
+  model_id: null,
+  from: null,
+  to: null,
+  below_id: null,
+  limit: 51,
+};
+const refusal = {
+  id: newId(),
+  account_id: newId(),
+  key_id: newId(),
+  call_id: 'req_1',
+  created_at: new Date(),
+  model_id: null,
+  path: '/v1/usage',
+  status: 400,
+  code: 'bad_request' as const,
+  reason: null,
+};
 
 type Ask = (db: Database & Transaction) => unknown;
 const everything = { kinds: [], from: null, to: null };
@@ -358,7 +384,28 @@ const asked: Record<string, Ask> = {
       live: new Date(madeAt(15_000)),
       modelsMax: 7,
     }),
-  'which days are kept': (c) => spend.rolledUp(c, sample.account),
+  'what was spent a day before': (c) =>
+    spend.readTotalByDay(c, sample.account, {
+      since: new Date(madeAt(5_000)),
+      until: new Date(madeAt(10_000)),
+      live: new Date(madeAt(7_000)),
+    }),
+  'webhooks that failed lately': (c) =>
+    deliveries.countFailedSince(c, sample.account, new Date(madeAt(15_000)), 100),
+  'refused calls of an account': (c) =>
+    refusals.list(c, { ...anyRefusal, account_id: sample.account }),
+  'refused calls of all accounts': (c) => refusals.list(c, anyRefusal),
+  'refused calls of all accounts with one code': (c) =>
+    refusals.list(c, { ...anyRefusal, code: 'c10000' }),
+  'refused calls of all accounts with one key': (c) =>
+    refusals.list(c, { ...anyRefusal, key_id: uuid }),
+  'refused calls of all accounts to one model': (c) =>
+    refusals.list(c, { ...anyRefusal, model_id: 'none' }),
+  'keep refused calls': (c) => refusals.keep(c, [refusal]),
+  'count refused calls': (c) => refusals.count(c, [{ ...refusal, calls: 1 }]),
+  'refused calls of the last day': (c) => refusals.listLastDay(c, sample.account),
+  'delete old refused calls': (c) => refusals.clear(c, 500),
+  'which days are kept': (c) => spend.findRolledUp(c, sample.account),
   'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
   'keep days': (c) =>
     spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
@@ -746,6 +793,10 @@ async function fill(): Promise<void> {
       from n;
     insert into operator_events (id, type, account_id, subject, data, created_at, wake_at, give_up_at, letter_due)
       select uid(12, n), 'deposit.credited', account, 's' || n, '{}', ${at}, ${at}, now(), n > 19000 from n;
+    insert into refused_calls (id, account_id, key_id, began_at, code, place, call_id, created_at, path, status)
+      select uid(14, n), account, key, date_bin('1 hour', ${at}, 'epoch'), 'c' || n, 1, 'req_' || n, ${at}, '/v1/usage', 400 from n;
+    insert into refusals (account_id, key_id, began_at, code, calls)
+      select account, key, date_bin('1 hour', ${at}, 'epoch'), 'c' || n, 1 from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );

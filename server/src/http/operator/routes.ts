@@ -3,6 +3,7 @@ import { bytesOf, type RouteDocs } from '../docs/route-docs.ts';
 import * as requestLists from '../requests/list.ts';
 import * as queue from '../requests/queue.ts';
 import * as requests from '../requests/read.ts';
+import * as refusals from '../requests/refusals.ts';
 import * as unknownOutcomes from '../requests/unknown-outcomes.ts';
 import { operate, operator, row, type Row } from '../row.ts';
 import * as oneAccount from './account.ts';
@@ -92,6 +93,7 @@ export const operatorCalls: Row[] = [
   }),
   row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
   row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
+  row(read, 'GET', '/refusals', refusals.listAll, searched('listAllRefusals')),
   row(money, 'POST', `${request}/refunds`, bookings.refund, booked('refundRequest')),
   row(money, 'POST', `${request}/cancel`, queue.cancel, {
     operationId: 'cancelAnyRequest',

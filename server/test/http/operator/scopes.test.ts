@@ -73,6 +73,7 @@ const matrix = `
   GET    /requests/export                              read     200
   GET    /requests/:request_id                         read     200
   GET    /requests/:request_id/input                   read     200
+  GET    /refusals                                     read     200
   POST   /requests/:request_id/refunds                 money    201 request.refund
   POST   /requests/:request_id/cancel                  money    200 request.cancel
   POST   /requests/:request_id/resolve                 money    200 request.resolve
