@@ -2,8 +2,9 @@ import { keyHintIn } from '../../core/account/key.ts';
 import { requestOfNumber } from '../../core/request/call-number.ts';
 import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../../core/account/voucher.ts';
 import { firstId, isUuid, lastId } from '../../lib/id.ts';
+import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { rawSql, type Connection, type Statement } from '../../lib/sql/sql.ts';
-import type { AccountRow } from './accounts.ts';
+import { accountColumns } from './accounts.ts';
 import { monthStart } from './month.ts';
 
 /**
@@ -11,12 +12,15 @@ import { monthStart } from './month.ts';
  * payments.
  */
 
-export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
+const figures = columns('p', {
   /** Charged and reserved this month (UTC), over all its keys. */
-  month_usd_micro: bigint;
+  month_usd_micro: of<bigint>(`(
+    select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint
+    from key_usage u where u.account_id = a.id and u.month = ${monthStart}::date)`),
   /** The fields that matched; empty if all accounts are listed. */
-  matched: Match[];
-}
+  matched: of<Match[]>(),
+});
+export type FoundRow = RowOf<typeof accountColumns> & RowOf<typeof figures>;
 
 /** `said`: the text that matched; null if the account's row shows it, or for a payment. */
 export interface Match {
@@ -51,7 +55,7 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
     const more = only === null ? '' : `and ${conditions[only]}`;
     const page = `select a.id, '[]'::jsonb as matched from accounts a where a.id < $1 ${more}
       order by a.id desc limit ${limit}`;
-    return db.run<FoundRow>(withFigures(page, values));
+    return db.run(withFigures(page, values));
   }
   // Checked one account at a time, because only few accounts match.
   const more =
@@ -63,28 +67,22 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
     )
     select id, jsonb_agg(distinct jsonb_build_object('by', f.by, 'said', f.said)) as matched
     from page join found f using (id) group by id`;
-  const rows = await db.run<FoundRow>(withFigures(page, [...values, ...tracesOf(words)]));
+  const rows = await db.run(withFigures(page, [...values, ...tracesOf(words)]));
   return rows.map((row) => ({ ...row, matched: row.matched.slice(0, matchedMax) }));
 }
 
 export async function findWithFigures(db: Connection, id: string): Promise<FoundRow | null> {
   const page = `select $1::uuid as id, '[]'::jsonb as matched`;
-  const [row] = await db.run<FoundRow>(withFigures(page, [id]));
+  const [row] = await db.run(withFigures(page, [id]));
   return row ?? null;
 }
 
-function withFigures(page: string, values: unknown[]): Statement {
-  const text = `
-    select a.id, a.email, a.status, a.is_operator, a.name, a.price_ppm, a.keys_by_api,
-      a.created_at,
-      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro,
-      (select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint
-        from key_usage u
-        where u.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
-    from (${page}) p join accounts a on a.id = p.id join balances b on b.account_id = a.id
-    order by a.id desc`;
-  return rawSql(text, values);
+function withFigures(page: string, values: unknown[]): Statement<FoundRow> {
+  const list = [accountColumns, figures].map((each) => each(String)).join(', ');
+  const text = `select ${list} from (${page}) p
+    join accounts a on a.id = p.id join balances b on b.account_id = a.id order by a.id desc`;
+  // The text is built of columns, which say what their rows hold.
+  return rawSql(text, values) as Statement<FoundRow>;
 }
 
 /** Must be the same expression as in the indexes. */

@@ -3,12 +3,12 @@ import { isUuid, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-const accountColumns = columns('a', {
+/** An account `a` with its balance `b`. */
+export const accountColumns = columns('a', {
   id: of<string>(),
   email: of<string>(),
   status: of<'active' | 'suspended'>(),
   is_operator: of<boolean>(),
-  webhook_secrets: of<string[]>(),
   name: of<string | null>(),
   /** The account's share of every rate, in millionths. */
   price_ppm: of<number>(),
@@ -20,7 +20,8 @@ const accountColumns = columns('a', {
   /** The next money that comes in pays this debt first. */
   debt_usd_micro: of<bigint>('b.debt'),
 });
-export type AccountRow = RowOf<typeof accountColumns>;
+const secretColumns = columns('a', { webhook_secrets: of<string[]>() });
+export type AccountRow = RowOf<typeof accountColumns> & RowOf<typeof secretColumns>;
 
 /** Creates the account with an empty balance; false if the e-mail address is taken. */
 export async function insert(
@@ -43,7 +44,7 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
   const { stored, form } = namesOf(emailOrId);
   const id = isUuid(stored) ? stored : null;
   const rows = await db.run(sql`
-    select ${accountColumns}
+    select ${accountColumns}, ${secretColumns}
     from accounts a join balances b on b.account_id = a.id
     where a.email = ${stored} or coalesce(a.email_form, a.email) = ${form} or a.id = ${id}
     order by a.email <> ${stored} limit 1`);
@@ -56,7 +57,7 @@ export function list(
   page: { limit: number; before?: string | undefined },
 ): Promise<AccountRow[]> {
   return db.run(sql`
-    select ${accountColumns}
+    select ${accountColumns}, ${secretColumns}
     from (
       select * from accounts
       where id < ${page.before ?? lastId}::uuid
@@ -70,21 +71,17 @@ export async function count(db: Connection): Promise<number> {
 }
 
 export interface NewAccounts {
-  day: string;
+  /** Its first moment, in ISO 8601. */
+  hour: string;
   count: bigint;
 }
 
-/**
- * The number of accounts created on each of the last days (UTC), including today. Days without any
- * are left out.
- */
-export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
+/** The number of accounts created in each hour since then; hours without any are left out. */
+export function countNew(db: Connection, since: Date): Promise<NewAccounts[]> {
   return db.run<NewAccounts>(sql`
-    select to_char(day, 'YYYY-MM-DD') as day, count from (
-      select (created_at at time zone 'utc')::date as day, count(*) as count from accounts
-      where created_at >= (date_trunc('day', now() at time zone 'utc')
-        - (${days}::int - 1) * interval '1 day') at time zone 'utc'
-      group by 1
+    select to_char(hour, 'YYYY-MM-DD"T"HH24:MI:SS.000"Z"') as hour, count from (
+      select date_trunc('hour', created_at at time zone 'utc') as hour, count(*) as count
+      from accounts where created_at >= ${since} group by 1
     ) made`);
 }
 

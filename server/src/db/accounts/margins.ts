@@ -20,6 +20,8 @@ const marginColumns = columns('i', {
     where a.request_id = r.id and a.left_at is not null), 0)`),
   numbered: of<boolean | null>(),
   caller_id: of<string | null>(),
+  /** The address of its account. */
+  email: of<string>('c.email'),
 });
 export type MarginRow = RequestRow & RowOf<typeof marginColumns>;
 
@@ -27,14 +29,14 @@ export type MarginRow = RequestRow & RowOf<typeof marginColumns>;
 export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]> {
   return db.run(sql`
     select ${requestColumns}, ${marginColumns}
-    from requests r join request_inputs i on i.request_id = r.id
+    from requests r join accounts c on c.id = r.account_id
+    join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
 /** One request in detail, for the operator; without its input, metadata, attempts and output. */
 const fullColumns = columns('r', {
-  email: of<string>('c.email'),
   key_name: of<string>('k.name'),
   key_prefix: of<string>('k.prefix'),
   key_last4: of<string>('k.last4'),

@@ -14,8 +14,8 @@ import type { Kind } from '../../core/catalog/catalog.ts';
 const settledAfter = `interval '1 hour'`;
 /** The first day that is not summed up yet: today, or yesterday shortly after midnight. */
 export const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
-/** The longest period that can be shown, and a few days more. */
-const keptDays = 100;
+/** The longest period that can be shown, as many days before it, and a few days more. */
+const keptDays = 190;
 
 /**
  * Requests that may have cost something. Other failed requests were refused, or failed at an
@@ -122,6 +122,8 @@ export interface RevenueRow extends Sum {
   uncosted: bigint;
 }
 
+type DayRow = Sum & Pick<RevenueRow, 'day' | 'uncosted'>;
+
 export interface SpendingRow extends Sum {
   account_id: string;
   email: string;
@@ -150,8 +152,49 @@ export function readRevenue(db: Connection, days: number): Promise<RevenueRow[]>
   );
 }
 
-/** The accounts that were charged most in the last `days` days. */
-export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
+/** By day, for the `days` days before the last `days` days: they are all summed up. */
+export function readRevenueBefore(db: Connection, days: number): Promise<DayRow[]> {
+  return db.run<DayRow>(
+    rawSql(`
+    select to_char(day, 'YYYY-MM-DD') as day, ${totals}, sum(uncosted)::bigint as uncosted
+    from revenue where day >= ${from(2 * days)} and day < ${from(days)}
+    group by revenue.day`),
+  );
+}
+
+/** Entries of the current hour and of so many hours before it. */
+const ofHours = (before: number) =>
+  entries(
+    (at) => `${at} >= (date_trunc('hour', now() at time zone 'utc')
+      - interval '${Math.floor(before)} hours') at time zone 'utc'`,
+  );
+
+/**
+ * As `readRevenue`, by hours instead of days: `day` is the first moment of an hour, in ISO 8601.
+ */
+export function readRevenueOfHours(db: Connection, hours: number): Promise<RevenueRow[]> {
+  return db.run<RevenueRow>(
+    rawSql(`
+    select to_char(hour, 'YYYY-MM-DD"T"HH24:MI:SS.000"Z"') as day, kind, model_id, upstream,
+      completed, failed, charged_usd_micro, cost_usd_micro, uncosted
+    from (
+      select date_trunc('hour', at at time zone 'utc'), kind, model_id, upstream, ${sums},
+        ${uncosted}
+      from (${ofHours(hours - 1)}) e group by 1, kind, model_id, upstream
+    ) s (hour, kind, model_id, upstream, completed, failed, charged_usd_micro, cost_usd_micro,
+      uncosted)`),
+  );
+}
+
+/** The accounts that were charged most in the last `days` days; 1: in the last 24 hours. */
+export function listTopAccounts(
+  db: Connection,
+  days: number,
+  limit: number,
+): Promise<SpendingRow[]> {
+  const isHours = days === 1;
+  const stored = isHours ? 'false' : `day >= ${from(days)} and day < ${boundary}`;
+  const newer = isHours ? ofHours(23) : fresh(from(days));
   return db.run<SpendingRow>(
     rawSql(
       `select t.account_id, a.email, a.name, t.completed, t.failed, t.charged_usd_micro,
@@ -160,9 +203,9 @@ export function topAccounts(db: Connection, days: number, limit: number): Promis
       select account_id, ${totals}
       from (
         select account_id, completed, failed, charged_usd_micro, cost_usd_micro
-        from spending where day >= ${from(days)} and day < ${boundary}
+        from spending where ${stored}
         union all
-        select account_id, ${sums} from (${fresh(from(days))}) e group by account_id
+        select account_id, ${sums} from (${newer}) e group by account_id
       ) both_parts group by account_id
       having sum(charged_usd_micro) <> 0 or sum(cost_usd_micro) > 0
       order by sum(charged_usd_micro) desc, account_id limit $1

@@ -1,19 +1,29 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as accounts from '../../db/accounts/accounts.ts';
-import { revenue, topAccounts, type RevenueRow } from '../../db/accounts/revenue.ts';
+import {
+  readRevenue,
+  readRevenueBefore,
+  readRevenueOfHours,
+  listTopAccounts,
+  type RevenueRow,
+} from '../../db/accounts/revenue.ts';
 import * as verdicts from '../../db/audit-results.ts';
-import { keepAudit } from '../../operations/operator-events.ts';
-import { auditAlone } from '../../ledger/audit.ts';
+import { auditNews, logAudit } from '../../operations/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
+import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { inSum } from '../database-share.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceSum } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
+import type { ShareDeps } from '../deps.ts';
+import { dayMs } from '../../lib/day.ts';
 
 /** Revenue, debts to customers, and whether the books balance. */
 
 const topMax = 10;
-/** Somebody waits for this proof at a page. In the background a proof may take longer. */
+const hourMs = 3_600_000;
+/** Somebody waits for this proof at a page. A longer one goes on in the background. */
 const proofMs = 20_000;
 
 const RevenueSum = s.named(
@@ -40,12 +50,14 @@ const TopAccount = s.named(
 
 const AuditResult = s.named(
   'AuditResult',
-  object({
-    ok: boolean(),
-    checked: record(integer(), 'Number of checked laws, and of checked rows of each kind.'),
-    violations: list(object({ law: text(), says: text(), found: list(anything()) })),
-    took_ms: number(),
-    proved_at: time(),
+  s.object({
+    ok: s.boolean(),
+    checked: s.record(s.integer(), 'Number of checked laws, and of checked rows of each kind.'),
+    violations: s.list(s.object({ law: s.text(), says: s.text(), found: s.list(s.anything()) })),
+    took_ms: s.number(),
+    proved_at: s.time(),
+    is_behind: s.boolean('More was new than one audit proves; the next one follows soon.'),
+    whole_at: s.nullable(s.time('All history was proved since then; null: not yet.')),
   }),
 );
 
@@ -54,48 +66,52 @@ const Revenue = s.named(
   s.object({
     days: s.integer(),
     totals: RevenueSum,
-    by_day: list(RevenueDay),
-    by_kind: list(RevenueSum),
-    by_model: list(RevenueSum),
-    by_upstream: list(RevenueSum),
-    top_accounts: list(TopAccount),
-    deposits: list(SourceSum, 'Money that came in, by its source.'),
-    available_usd_micro: microUsd(),
-    reserved_usd_micro: microUsd(),
-    debt_usd_micro: microUsd('Debts of customers.'),
-    accounts: integer(),
-    books: nullable(AuditResult),
+    by_day: s.list(
+      RevenueDay,
+      'Named 2027-01-31; with `days=1` by hours: 2027-01-31T14:00:00.000Z.',
+    ),
+    before: s.list(RevenueSum, 'The same time before, named as in `by_day`.'),
+    by_kind: s.list(RevenueSum),
+    by_model: s.list(RevenueSum),
+    by_upstream: s.list(RevenueSum),
+    top_accounts: s.list(TopAccount),
+    deposits: s.list(SourceSum, 'Money that came in, by its source.'),
+    available_usd_micro: s.microUsd(),
+    reserved_usd_micro: s.microUsd(),
+    debt_usd_micro: s.microUsd('Debts of customers.'),
+    accounts: s.integer(),
+    books: s.nullable(AuditResult),
   }),
 );
 
-/** GET /operator/overview: days are in UTC and include today. */
+/** GET /operator/overview: days are in UTC and include today; 1: the last 24 hours, by hour. */
 export const overview = operatorEndpoint(
-  { query: form({ days: optional(choice(['7', '30', '90'])) }), reply: Revenue },
-  async ({ query, req, reply }, deps) => {
+  { query: s.form({ days: s.optional(s.choice(['1', '7', '30', '90'])) }), reply: Revenue },
+  async ({ query, req, reply }, deps: ShareDeps) => {
     const { db } = deps;
     const days = Number(query.days ?? 30);
     await rollUpDays(db);
-    const period = lastDays(days, Date.now());
-    const from = new Date(`${period[0]}T00:00:00Z`);
-    const [rows, top, [deposits, held], fresh, count, verdict] = await Promise.all([
-      revenue(db, days),
-      topAccounts(db, days, topMax),
+    const names = namesOf(days, Date.now());
+    const from = new Date(names.at(-names.length / 2)!);
+    const [{ rows, before }, top, [deposits, held], fresh, count, verdict] = await Promise.all([
+      revenueOf(db, days, from.toISOString()),
+      listTopAccounts(db, days, topMax),
       inSum(req, reply, deps, () =>
         Promise.all([depositSums(db, { from, to: null }), holdings(db)]),
       ),
-      accounts.countNew(db, days),
+      accounts.countNew(db, from),
       accounts.count(db),
       verdicts.findNewest(db),
     ]);
-    const made = new Map(fresh.map((each) => [each.day, each.count]));
-    const byDay = new Map(sumBy(rows, 'day').map((sum) => [sum.name, sum]));
+    const [was, is] = [names.slice(0, names.length / 2), names.slice(names.length / 2)];
+    const made = newAccounts(fresh, days);
+    const byName = new Map(sumBy([...rows, ...before], 'day').map((sum) => [sum.name, sum]));
+    const named = (name: string) => withMargin(byName.get(name) ?? { name, ...nothing });
     return {
       days,
       totals: withMargin({ name: 'total', ...rows.reduce(add, nothing) }),
-      by_day: period.map((day) => ({
-        ...withMargin(byDay.get(day) ?? { name: day, ...nothing }),
-        new_accounts: made.get(day) ?? 0,
-      })),
+      by_day: is.map((name) => ({ ...named(name), new_accounts: made.get(name) ?? 0n })),
+      before: was.map(named),
       by_kind: sumBy(rows, 'kind').map(withMargin),
       by_model: sumBy(rows, 'model_id').map(withMargin),
       by_upstream: sumBy(rows, 'upstream').map(withMargin),
@@ -110,11 +126,41 @@ export const overview = operatorEndpoint(
   },
 );
 
+/** The sums of the period, which begins with `first`, and of the one before it. */
+async function revenueOf(db: Database, days: number, first: string) {
+  if (days > 1) {
+    const [rows, before] = await Promise.all([readRevenue(db, days), readRevenueBefore(db, days)]);
+    return { rows, before };
+  }
+  const all = await readRevenueOfHours(db, 48);
+  const isOfPeriod = ({ day }: RevenueRow) => day >= first;
+  return { rows: all.filter(isOfPeriod), before: all.filter((row) => !isOfPeriod(row)) };
+}
+
+function newAccounts(fresh: accounts.NewAccounts[], days: number): Map<string, bigint> {
+  const made = new Map<string, bigint>();
+  for (const { hour, count } of fresh) {
+    const name = days === 1 ? hour : hour.slice(0, 10);
+    made.set(name, (made.get(name) ?? 0n) + count);
+  }
+  return made;
+}
+
+/** The names of the days, or of the 24 hours, of the period before and of the period. */
+function namesOf(days: number, now: number): string[] {
+  const [count, ms, length] = days === 1 ? [24, hourMs, 13] : [days, dayMs, 10];
+  return Array.from({ length: 2 * count }, (_, i) => {
+    const name = new Date(now - (2 * count - 1 - i) * ms).toISOString().slice(0, length);
+    return days === 1 ? `${name}:00:00.000Z` : name;
+  });
+}
+
 type Figures = Pick<
   RevenueRow,
   'completed' | 'failed' | 'charged_usd_micro' | 'cost_usd_micro' | 'uncosted'
 >;
 type Sum = Figures & { name: string };
+type Group = 'day' | 'kind' | 'model_id' | 'upstream';
 
 const nothing: Figures = {
   completed: 0n,
@@ -135,7 +181,10 @@ function add(sum: Figures, row: Figures): Figures {
 }
 
 /** Sums by this field, the largest first. */
-function sumBy(rows: RevenueRow[], field: 'day' | 'kind' | 'model_id' | 'upstream'): Sum[] {
+function sumBy<Field extends Group>(
+  rows: (Figures & Record<Field, string>)[],
+  field: Field,
+): Sum[] {
   const sums = new Map<string, Figures>();
   for (const row of rows) sums.set(row[field], add(sums.get(row[field]) ?? nothing, row));
   const named = [...sums].map(([name, sum]) => ({ name, ...sum }));
@@ -150,27 +199,36 @@ function withMargin<Row extends Sum>(sum: Row) {
   return { ...sum, margin_usd_micro: sum.charged_usd_micro - sum.cost_usd_micro };
 }
 
-function lastDays(days: number, now: number): string[] {
-  return Array.from({ length: days }, (_, i) =>
-    new Date(now - (days - 1 - i) * 86_400_000).toISOString().slice(0, 10),
-  );
-}
-
-function resultOf(verdict: verdicts.Verdict | null) {
+function resultOf(verdict: verdicts.AuditVerdict | null) {
   return verdict && { ...verdict, proved_at: verdict.created_at };
 }
 
-/** POST /operator/audit: `proved` is false if another process proves, or if it takes too long. */
+/**
+ * POST /operator/audit: `proved` is false if another process proves, or if it takes so long that it
+ * goes on in the background.
+ */
 export const prove = operatorAction(
   'books.prove',
-  { reply: object({ proved: boolean(), books: nullable(AuditResult) }) },
-  async (_call, { db }) => {
-    const startedAt = performance.now();
-    const report = await auditAlone(db, AbortSignal.timeout(proofMs)).catch((error: unknown) => {
-      if (performance.now() - startedAt >= proofMs) return null;
-      throw error;
-    });
-    if (report) await keepAudit(db, report, performance.now() - startedAt);
+  { reply: s.object({ proved: s.boolean(), books: s.nullable(AuditResult) }) },
+  async (_call, { db, log, settings, draining }) => {
+    const options = { days: settings.FAREBOX_PROOF_DAYS, signal: draining };
+    const proof = auditNews(db, options).then(
+      (made) => {
+        if (made) logAudit(log, made);
+        return made?.report ?? null;
+      },
+      (err: unknown) => {
+        if (draining.aborted) return null;
+        throw err;
+      },
+    );
+    const later = new AbortController();
+    const report = await Promise.race([
+      proof,
+      pause(proofMs, null, { signal: later.signal, ref: false }),
+    ]).finally(() => later.abort());
+    // The service's own audits log why none can run.
+    proof.catch(() => {});
     return async (same) => {
       const answer = { proved: report !== null, books: resultOf(await verdicts.findNewest(same)) };
       const laws = report?.violations.map(({ law }) => law) ?? [];

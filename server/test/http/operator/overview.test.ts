@@ -63,6 +63,20 @@ describe('the overview', () => {
     // Deletes stored sums, because this test lets requests end in the past.
     await service.db.run(rawSql('truncate revenue_days, revenue, spending'));
     assert.deepEqual(figures(await ask('/overview?days=7')), [5, '50000', '20000', '30000']);
+    const { by_day, before: last } = await ask('/overview?days=30');
+    assert.equal(last.length, 30);
+    const dayBefore = Date.parse(by_day[0].name) - 86_400_000;
+    assert.equal(last.at(-1).name, new Date(dayBefore).toISOString().slice(0, 10));
+    const earned = last.filter((day: { completed: number }) => day.completed > 0);
+    assert.deepEqual(
+      earned.map((totals: Record<string, unknown>) => figures({ totals })),
+      [[1, '10000', '4000', '6000']],
+    );
+    const day = await ask('/overview?days=1');
+    assert.deepEqual(figures(day), [2, '20000', '8000', '12000']);
+    assert.deepEqual([day.by_day.length, day.before.length], [24, 24]);
+    assert.match(day.by_day.at(-1).name, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/);
+    assert.equal(Date.parse(day.by_day[0].name) - Date.parse(day.before.at(-1).name), 3_600_000);
     const month = await ask('/overview?days=90');
     assert.deepEqual(figures(month), [6, '60000', '24000', '36000']);
     assert.deepEqual(
@@ -74,6 +88,26 @@ describe('the overview', () => {
       assert.equal(month[part][0].charged_usd_micro, '60000', part);
     }
     assert.equal(month.top_accounts[0].email, account.email);
+  });
+
+  test('of 24 hours has each request in its hour, and those of the day before beside them', async () => {
+    const move = (hours: number) =>
+      service.db.run(sql`update request_results
+        set created_at = now() - ${hours} * interval '1 hour'
+        where request_id = (select max(request_id::text)::uuid from request_results)`);
+    const counts = ({ by_day, before: last, totals, top_accounts }: any) => [
+      by_day.findIndex(({ completed }: any) => completed === 1),
+      last.findIndex(({ completed }: any) => completed === 1),
+      totals.completed,
+      top_accounts[0]?.completed ?? 0,
+    ];
+    await move(23);
+    assert.deepEqual(counts(await ask('/overview?days=1')), [0, -1, 2, 2]);
+    await move(24);
+    assert.deepEqual(counts(await ask('/overview?days=1')), [23, 23, 1, 1]);
+    await move(47);
+    assert.deepEqual(counts(await ask('/overview?days=1')), [23, 0, 1, 1]);
+    await move(0);
   });
 
   test('agrees with the ledger, and does not count a day twice when many ask at once', async () => {
