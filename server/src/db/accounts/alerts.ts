@@ -1,7 +1,10 @@
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 
-/** Settings of low-balance alerts. */
+/** About what an account is alerted. */
 export interface AlertRow {
+  key_limits: boolean;
+  failing_webhooks: boolean;
+  failing_jobs: boolean;
   low_balance_usd_micro: bigint | null;
   emails: boolean;
   webhook_url: string | null;
@@ -10,7 +13,9 @@ export interface AlertRow {
 
 export async function find(db: Connection, accountId: string): Promise<AlertRow | null> {
   const [row] = await db.run<AlertRow>(sql`
-    select low_balance_usd_micro, emails, webhook_url, notified_at from alerts
+    select key_limits, failing_webhooks, failing_jobs, low_balance_usd_micro, emails, webhook_url,
+      notified_at
+    from alerts
     where account_id = ${accountId}`);
   return row ?? null;
 }
@@ -24,19 +29,42 @@ export async function put(
   accountId: string,
   wanted: Omit<AlertRow, 'notified_at'>,
 ): Promise<void> {
-  const { low_balance_usd_micro, emails, webhook_url } = wanted;
+  const { low_balance_usd_micro, emails, webhook_url, key_limits } = wanted;
+  const { failing_webhooks, failing_jobs } = wanted;
   await db.run(sql`
-    insert into alerts (account_id, low_balance_usd_micro, emails, webhook_url)
-    values (${accountId}, ${low_balance_usd_micro}, ${emails}, ${webhook_url})
+    insert into alerts (account_id, low_balance_usd_micro, emails, webhook_url, key_limits,
+      failing_webhooks, failing_jobs)
+    values (${accountId}, ${low_balance_usd_micro}, ${emails}, ${webhook_url}, ${key_limits},
+      ${failing_webhooks}, ${failing_jobs})
     on conflict (account_id) do update set emails = excluded.emails,
+      key_limits = excluded.key_limits, failing_webhooks = excluded.failing_webhooks,
+      failing_jobs = excluded.failing_jobs,
       low_balance_usd_micro = excluded.low_balance_usd_micro, webhook_url = excluded.webhook_url,
       notified_at = case when excluded.low_balance_usd_micro is not null
         then alerts.notified_at end,
       again_at = case when excluded.low_balance_usd_micro is not null then alerts.again_at end`);
 }
 
+/**
+ * Begins to watch accounts that have chosen nothing, once they have `threshold` micro-USD: an
+ * account that was never above it is not alerted.
+ */
+export async function watchUnchosen(
+  db: Connection,
+  threshold: bigint,
+  limit: number,
+): Promise<void> {
+  await db.run(sql`
+    insert into alerts (account_id, low_balance_usd_micro)
+    select account_id, ${threshold}::bigint from balances b
+    where credits_posted - debits_posted - debits_pending >= ${threshold}::bigint
+      and not exists (select from alerts a where a.account_id = b.account_id)
+    limit ${limit}
+    on conflict do nothing`);
+}
+
 /** An account that has fallen below its threshold, claimed by this process. */
-export interface Low extends AlertRow {
+export interface LowBalance extends Pick<AlertRow, 'emails' | 'webhook_url'> {
   account_id: string;
   low_balance_usd_micro: bigint;
   available_usd_micro: bigint;

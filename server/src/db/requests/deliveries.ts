@@ -97,6 +97,22 @@ export function list(
     order by id desc limit ${page.limit}`);
 }
 
+/** How many deliveries of an account failed since a moment; at most `most` are counted. */
+export async function countFailedSince(
+  db: Connection,
+  account_id: string,
+  since: Date,
+  most: number,
+): Promise<number> {
+  const [row] = await db.run<{ failed: number }>(sql`
+    select count(*)::int as failed from (
+      select from webhook_deliveries
+      where account_id = ${account_id} and id >= ${idsWritten(since.getTime(), null).first}
+        and (status is null or status not between 200 and 299)
+      limit ${most}) newest`);
+  return row?.failed ?? 0;
+}
+
 /** Deletes old deliveries without a request. `clearPayloads` deletes the deliveries of requests. */
 export async function clear(db: Connection, olderThanDays: number, limit: number): Promise<number> {
   const rows = await db.run(sql`

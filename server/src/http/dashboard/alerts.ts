@@ -1,3 +1,5 @@
+import { usualLowBalance } from '../../core/account/alert.ts';
+import * as causes from '../../db/accounts/alert-causes.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
 import * as people from '../../db/accounts/people.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
@@ -6,32 +8,57 @@ import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
 
-const AlertSettings = named(
+/** Alerts by e-mail that are on or off. */
+const switches = {
+  key_limits: 'A key has used 80 % of its monthly limit, or all of it.',
+  failing_webhooks: 'The newest 5 webhooks all failed within an hour.',
+  failing_jobs: 'At least 10 jobs ended within an hour, and more than half failed.',
+};
+
+const AlertSettings = s.named(
   'AlertSettings',
-  object({
-    low_balance_usd_micro: nullable(microUsd('Null if no alert is set.')),
-    emails: boolean(),
-    webhook_url: nullable(text()),
-    notified_at: nullable(time()),
-    has_mail: boolean(),
-    recipients: list(text()),
+  s.object({
+    low_balance_usd_micro: s.nullable(s.microUsd('Null if this alert is off.')),
+    emails: s.boolean(),
+    webhook_url: s.nullable(s.text()),
+    notified_at: s.nullable(s.time()),
+    key_limits: s.boolean(switches.key_limits),
+    failing_webhooks: s.boolean(switches.failing_webhooks),
+    failing_jobs: s.boolean(switches.failing_jobs),
+    has_mail: s.boolean(),
+    recipients: s.list(s.text()),
   }),
 );
 
-const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, notified_at: null };
+/** Settings of an account that has chosen none. */
+const usual = {
+  low_balance_usd_micro: usualLowBalance,
+  emails: true,
+  webhook_url: null,
+  notified_at: null,
+  key_limits: true,
+  failing_webhooks: true,
+  failing_jobs: true,
+};
 
-/** GET /alerts: when and how the account is notified that its balance runs low. */
+/** GET /alerts: about what and how the account is notified. */
 export const read = visitEndpoint({ reply: AlertSettings }, ({ req }, deps) =>
   settingsOf(req.account_id, deps),
 );
 
-/** PUT /alerts: a null amount turns alerts off, and a null URL sends no webhook. */
+/**
+ * PUT /alerts: a null amount turns the alert of a low balance off, and a null URL sends no webhook.
+ * An absent switch stays as it is.
+ */
 export const write = visitEndpoint(
   {
-    body: form({
-      low_balance_usd_micro: optional(nullable(amount())),
-      emails: boolean(),
-      webhook_url: optional(nullable(text(undefined, { maxLength: urlLengthMax }))),
+    body: s.form({
+      low_balance_usd_micro: s.optional(s.nullable(s.amount())),
+      emails: s.boolean(),
+      webhook_url: s.optional(s.nullable(s.text(undefined, { maxLength: urlLengthMax }))),
+      key_limits: s.optional(s.boolean(switches.key_limits)),
+      failing_webhooks: s.optional(s.boolean(switches.failing_webhooks)),
+      failing_jobs: s.optional(s.boolean(switches.failing_jobs)),
     }),
     reply: AlertSettings,
   },
@@ -40,7 +67,21 @@ export const write = visitEndpoint(
     const webhook_url = body.webhook_url || null;
     if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', req.account_id, deps);
     const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
-    await alerts.put(deps.db, req.account_id, { low_balance_usd_micro, emails, webhook_url });
+    const before = (await alerts.find(deps.db, req.account_id)) ?? usual;
+    const {
+      key_limits = before.key_limits,
+      failing_webhooks = before.failing_webhooks,
+      failing_jobs = before.failing_jobs,
+    } = body;
+    const on = { key_limits, failing_webhooks, failing_jobs };
+    await deps.db.tx(async (tx) => {
+      await alerts.put(tx, req.account_id, { low_balance_usd_micro, emails, webhook_url, ...on });
+      await causes.drop(tx, req.account_id, [
+        ...(key_limits ? [] : (['key_near', 'key_full'] as const)),
+        ...(failing_webhooks ? [] : (['webhooks'] as const)),
+        ...(failing_jobs ? [] : (['jobs'] as const)),
+      ]);
+    });
     return settingsOf(req.account_id, deps);
   },
 );
@@ -50,5 +91,5 @@ async function settingsOf(account_id: string, { db, web }: WebDeps) {
     alerts.find(db, account_id),
     people.listPayers(db, account_id),
   ]);
-  return { ...(found ?? none), has_mail: web.hasMail, recipients };
+  return { ...(found ?? usual), has_mail: web.hasMail, recipients };
 }

@@ -1,6 +1,8 @@
 import * as accounts from '../../db/accounts/accounts.ts';
+import * as causes from '../../db/accounts/alert-causes.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import * as spend from '../../db/accounts/spend.ts';
+import * as deliveries from '../../db/requests/deliveries.ts';
 import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
 import { inSum } from '../database-share.ts';
@@ -16,7 +18,7 @@ import { dayMs } from '../../lib/day.ts';
 const keysShown = 5;
 const runningShown = 6;
 const modelsShown = 7;
-const dayMs = 24 * 3600 * 1000;
+const failedMax = 100;
 
 /** GET /balance: what the account may spend, and what is reserved for open requests. */
 export const balance = visitEndpoint(
@@ -60,22 +62,35 @@ const Overview = s.named(
       keys_total: s.integer(),
       keys: s.list(KeyMonth),
     }),
-    running: object({ total: integer(), data: list(RunningRequest) }),
-    steps: object({ topped_up: boolean(), has_key: boolean(), has_request: boolean() }),
-    refused: list(RefusedCalls),
+    running: s.object({ total: s.integer(), data: s.list(RunningRequest) }),
+    steps: s.object({ topped_up: s.boolean(), has_key: s.boolean(), has_request: s.boolean() }),
+    refused: s.list(RefusedCalls, 'Counts of the last day.'),
+    failed_webhooks: s.integer('Webhooks that failed in the last day; 100 at most.'),
+    failing_jobs: s.nullable(
+      s.object(
+        { ended: s.integer(), failed: s.integer() },
+        {
+          description:
+            'Jobs of one hour, as of the newest alert of the last day; null: none, or it is off.',
+        },
+      ),
+    ),
   }),
 );
 
 /** GET /overview: everything that changes while somebody watches; spending by day is at /spend. */
 export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db }) => {
   const { account_id } = req;
-  const [account, month, running, steps, refused] = await Promise.all([
-    accounts.find(db, account_id),
-    spend.thisMonth(db, account_id, keysShown),
-    spend.running(db, account_id, runningShown),
-    spend.firstSteps(db, account_id),
-    refusals.ofLastHour(db, account_id),
-  ]);
+  const [account, month, running, steps, refused, failed_webhooks, failing_jobs] =
+    await Promise.all([
+      accounts.find(db, account_id),
+      spend.readThisMonth(db, account_id, keysShown),
+      spend.listOpenJobs(db, account_id, runningShown),
+      spend.readFirstSteps(db, account_id),
+      refusals.listLastDay(db, account_id),
+      deliveries.countFailedSince(db, account_id, new Date(Date.now() - dayMs), failedMax),
+      causes.findFailedJobs(db, account_id),
+    ]);
   const [any] = month;
   return {
     ...account!,
@@ -91,6 +106,8 @@ export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db 
     },
     steps,
     refused,
+    failed_webhooks,
+    failing_jobs,
   };
 });
 

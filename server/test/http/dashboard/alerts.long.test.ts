@@ -215,6 +215,9 @@ describe('the settings of alerts', () => {
       emails: false,
       webhook_url: url,
       notified_at: null,
+      key_limits: true,
+      failing_webhooks: true,
+      failing_jobs: true,
       has_mail: false,
       recipients: [owner.email],
     });

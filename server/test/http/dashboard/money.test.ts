@@ -66,6 +66,8 @@ describe('the overview', () => {
       running: { total: 0, data: [] },
       steps: { topped_up: false, has_key: false, has_request: false },
       refused: [],
+      failed_webhooks: 0,
+      failing_jobs: null,
     });
   });
 
