@@ -19,6 +19,7 @@ import * as operatorKeys from '../../src/db/operator-keys.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
 import * as upstreamStates from '../../src/db/upstreams/states.ts';
+import * as library from '../../src/db/requests/library.ts';
 import * as lines from '../../src/db/requests/request-pages.ts';
 import * as deliveries from '../../src/db/requests/deliveries.ts';
 import * as openRequests from '../../src/db/requests/open-requests.ts';
@@ -120,6 +121,12 @@ const pageFilter = (account_id: string) => ({
   first_id: null,
   last_id: null,
 });
+const libraryBounds = { below_id: null, limit: 61, look: 1_000 };
+const inLibrary = (more: Partial<library.LibrarySearch>) => ({
+  ...pageFilter(sample.account),
+  status: 'COMPLETED' as const,
+  library: { words: [], favorites: false, ...more },
+});
 const today = Math.floor(Date.now() / 86_400_000);
 const dayAt = (days: number) => new Date((today + days) * 86_400_000).toISOString().slice(0, 10);
 const usage = (more: Pick<AccountUsageQuery, 'account_id'> & Partial<AccountUsageQuery>) => ({
@@ -171,6 +178,7 @@ const growing = new Set([
   'requests',
   'request_inputs',
   'metadata_pairs',
+  'favorites',
   'request_results',
   'attempts',
   'outputs',
@@ -333,6 +341,14 @@ const asked: Record<string, Ask> = {
   cards: (c) => requests.findCards(c, [sample.request, uuid]),
   outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
   'entries of a page': (c) => lines.findEntries(c, [sample.request, uuid], [sample.account]),
+  'a page of the library': (c) =>
+    lines.pageBelow(c, inLibrary({ words: ['needle', 'cat'] }), libraryBounds),
+  'a page of favorites': (c) => lines.pageBelow(c, inLibrary({ favorites: true }), libraryBounds),
+  'mark a favorite': (c) =>
+    library.addFavorite(c, { account_id: sample.account, request_id: sample.request }, 10_000),
+  'unmark a favorite': (c) =>
+    library.removeFavorite(c, { account_id: sample.account, request_id: sample.request }),
+  'delete the output of a request': (c) => requestSteps.endOutputs(c, sample.request),
   'a page of requests': (c) =>
     lines.pageBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
   'a newer page of requests': (c) =>
@@ -635,6 +651,10 @@ describe('a search reads few blocks, however many requests the account has', () 
       { call_id: 'same', metadata: { tenant: 'nobody' } },
     ],
     "a caller's number of no call": [50, { call_id: 'other' }],
+    'a word of few prompts': [60, { library: { words: ['needle'], favorites: false } }],
+    'a word of all prompts': [300, { library: { words: ['cat'], favorites: false } }],
+    'a word of no prompt': [30, { library: { words: ['dog'], favorites: false } }],
+    'favorites with a word': [700, { library: { words: ['needle'], favorites: true } }],
     'another model': [1_100, { model_id: 'rare' }],
     'another key': [1_100, { key_id: uuid }],
     'another model, failed': [50, { model_id: 'rare', status: 'FAILED' }],
@@ -767,6 +787,7 @@ async function fill(): Promise<void> {
       select request, account, case when n % 2 = 0 and n > 17000 then 'k' || n end, case when n % 2 = 0 and n > 17000 then sha256('') end,
         '{}', '{}', 'a cat ' || n || case when n % 2000 = 0 then ' and a needle' else '' end, case when n % 2 = 0 then jsonb_build_object('env', 'prod', 'customer', 'c' || n / 40) end, ${at},
         true, case when n % 3 = 0 then 'call-' || n when n % 3 = 1 then 'same' end from n;
+    insert into favorites (account_id, request_id) select account, request from n where n % 3 = 0;
     insert into request_results (request_id, account_id, created_at) select request, account, ${at} from n;
     insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;
     insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)

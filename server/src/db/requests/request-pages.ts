@@ -4,8 +4,10 @@ import type { Status } from '../../core/request/request.ts';
 import { firstId, idsWritten, lastId } from '../../lib/id.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { constant, sql, type Connection, type Fragment } from '../../lib/sql/sql.ts';
-import { asked, calledIds, withAsked, type Asked } from './call-numbers.ts';
-import { progressShare, requestColumns, type RequestRow } from './requests.ts';
+import { idsOfNumber, withAsked } from './call-numbers.ts';
+import { hasWords, libraryJobs, type LibrarySearch } from './library.ts';
+import { lineColumns, type LineRow } from './request-lines.ts';
+import { progressShare, requestColumns } from './requests.ts';
 
 /** Requests for the lists on the web pages: pages in both directions, and requests that change. */
 
@@ -54,6 +56,8 @@ export interface PageFilter {
   last_id: string | null;
   /** Only requests that this id or number of a call leads to; left out: all. */
   call_id?: string | null;
+  /** Only jobs of the account's library; left out: all requests. */
+  library?: LibrarySearch | null;
 }
 
 /** The filter that every request matches. */
@@ -133,7 +137,11 @@ function candidates(filter: PageFilter, way: PageDirection, look: number): Fragm
   const { call_id: number = null, account_id } = filter;
   if (number !== null) {
     const bounds = (id: string) => stretch(filter, way, id);
-    return calledIds({ number, account_id, bounds, sort: way.sort, most });
+    return idsOfNumber({ number, account_id, bounds, sort: way.sort, most });
+  }
+  if (filter.library && account_id !== null) {
+    const bounds = (id: string) => stretch(filter, way, id);
+    return libraryJobs({ ...filter.library, account_id, bounds, sort: way.sort, most });
   }
   if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, most);
   const bounds = stretch(filter, way, 'id');
@@ -144,8 +152,9 @@ function candidates(filter: PageFilter, way: PageDirection, look: number): Fragm
 }
 
 /** A request that is found in another table than its own takes more reads. */
-function readMax({ call_id = null, metadata }: PageFilter, look: number): number {
-  return Math.ceil(look * (call_id !== null ? calledShare : metadata ? pairedShare : 1));
+function readMax({ call_id = null, metadata, library }: PageFilter, look: number): number {
+  const isPaired = metadata || library;
+  return Math.ceil(look * (call_id !== null ? calledShare : isPaired ? pairedShare : 1));
 }
 
 /** Requests of the account that have one of these pairs: the pair that the fewest have. */
@@ -177,7 +186,9 @@ function pairedCandidates(
 /** The candidates with the fields that a filter compares. */
 function candidatesToSearch(filter: PageFilter, way: PageDirection, look: number): Fragment {
   const found = candidates(filter, way, look);
-  if (!filter.metadata && (filter.call_id ?? null) === null) return found;
+  const { library } = filter;
+  if (!filter.metadata && !library && (filter.call_id ?? null) === null) return found;
+  const words: Fragment = library ? hasWords('c.prompt', library.words) : () => 'true';
   // The limit makes PostgreSQL read the requests one by one, so that a full page ends the search.
   return (bind) => `
     select c.id, r.* from (${found(bind)}) c cross join lateral (

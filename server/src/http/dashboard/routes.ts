@@ -1,8 +1,8 @@
 import { person, row, type Row } from '../row.ts';
 import { events } from './events.ts';
+import * as library from '../requests/library.ts';
 import * as requestLists from '../requests/list.ts';
 import { read as readRequest } from '../requests/read.ts';
-import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
 import * as depositAddress from './deposit-address.ts';
 import * as keys from './keys.ts';
@@ -31,7 +31,10 @@ export const dashboardRoutes: Row[] = [
   row(view, 'GET', '/requests', requestLists.listOwn),
   row(view, 'GET', '/requests/choices', requestLists.choices),
   row(view, 'GET', '/requests/:request_id', readRequest),
-  row(view, 'GET', '/requests/:request_id/thumbnail', thumbnail),
+  row(view, 'GET', '/library', library.list),
+  row(view, 'GET', '/library/zip', library.zip),
+  row(build, 'PUT', '/requests/:request_id/favorite', library.mark),
+  row(build, 'DELETE', '/requests/:request_id/favorite', library.unmark),
   row(view, 'GET', '/keys', keys.list),
   row(build, 'POST', '/keys', keys.create),
   row(view, 'GET', '/keys/:key_id', keys.read),

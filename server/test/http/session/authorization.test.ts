@@ -80,7 +80,8 @@ const table: Record<Need, string> = {
     POST /api/me/email`,
   view: `
     GET account/events · GET account/requests · GET account/requests/choices
-    GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
+    GET account/requests/:request_id
+    GET account/library · GET account/library/zip
     GET account/overview · GET account/spend · GET account/statement
     GET account/statement/lines · GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/receipts/:transfer_id
@@ -100,7 +101,8 @@ const table: Record<Need, string> = {
   build: `
     POST account/v1/chat/completions · POST account/v1/queue/*
     POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel
-    POST account/v1/files
+    DELETE account/v1/requests/:request_id/output · POST account/v1/files
+    PUT account/requests/:request_id/favorite · DELETE account/requests/:request_id/favorite
     POST account/keys · PATCH account/keys/:key_id · POST account/keys/:key_id/rotate
     DELETE account/keys/:key_id/previous · DELETE account/keys/:key_id
     POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
