@@ -1,10 +1,10 @@
 import { isCalendarDay } from '../lib/calendar-day.ts';
 import { cursorRule, optional, pageQuery, text } from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
+import { dayMs } from '../lib/day.ts';
 
 /** The period and the page of a call that sums up usage, for operators and for accounts. */
 
-const dayMs = 24 * 3600 * 1000;
 const usualDays = 30;
 /** Maximum days: `stored` if sums per day are stored, `read` if every request is read. */
 export const daysMax = { stored: 92, read: 31 };

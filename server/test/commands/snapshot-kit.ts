@@ -109,6 +109,7 @@ export async function submit(
         input:
           '{"prompt":"a \\"cat\\"\\n\\\\ 猫","seed":12345678901234567890,"note":null,"scale":1.10}',
         quote: JSON.stringify(quote),
+        person_id: null,
         queue_position: 0,
         webhook_url: options.webhook ? 'https://example.com/hook' : null,
         metadata: '{"customer":"42"}',

@@ -657,6 +657,8 @@ describe('a search reads few blocks, however many requests the account has', () 
     'favorites with a word': [700, { library: { words: ['needle'], favorites: true } }],
     'another model': [1_100, { model_id: 'rare' }],
     'another key': [1_100, { key_id: uuid }],
+    'a person who made none': [50, { person_id: uuid }],
+    'a person who made none, failed': [50, { person_id: uuid, status: 'FAILED' }],
     'another model, failed': [50, { model_id: 'rare', status: 'FAILED' }],
     'another model in a period': [
       200,

@@ -104,6 +104,7 @@ const parameters: Record<string, string[]> = {
     'query status',
     'query model_id',
     'query key_id',
+    'query person_id',
     'query from',
     'query to',
     'query call_id',

@@ -19,8 +19,14 @@ export interface Caller {
   rate: CallRate;
 }
 
+/** A key as its row has it. */
+export type SpendingKey = Omit<Caller, 'rate'>;
+
 /** A key whose calls are not counted here. */
-export type Spender = Omit<Caller, 'rate'>;
+export interface Spender extends SpendingKey {
+  /** The person who is signed in; left out: a program with a key. */
+  person_id?: string;
+}
 
 /** The key that opened a stream or a waiting call. */
 export interface KeyGrant {

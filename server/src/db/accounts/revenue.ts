@@ -33,22 +33,24 @@ export const entries = (during: (at: string) => string, more = '', account?: str
   const own = (table: string) =>
     account === undefined ? more : `and ${table}.account_id = ${account} ${more}`;
   return `
-  select r.id as request_id, (s.created_at at time zone 'utc')::date as day, r.account_id,
-    r.key_id, r.kind, r.model_id, r.upstream, nullif(r.status, 'CANCELLED') = 'COMPLETED' as done,
+  select r.id as request_id, s.created_at as at,
+    (s.created_at at time zone 'utc')::date as day, r.account_id, r.key_id, r.person_id,
+    r.kind, r.model_id, r.upstream, nullif(r.status, 'CANCELLED') = 'COMPLETED' as done,
     case when r.status <> 'CANCELLED' or r.charged_usd_micro > 0 then r.charged_usd_micro end
       as charged, s.cost_usd_micro as cost, ${ran} as ran, s.input_tokens, s.output_tokens,
     s.cached_tokens, s.reasoning_tokens
   from request_results s join requests r on r.id = s.request_id
   where ${during('s.created_at')} ${own('s')}
   union all
-  select r.id, (a.left_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind, r.model_id,
-    a.upstream, -- guard: left-start-costs-there (off: null)
+  select r.id, a.left_at, (a.left_at at time zone 'utc')::date, r.account_id, r.key_id,
+    r.person_id, r.kind, r.model_id, a.upstream, -- guard: left-start-costs-there (off: null)
     null, null, a.cost_usd_micro, true, null, null, null, null
   from attempts a join requests r on r.id = a.request_id
   where a.left_at is not null and ${during('a.left_at')} ${own('r')}
   union all
-  select r.id, (t.created_at at time zone 'utc')::date, r.account_id, r.key_id, r.kind,
-    r.model_id, r.upstream, null, -t.amount_usd_micro, null, false, null, null, null, null
+  select r.id, t.created_at, (t.created_at at time zone 'utc')::date, r.account_id, r.key_id,
+    r.person_id, r.kind, r.model_id, r.upstream, null, -t.amount_usd_micro, null, false, null,
+    null, null, null
   from transfers t join requests r on r.id = t.refunded_id
   where t.kind = 'deposit' and t.refunded_id is not null and ${during('t.created_at')}
     ${own('t')}`;

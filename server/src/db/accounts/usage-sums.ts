@@ -1,12 +1,11 @@
 import type { Metadata } from '../../core/request/metadata.ts';
-import { entriesOf } from '../../lib/records.ts';
 import { rawSql, type Connection } from '../../lib/sql/sql.ts';
 import { hasPairs } from '../requests/metadata.ts';
 import { boundary, chargeSums, entries, sums } from './revenue.ts';
 
 /**
- * Sums by day, model, account, key or metadata: over all accounts for the operator, or over one
- * account. Requests count on the day they ended.
+ * Sums by day, model, account, key, person or metadata: over all accounts for the operator, or over
+ * one account. Requests count on the day they ended.
  */
 
 export const groups = ['day', 'model', 'account', 'key'] as const;
@@ -25,11 +24,12 @@ export interface UsageRow {
 }
 
 /** The column of each group, and its value as text, by which the rows are sorted. */
-const columns: Record<Group, Column> = {
+const columns: Record<Group | 'person', Column> = {
   day: ['day', `to_char(day, 'YYYY-MM-DD')`],
   model: ['model_id', 'model_id'],
   account: ['account_id', 'account_id::text'],
   key: ['key_id', 'key_id::text'],
+  person: ['person_id', 'person_id::text'],
 };
 type Column = [name: string, text: string];
 
@@ -59,7 +59,7 @@ export function readUsageBy(db: Connection, query: UsageQuery): Promise<UsageRow
   const { by, from, to, limit } = query;
   const values: unknown[] = [from, to, limit];
   const of = { parts: partsOf(by), by: by.map((group) => columns[group][0]), totals };
-  const all = entriesOf(columns).map(([, column]) => column);
+  const all = groups.map((group) => columns[group]);
   const page = pageSql(of, all, query.above, values);
   return db.run<UsageRow>(
     rawSql(
@@ -116,7 +116,7 @@ function partsOf(by: readonly Group[]): string {
 
 /** `names`: names of metadata. */
 export interface AccountGroups {
-  by: readonly ('day' | 'model' | 'key')[];
+  by: readonly ('day' | 'model' | 'key' | 'person')[];
   names: readonly string[];
 }
 
@@ -133,6 +133,7 @@ export interface AccountUsageRow {
   day: string | null;
   model_id: string | null;
   key_id: string | null;
+  person_id: string | null;
   /** Value by name; null: requests without a value. */
   metadata: Record<string, string | null>;
   completed: bigint;
@@ -156,13 +157,13 @@ export function readUsageOf(db: Connection, query: AccountUsageQuery): Promise<A
   const grouped = [...by.map((group) => columns[group]), ...inMetadata].map(([name]) => name);
   const parts = accountParts(query, grouped, values);
   const of = { parts, by: grouped, totals: accountTotals };
-  const all = [columns.day, columns.model, columns.key, ...inMetadata];
+  const all = [columns.day, columns.model, columns.key, columns.person, ...inMetadata];
   const page = pageSql(of, all, query.above, values);
   const pairs = names.map((name, i) => `$${values.push(name)}::text, metadata_${i}`).join(', ');
   return db.run<AccountUsageRow>(
     rawSql(
-      `select day, model_id, key_id, json_build_object(${pairs}) as metadata, completed, failed,
-        charged_usd_micro, input_tokens, output_tokens, cached_tokens, reasoning_tokens
+      `select day, model_id, key_id, person_id, json_build_object(${pairs}) as metadata, completed,
+        failed, charged_usd_micro, input_tokens, output_tokens, cached_tokens, reasoning_tokens
       from (${page}) page`,
       values,
     ),

@@ -40,6 +40,8 @@ export interface PageFilter {
   status: Status | null;
   model_id: string | null;
   key_id: string | null;
+  /** Left out: all people, and programs. */
+  person_id?: string | null;
   /** Left out: all kinds. */
   kinds?: readonly Kind[];
   /** Only requests of the account that have all these pairs; left out: all. */
@@ -131,6 +133,15 @@ function inState({ account_id, status }: PageFilter): Fragment {
   return (bind) => `status = ${bind(status)} and status <> 'COMPLETED'`;
 }
 
+/** As `inState`: another partial index has the requests of people who were signed in. */
+function ofPerson({ account_id, person_id = null }: PageFilter): Fragment {
+  if (account_id === null || person_id === null) return () => 'true';
+  return (bind) => `person_id = ${bind(person_id)} and person_id is not null`;
+}
+
+/** The columns that a filter compares. */
+const compared = 'status, kind, model_id, key_id, person_id, upstream, error_code, created_at';
+
 /** At most `look` requests, in order, whether they match or not. All of them are in one index. */
 function candidates(filter: PageFilter, way: PageDirection, look: number): Fragment {
   const most = readMax(filter, look);
@@ -146,8 +157,9 @@ function candidates(filter: PageFilter, way: PageDirection, look: number): Fragm
   if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, most);
   const bounds = stretch(filter, way, 'id');
   return (bind) => `
-    select id, status, kind, model_id, key_id, upstream, created_at from requests
-    where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)} and ${bounds(bind)}
+    select id, ${compared} from requests
+    where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)}
+      and ${ofPerson(filter)(bind)} and ${bounds(bind)}
     order by id ${way.sort} limit ${bind(most)}::int`;
 }
 
@@ -205,14 +217,20 @@ function hasAll({ metadata, call_id = null }: PageFilter): Fragment {
 }
 
 /** The ids of a page, in order. Reads at most `look` requests. */
-function matching(filter: PageFilter, way: Way, { limit, look = scanMax }: Bounds): Fragment {
-  const { status, model_id, key_id, kinds = null, upstream = null, from_ms, to_ms } = filter;
+function matchingIds(
+  filter: PageFilter,
+  way: PageDirection,
+  { limit, look = scanMax }: Bounds,
+): Fragment {
+  const { status, model_id, key_id, kinds = null, from_ms, to_ms } = filter;
+  const { upstream = null, error_code = null, person_id = null } = filter;
   const ms = `* interval '1 ms'`;
   return (bind) => `
     select id from (${candidatesToSearch(filter, way, look)(bind)}) r
     where (${bind(status)}::text is null or status = ${bind(status)})
       and (${bind(model_id)}::text is null or model_id = ${bind(model_id)})
       and (${bind(key_id)}::uuid is null or key_id = ${bind(key_id)})
+      and (${bind(person_id)}::uuid is null or person_id = ${bind(person_id)})
       and (${bind(kinds)}::text[] is null or kind = any(${bind(kinds)}))
       and (${bind(upstream)}::text is null or upstream = ${bind(upstream)})
       and (${bind(error_code)}::text is null or error_code = ${bind(error_code)})

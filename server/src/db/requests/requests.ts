@@ -32,6 +32,7 @@ export const requestColumns = columns('r', {
   id: of<string>(),
   account_id: of<string>(),
   key_id: of<string>(),
+  person_id: of<string | null>(),
   model_id: of<string>(),
   kind: of<Kind>(),
   upstream: of<string>(),
@@ -55,6 +56,8 @@ export interface NewRequest {
   id: string;
   account_id: string;
   key_id: string;
+  /** The person who was signed in; null: a program with a key. */
+  person_id: string | null;
   model_id: string;
   kind: Kind;
   upstream: string;
@@ -93,6 +96,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         id: 'uuid',
         account_id: 'uuid',
         key_id: 'uuid',
+        person_id: 'uuid',
         model_id: 'text',
         kind: 'text',
         upstream: 'text',
@@ -111,9 +115,11 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         door: 'json',
       })} as d
     ), clock as (
-      insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
-        quoted_usd_micro, webhook_state, status, attempt, wake_at, started_at, deadline_at)
-      select id, account_id, key_id, model_id, kind, upstream, upstream_model, quoted_usd_micro,
+      insert into requests (id, account_id, key_id, person_id, model_id, kind, upstream,
+        upstream_model, quoted_usd_micro, webhook_state, status, attempt, wake_at, started_at,
+        deadline_at)
+      select id, account_id, key_id, person_id, model_id, kind, upstream, upstream_model,
+        quoted_usd_micro,
         case when webhook_url is not null then 'pending' end,
         case when call_seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
         case when call_seconds is null then 0 else 1 end,

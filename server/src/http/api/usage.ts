@@ -21,12 +21,15 @@ const namesMax = 2;
 
 const UsageLine = s.named(
   'UsageLine',
-  object({
-    day: nullable(text('The day (UTC) on which the requests ended; null if not by day.')),
-    model_id: nullable(text('Null if not by model.')),
-    key_id: nullable(id('Null if not by key.')),
-    metadata: record(
-      nullable(text()),
+  s.object({
+    day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
+    model_id: s.nullable(s.text('Null if not by model.')),
+    key_id: s.nullable(s.id('Null if not by key.')),
+    person_id: s.nullable(
+      s.id('The person who was signed in; null for programs with a key, and if not by person.'),
+    ),
+    metadata: s.record(
+      s.nullable(s.text()),
       'The values of the names in `by`; null where a request has no such name.',
     ),
     requests: s.integer('Requests that ended; cancelled ones are not counted.'),
@@ -40,12 +43,12 @@ const UsageLine = s.named(
   }),
 );
 
-const groups = ['day', 'model', 'key'] as const;
+const groups = ['day', 'model', 'key', 'person'] as const;
 const groupsRule = `one or more of ${groups.join(', ')} and metadata.NAME, with commas between, and at most ${namesMax} names`;
 
-const UsageQuery = form({
-  by: text(
-    'One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most ' +
+const UsageQuery = s.form({
+  by: s.text(
+    'One or more of `day`, `model`, `key`, `person` and `metadata.NAME`, with commas between; at most ' +
       `${namesMax} names, none with a comma.`,
     { maxLength: 500, example: 'day,model', rule: groupsRule },
   ),
@@ -54,7 +57,7 @@ const UsageQuery = form({
   ...usagePage,
 });
 
-/** GET /usage: sorted by the values of `by`: day, model, key, then metadata. */
+/** GET /usage: sorted by the values of `by`: day, model, key, person, then metadata. */
 export const usage = keyedEndpoint(
   { query: UsageQuery, rawQuery: metadataQuery, reply: s.pageOf(UsageLine) },
   async ({ req, reply, query }, deps: ShareDeps) => {
@@ -93,7 +96,12 @@ async function sumUp(
   });
 }
 
-const fields = { day: 'day', model: 'model_id', key: 'key_id' } as const;
+const fields = {
+  day: 'day',
+  model: 'model_id',
+  key: 'key_id',
+  person: 'person_id',
+} as const;
 
 function groupsIn(given: string): AccountGroups {
   const wanted = [...new Set(given.split(','))];

@@ -61,6 +61,7 @@ const filters = {
   status: optional(StatusName),
   model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
   key_id: optional(id('Only requests made with this key.')),
+  person_id: optional(id('Only requests of this person, who was signed in.')),
   from: optional(moment(`Only requests created at this moment or later: ${momentForms}`)),
   to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
 };
@@ -70,6 +71,7 @@ interface ListQuery {
   error_code?: string;
   model_id?: string;
   key_id?: string;
+  person_id?: string;
   upstream?: string;
   kind?: Kind;
   call_id?: string;
@@ -87,6 +89,7 @@ function filterOf(account_id: string | null, asked: ListQuery): pages.PageFilter
     status,
     model_id,
     key_id,
+    person_id: asked.person_id ?? null,
     upstream,
     error_code,
     ...(kind && { kinds: [kind] }),
@@ -319,6 +322,10 @@ export const choices = visitEndpoint(
     reply: object({
       keys: listOf(
         named('KeyName', object({ key_id: id(), name: text(), last4: text(), revoked: boolean() })),
+      ),
+      people: listOf(
+        named('PersonName', object({ person_id: id(), name: text(), email: text() })),
+        'The people of the account.',
       ),
     }),
   },

@@ -80,6 +80,7 @@ export const RequestEntry = s.named(
   s.object({
     ...facts,
     ...ofCaller,
+    person_id: s.nullable(s.id('The person who was signed in; null: a program with a key.')),
     progress,
     error_code: s.nullable(s.text()),
     webhook_state: webhookState,

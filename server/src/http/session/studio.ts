@@ -71,7 +71,8 @@ export async function studioRead<T>(
 function keyed(req: Visit, caller: callers.Spender): KeyedRequest {
   const { grant } = req;
   if (!grant) throw new Error('calls of the studio are made inside an account');
-  return Object.assign(req, { caller, grant });
+  const { person_id } = req.session;
+  return Object.assign(req, { caller: { ...caller, person_id }, grant });
 }
 
 function suspended(): ApiError {

@@ -175,7 +175,7 @@ export async function reserveChat(
   idempotency_key: string | null,
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
-  const { key_id, account_id, monthly_limit_usd_micro } = caller;
+  const { key_id, account_id, person_id = null, monthly_limit_usd_micro } = caller;
   const { path, body, read, making } = call;
   const { model, max_tokens, quote } = prepared;
   const metadata = eitherMetadata(read.metadata, call.metadata);
@@ -191,6 +191,7 @@ export async function reserveChat(
       id: request_id,
       account_id,
       key_id,
+      person_id,
       model_id: model.id,
       kind: 'text',
       upstream: routes[0]!.upstream,
@@ -200,6 +201,7 @@ export async function reserveChat(
       fingerprint: idempotency_key === null ? null : fingerprint(compared),
       // Messages are not stored; the request's view shows only how many there were.
       input: JSON.stringify({ messages: turns.length, max_tokens, stream: read.stream }),
+      prompt: null,
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: 0,
       webhook_url: null,

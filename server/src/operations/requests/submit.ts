@@ -117,6 +117,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       id,
       account_id: caller.account_id,
       key_id: caller.key_id,
+      person_id: caller.person_id ?? null,
       model_id: model.id,
       kind: model.kind,
       upstream,

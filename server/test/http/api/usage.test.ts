@@ -9,7 +9,7 @@ import { before, withService } from '../../kit/with-service.ts';
 import { chargedRequest, ok, operatorKey } from '../operator/world.ts';
 
 /**
- * Sums of an account's usage by day, model, key and metadata. A prompt token of fake/chat costs one
+ * Sums of an account's usage by day, model, key, person and metadata. A prompt token of fake/chat costs one
  * micro-USD, a completion token two, and an image 10,000.
  */
 
@@ -200,7 +200,7 @@ describe('a call is refused, by the name of what is wrong', () => {
 
   test('the grouping that is missing is told with its values', async () => {
     const { message } = assertRefused(await own.get('/v1/usage'), 'bad_request');
-    assert.match(message, /^by is missing\. .*day, model, key and metadata\.NAME/);
+    assert.match(message, /^by is missing\. .*day, model, key, person and metadata\.NAME/);
   });
 
   test('metadata under one name is told that it may be given once', async () => {

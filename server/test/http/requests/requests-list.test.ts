@@ -291,7 +291,8 @@ describe('a parameter that is wrong', () => {
     test(`is told that there is none such, and which there are: ${query}`, async () => {
       const { message, param, details } = assertRefused(await list(`?${query}`), 'bad_request');
       assert.equal(param, query.split('&').at(-1)!.split('=')[0]);
-      const allowed = 'status, model_id, key_id, from, to, call_id, limit, cursor, metadata.NAME';
+      const allowed =
+        'status, model_id, key_id, person_id, from, to, call_id, limit, cursor, metadata.NAME';
       assert.equal(message, `There is no parameter ${param}. Allowed: ${allowed}.`);
       assert.deepEqual(details.allowed, allowed.split(', '));
     });
