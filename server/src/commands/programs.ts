@@ -61,7 +61,12 @@ export const programs = {
   ),
   audit: row(
     'check the laws of the ledger; exit 1 if one is broken',
-    { mend: flag('compute wrong counters again, if no other law is broken') },
+    {
+      full: flag('prove all history, and not only what is new and a part of what is old'),
+      head: flag('print the head of all seals'),
+      since: may(text(), 'find what was changed below this head since it was printed', 'head'),
+      mend: flag('compute wrong counters again, if no other law is broken'),
+    },
     async (given, context) => (await import('./audit.ts')).auditBooks(given, context),
   ),
   export: row(

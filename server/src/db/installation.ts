@@ -73,6 +73,12 @@ export async function resume(db: Connection, timeline: number | null): Promise<v
         where datname = current_database())`);
 }
 
+/** Whether the server only follows another one. */
+export async function isStandby(db: Connection): Promise<boolean> {
+  const [row] = await db.run<{ follows: boolean }>(sql`select pg_is_in_recovery() as follows`);
+  return row!.follows;
+}
+
 /**
  * The current timeline of the write-ahead log; null on a standby. Throws if the server does not
  * report the timeline, as some managed servers do not.

@@ -15,8 +15,8 @@ export async function listMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * All tables of the schema that survive a crash, except tables that describe the database itself.
- * Referenced tables come first. Computed columns are left out.
+ * All tables of the schema that survive a crash, except tables that describe the database itself,
+ * or how far it was proved. Referenced tables come first. Computed columns are left out.
  */
 export async function listKeptTables(db: Connection): Promise<SnapshotTable[]> {
   const tables = await db.run<SnapshotTable>(sql`
@@ -24,7 +24,8 @@ export async function listKeptTables(db: Connection): Promise<SnapshotTable[]> {
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
       and not c.relispartition
-      and c.relpersistence = 'p' and c.relname not in ('migrations', 'installation')
+      and c.relpersistence = 'p'
+      and c.relname not in ('migrations', 'installation', 'audit_results', 'audit_progress')
       and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
       and not exists (select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')

@@ -1,6 +1,6 @@
-import { audit, type AuditReport } from '../ledger/audit.ts';
-import { accountsOf, mendCounters, type Mended } from '../ledger/mend.ts';
-import { longTransaction } from '../lib/sql/long-transaction.ts';
+import { alone, audit, type AuditReport } from '../ledger/audit.ts';
+import { accountsOf, mendCounters, type MendedCounter } from '../ledger/mend.ts';
+import { runLongTransaction } from '../lib/sql/long-transaction.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { commandLine, logAction } from './operator-action.ts';
 
@@ -14,9 +14,14 @@ export interface MendResult {
 
 /**
  * Audits the books, and if only counters are wrong, computes these again and audits once more. All
- * changes are one transaction, with a row of the operator's log for each account.
+ * changes are one transaction, with a row of the operator's log for each account. Other audits
+ * wait.
  */
 export async function mend(db: Database): Promise<MendResult> {
+  return (await alone(db, () => mendAlone(db), { waits: true }))!;
+}
+
+async function mendAlone(db: Database): Promise<MendResult> {
   const report = await audit(db);
   if (!report.mendable) return { report, mended: [] };
   const accountIds = await accountsOf(db, report);

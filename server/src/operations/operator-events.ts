@@ -1,5 +1,4 @@
 import type { NewEvent } from '../core/operator-event.ts';
-import * as audits from '../db/audit-results.ts';
 import * as chains from '../db/deposits/chains.ts';
 import * as operatorEvents from '../db/operator-events.ts';
 import { listInDoubt } from '../db/requests/unknown-outcomes.ts';
@@ -9,8 +8,8 @@ import type { ActionResult } from './operator-action.ts';
 import { Refusal } from './refused.ts';
 
 /**
- * Events to the operator about pauses, full disks, audits, chains and unknown outcomes. Deposits,
- * new accounts and low balances write their events in their own transactions.
+ * Events to the operator about pauses, full disks, chains and unknown outcomes. Audits,
+ * deposits, new accounts and low balances write their events in their own transactions.
  */
 
 /** A pause or a full disk is announced once in this time, however often it ends and begins. */
@@ -33,25 +32,6 @@ export function openReports(
   );
   return (event, subject) =>
     void operatorEvents.addOnce(db, event, subject, quietSeconds).catch(warn);
-}
-
-/** Stores the result of an audit. Writes an event if a law is broken that was not broken before. */
-export async function keepAudit(
-  db: Database,
-  report: Parameters<typeof audits.keep>[1],
-  tookMs: number,
-): Promise<void> {
-  const lawsOf = (found: { violations: { law: string }[] } | null) =>
-    (found?.violations ?? []).map(({ law }) => law);
-  await db.tx(async (tx) => {
-    const before = new Set(lawsOf(await audits.newest(tx)));
-    const laws = lawsOf(report);
-    await audits.keep(tx, report, tookMs);
-    if (laws.every((law) => before.has(law))) return;
-    const named = laws.slice(0, namedMax);
-    const event = { type: 'books.broken', account_id: null, data: { laws: named } } as const;
-    await operatorEvents.addMany(tx, [event]);
-  });
 }
 
 /** Records a failed read of a chain. Writes an event if the failure stops the reading. */

@@ -139,6 +139,7 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
   FAREBOX_FILES_MAX_BYTES: [...number, '0'],
   FAREBOX_FILES_MAX: [...number, '0'],
   FAREBOX_RETENTION_DAYS: [...number, '0'],
+  FAREBOX_PROOF_DAYS: [...number, '0', '366'],
   FAREBOX_QUEUE_AGE_SECONDS: [...number, '0'],
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag,
   FAREBOX_CORS_ORIGINS: [

@@ -195,7 +195,7 @@ describe('a failover', () => {
     });
     assert.doesNotMatch(service.stderr(), /the database is back/);
     assertSaid(await place.command(['serve']), /PostgreSQL is a standby, which takes no writes/);
-    const audit = await place.command(['audit', '--json']);
+    const audit = await place.command(['audit', '--full', '--json']);
     assert.deepEqual([audit.code, audit.json.ok], [0, true], audit.stderr);
     assert.doesNotMatch(audit.stderr, /"level"/);
     const refused = await place.command(['credit', 'ana@example.com', '1', '--reference', 'r']);
