@@ -1,5 +1,6 @@
 import type { EndTransition, MoveTransition } from '../core/request/request.ts';
 import type { PauseRecord } from '../db/upstreams/pauses.ts';
+import { timeOfId } from '../lib/id.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
@@ -47,6 +48,7 @@ export function openEvents(
       const { id: request_id, to: status, model_id, upstream } = ending;
       const code = ending.to === 'FAILED' ? ending.code : '';
       metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
+      count(metrics, ending, label(upstream));
       if (ending.to === 'COMPLETED') loss(ending, label(upstream));
       if (ending.to !== 'FAILED') return;
       log.info({ request_id, model_id, upstream, code, cause: ending.cause }, 'request failed');
@@ -101,6 +103,24 @@ export function openEvents(
 
     startSucceeded: pauses.startSucceeded,
   };
+}
+
+/** Counts the money and the time of an ended request. */
+function count(metrics: Metrics, ending: EndTransition, upstream: string): void {
+  const { charge, cost_usd_micro: cost } = billOf(ending);
+  metrics.charges.inc({ upstream }, Number(charge) / 1e6);
+  if (cost !== null) metrics.costs.inc({ upstream }, Number(cost) / 1e6);
+  if (ending.to !== 'COMPLETED') return;
+  const kind = ending.opens_job ? 'job' : 'chat';
+  const seconds = (Date.now() - timeOfId(ending.id)) / 1000;
+  metrics.requestSeconds.observe({ kind, upstream }, seconds);
+}
+
+/** The charge of an ended request, and its cost if it is known, both in micro-USD. */
+function billOf(ending: EndTransition): { charge: bigint; cost_usd_micro: bigint | null } {
+  if (ending.to === 'COMPLETED') return ending;
+  if (ending.to === 'FAILED') return { charge: 0n, cost_usd_micro: ending.cost_usd_micro };
+  return ending.stopped ?? { charge: 0n, cost_usd_micro: null };
 }
 
 /**

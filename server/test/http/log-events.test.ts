@@ -8,6 +8,7 @@ import { endPause } from '../../src/operations/upstreams/circuit.ts';
 import { accept } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { withService } from '../kit/with-service.ts';
+import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 
 /** The operator's view of outages and failed jobs: log and metrics. */
@@ -103,6 +104,11 @@ describe('a request that fails', () => {
       `farebox_requests_ended_total{status="${status}",code="",upstream="fake"}`;
     assert.equal(await figure(series('COMPLETED')), 1);
     assert.equal(await figure(series('CANCELLED')), 1);
+    // The cancelled one is not charged.
+    assert.equal(await figure('farebox_charges_usd_total{upstream="fake"}'), 0.01);
+    assert.equal(await figure('farebox_costs_usd_total{upstream="fake"}'), 0.004);
+    const ended = '{kind="job",upstream="fake"}';
+    assert.equal(await figure(`farebox_request_seconds_count${ended}`), 1);
     assert.equal(lines('request failed').length, before);
   });
 });
@@ -119,17 +125,22 @@ describe('an upstream that fails', () => {
     const waiting = await submit('?n=1', await service.account());
     await service.db.run(sql`update requests set created_at = now() - interval '90 s'
       where id = ${waiting}`);
-    for (let n = 1; n <= 2; n++) {
+    await until('it is paused', async () => {
       await service.wakeAll();
       await service.work();
-    }
+      return lines('upstream paused').length > 0;
+    });
+    await service.wakeAll();
+    await service.work();
     const told = lines('upstream paused');
     assert.equal(told.length, 1, JSON.stringify(told));
     const { upstream, cause, failures, seconds, level } = told[0];
     assert.deepEqual([upstream, cause, seconds, level], ['fake', 'busy: …', 30, 40]);
     assert.ok(failures >= 5);
     assertNoPrompt();
-    assert.ok((await figure('farebox_upstream_failures_total{upstream="fake",why="busy"}'))! >= 6);
+    assert.ok(
+      (await figure('farebox_upstream_failures_total{upstream="fake",why="busy"}'))! >= failures,
+    );
 
     service.fake.behave.start = (job, fake) => accept(fake, job);
     await service.wakeAll();
