@@ -62,9 +62,50 @@ describe('a stranger', () => {
   });
 });
 
+describe('a Russian stranger', () => {
+  const paths = ['/', '/models', '/models/sandbox/canvas/text-to-image', '/models/sandbox/chat'];
+  for (const path of paths)
+    test(`reads ${path} in Russian, a link away`, async () => {
+      const own = path === '/' ? '/ru' : `/ru${path}`;
+      const english = await textOf(path);
+      assert.ok(english.includes(`<a href="${own}" hreflang="ru" lang="ru">Русский</a>`));
+      const html = await textOf(own);
+      assert.match(html, /^<!doctype html>\n<html lang="ru">/);
+      assert.ok(html.includes(`<a href="${path}" hreflang="en" lang="en">English</a>`));
+      const { origin } = new URL(originOf(service));
+      for (const [language, address] of Object.entries({ en: path, ru: own })) {
+        const alternate = `hreflang="${language}" href="${origin}${address}"`;
+        assert.ok(english.includes(alternate) && html.includes(alternate), alternate);
+      }
+      assert.ok(html.includes(`rel="canonical" href="${origin}${own}"`));
+      // The frame, the promise and the heads of tables; a catalog's own words stay as they are.
+      const frame = 'Sign in|Create account|Search|Dashboard|Skip to|nothing\\.|Price|Default|All';
+      assert.doesNotMatch(html, new RegExp(`>(?:${frame})<`));
+    });
+
+  test('stays in Russian on the way from the front to a model', async () => {
+    const front = await textOf('/ru');
+    assert.ok(front.includes('class="card" href="/ru/models/sandbox/canvas/text-to-image"'));
+    assert.ok(front.includes('<form action="/ru/models"'));
+    const list = await textOf('/ru/models?kind=image&q=upscale');
+    assert.ok(list.includes('href="/ru/models?q=upscale"'));
+  });
+
+  test('gets no page for what has none', async () => {
+    for (const path of ['/ru/models/none', '/ru/nope', '/russia'])
+      assert.equal((await read(path)).status, 404, path);
+  });
+});
+
+test('the site map has the pages of both languages', async () => {
+  const lines = (await textOf('/sitemap.txt')).split('\n');
+  for (const path of ['/', '/ru', '/models', '/ru/models', '/ru/models/sandbox/chat', '/docs'])
+    assert.ok(lines.includes(originOf(service) + path), path);
+});
+
 describe('a browser that has signed in', () => {
   test('gets the app at /, and public pages that offer no sign-in and are not shared', async () => {
-    const cookie = '__Host-farebox.session_token=known';
+    const cookie = 'farebox.session_token=known';
     const app = await read('/', { cookie });
     assert.match(await app.text(), /id="root"/);
     const page = await read('/models', { cookie });
@@ -97,6 +138,7 @@ describe('the models', () => {
     const reply = await read('/models/sandbox/canvas/text-to-image/sample.svg');
     assert.equal(reply.headers.get('content-type'), 'image/svg+xml; charset=utf-8');
     assert.equal(reply.headers.get('content-security-policy'), "default-src 'none'");
+    assert.equal(reply.headers.get('content-encoding'), 'gzip');
     assert.match(await reply.text(), /^<svg /);
     for (const path of ['/models/sandbox/chat/sample.svg', '/models/nothing/sample.svg'])
       assert.equal((await read(path)).status, 404, path);

@@ -1,27 +1,58 @@
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
+import { samplePath } from '../../core/catalog/sample.ts';
 import { drawBareLandscape } from '../../upstreams/sandbox/drawing/landscape.ts';
+import type { RunTimes } from '../../operations/upstreams/run-times.ts';
+import { taskWords } from '../../core/task-words.ts';
 import { escape } from './frame.ts';
+import type { Speech, Words } from './speech.ts';
 
 /** Models as cards: a sample, the name, what it makes, and the lowest price. */
 
-export const kinds = { image: 'Pictures', video: 'Films and sound', text: 'Text' };
+export const kinds = {
+  image: ['Pictures', 'Картинки'],
+  video: ['Films and sound', 'Видео и звук'],
+  text: ['Text', 'Текст'],
+} as const satisfies Record<string, Words>;
 
-export function cardsOf(models: readonly Model[]): string {
-  return `<ul class="cards">${models.map((model) => `<li>${card(model)}</li>`).join('\n')}</ul>`;
+export const promise: Words = [
+  'The price is fixed before a job starts. A job that fails costs nothing.',
+  'Цена известна до запуска. Неудачный запуск ничего не стоит.',
+];
+
+export function cardsOf(models: readonly Model[], speech: Speech, times: RunTimes): string {
+  const items = models.map((model) => `<li>${card(model, speech, times)}</li>`);
+  return `<ul class="cards">${items.join('\n')}</ul>`;
 }
 
-function card(model: Model): string {
-  const { id, name, task } = model;
-  return `<a class="card" href="/models/${escape(id)}">
+function card(model: Model, { say, at }: Speech, times: RunTimes): string {
+  const { id, name } = model;
+  return `<a class="card" href="${at(`/models/${escape(id)}`)}">
 ${cover(model)}
-<span class="row"><strong>${escape(name)}</strong><span class="price">${escape(priceFrom(model))}</span></span>
-<span class="dim">${escape(taskWords(task))}</span></a>`;
+<span class="row"><strong>${escape(name)}</strong><span class="price">${escape(priceFrom(model, say))}</span></span>
+${stoppedLine(model, say)}<span class="dim">${escape(factsOf(model, say, times))}</span></a>`;
+}
+
+/** The name of its task, and the usual time of a run if anybody knows it. */
+export function factsOf({ id, task }: Model, say: Speech['say'], times: RunTimes): string {
+  const name = say(taskNames(task));
+  const median = times.get(id);
+  if (median === undefined) return name;
+  const seconds = median < 10 ? Math.max(median, 0.1) : Math.round(median);
+  return say([`${name} · about ${seconds} s`, `${name} · около ${seconds} с`]);
+}
+
+/** Says that the operator stopped the model, with the operator's note; empty if it is sold. */
+export function stoppedLine({ stopped }: Model, say: Speech['say']): string {
+  if (stopped === undefined) return '';
+  const { note } = stopped;
+  const words = say(['Stopped by the operator', 'Снята с продажи оператором']);
+  return `<span class="stopped">${escape(note === null ? words : `${words}: ${note}`)}</span>\n`;
 }
 
 /** A sample of what the model makes, or a line of what it may be asked. */
 export function cover(model: Model): string {
-  const picture = sampleOf(model);
+  const picture = samplePath(model);
   if (picture !== null)
     return `<img class="cover" src="${escape(picture)}" alt="" width="480" height="360" loading="lazy">`;
   const { prompt } = model.example;
@@ -29,40 +60,42 @@ export function cover(model: Model): string {
   return `<span class="cover words" aria-hidden="true">${escape(words)}</span>`;
 }
 
-/** The path of the model's sample; null if there is none. */
-export function sampleOf(model: Model): string | null {
-  return isPainted(model) ? `/models/${model.id}/sample.svg` : null;
-}
-
-/** Only the sandbox's pictures can be made without a call to an upstream. */
-function isPainted({ kind, upstreams }: Model): boolean {
-  return kind !== 'text' && upstreams.every(({ upstream }) => upstream === 'sandbox');
-}
-
 /** The sandbox's picture for the row's own example. */
-export function paintSample(model: Model): string | null {
-  if (!isPainted(model)) return null;
+export function paintSample(model: Model): string {
   const { prompt } = model.example;
   const words = typeof prompt === 'string' ? prompt : model.name;
   return drawBareLandscape(words, model.id.length, { width: 480, height: 360 });
 }
 
-/** `text-to-image` as `Text to image`. */
-export function taskWords(task: string): string {
+/** A task's names; one that the catalog has made up is called by its own words. */
+function taskNames(task: string): Words {
   const words = task.replaceAll('-', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const own = words.charAt(0).toUpperCase() + words.slice(1);
+  return taskWords[task] ?? [own, own];
 }
 
 /** The lowest list price of a unit, such as `$0.03`, `$0.10 / s`, or `$0.60 in, $2.40 out`. */
-export function priceFrom(model: Model): string {
+export function priceFrom(model: Model, say: Speech['say']): string {
   const { price, unit, price_by_resolution: rates } = catalogEntry(model);
-  if (typeof price === 'object') return `${usd(price.input)} in, ${usd(price.output)} out`;
+  if (typeof price === 'object') {
+    const [input, output] = [usd(price.input), usd(price.output)];
+    return say([`${input} in, ${output} out`, `${input} вход, ${output} выход`]);
+  }
   const lowest = Math.min(...Object.values(rates ?? { price }));
-  const short = units[unit];
-  return `${usd(lowest)}${short === undefined ? ` / ${unit}` : short}`;
+  return unit === 'image' ? usd(lowest) : `${usd(lowest)} / ${say(unitName(unit))}`;
 }
 
-const units: Record<string, string> = { image: '', second: ' / s', MP: ' / MP' };
+const units: Record<string, Words> = {
+  image: ['image', 'картинка'],
+  sec: ['s', 'с'],
+  MP: ['MP', 'Мп'],
+  request: ['request', 'запрос'],
+  '1M tokens': ['1M tokens', 'млн токенов'],
+};
+
+export function unitName(unit: string): Words {
+  return units[unit] ?? [unit, unit];
+}
 
 export function usd(amount: number): string {
   const [whole, decimals = ''] = amount

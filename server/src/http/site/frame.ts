@@ -2,18 +2,22 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Banner } from '../../db/banner.ts';
 import { cached } from '../api/cached.ts';
 import { cookiePrefix } from '../session/auth-library.ts';
 import { pagesDir } from '../session/pages.ts';
 import type { WebDeps } from '../session/visit.ts';
+import { english, russian, type Speech } from './speech.ts';
 
 /** The frame of the public pages. They need no script, and are the same for every caller. */
 
 export interface SitePage {
   title: string;
   description: string;
-  /** The page's address without the origin. */
+  /** The address of the English page, without the origin. */
   path: string;
+  /** Its language. Absent: the page is in English only. */
+  speech?: Speech;
   /** The path of a picture that stands for the page where it is linked. */
   picture?: string;
   /** HTML of the main part, with its own h1. */
@@ -31,6 +35,19 @@ const style = [
   .filter((path) => existsSync(path))
   .map((path) => readFileSync(path, 'utf8'))
   .join('\n');
+
+/** The files of the typeface that each language needs, to ask for before the text is laid out. */
+const fonts = {
+  en: preloads(/[\w./-]+inter-latin-wght-normal[\w.-]+/),
+  ru: preloads(/[\w./-]+inter-(?:latin|cyrillic)-wght-normal[\w.-]+/g),
+};
+
+function preloads(file: RegExp): string {
+  const links = [...(style.match(file) ?? [])].map(
+    (path) => `<link rel="preload" as="font" type="font/woff2" href="${path}" crossorigin>`,
+  );
+  return links.join('\n');
+}
 
 const policy = [
   "default-src 'none'",
@@ -73,10 +90,16 @@ export function table(head: string[], rows: string[][]): string {
 }
 
 /** Sends a page that clients may keep for a minute; it is the same for all without a session. */
-export function sendPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps, page: SitePage) {
+export async function sendPage(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: WebDeps,
+  page: SitePage,
+): Promise<unknown> {
   const isPrivate = hasSession(req, deps);
   reply.header('vary', 'cookie');
-  return sendText(req, reply, 'html', framed(reply, deps, page, isPrivate), isPrivate);
+  const html = await framed(reply, deps, page, isPrivate);
+  return sendText(req, reply, 'html', html, isPrivate);
 }
 
 /** Whether the browser has signed in, perhaps long ago. */
@@ -104,15 +127,25 @@ const types = {
 };
 
 /** Sends the answer to an address without a page. */
-export function sendMissing(reply: FastifyReply, deps: WebDeps, page: SitePage): unknown {
+export async function sendMissing(
+  reply: FastifyReply,
+  deps: WebDeps,
+  page: SitePage,
+): Promise<unknown> {
+  const html = await framed(reply, deps, page);
   return reply
     .code(404)
     .header('cache-control', 'no-store')
     .type('text/html; charset=utf-8')
-    .send(framed(reply, deps, page));
+    .send(html);
 }
 
-function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage, isKnown = false): string {
+async function framed(
+  reply: FastifyReply,
+  { web, banner }: WebDeps,
+  page: SitePage,
+  isKnown = false,
+): Promise<string> {
   const origin = web.origin();
   reply.headers({
     'content-security-policy': policy,
@@ -121,48 +154,83 @@ function framed(reply: FastifyReply, { web }: WebDeps, page: SitePage, isKnown =
     'x-frame-options': 'DENY',
     ...(origin.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
   });
-  const { title, description, path, body, side, picture } = page;
+  const { title, description, body, side, picture, speech = english } = page;
   const { name } = web.site;
-  const part = path.split('/')[1];
+  const { say, at } = speech;
+  const path = at(page.path);
+  const part = page.path.split('/')[1];
   return `<!doctype html>
-<html lang="en">
+<html lang="${speech.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="${escape(description)}">
+${fonts[speech.language]}
 <link rel="icon" type="image/svg+xml" href="/favicon.svg">
 <link rel="canonical" href="${escape(origin + path)}">
+${page.speech === undefined ? '' : alternates(origin, page.path)}
 <meta property="og:title" content="${escape(title)}">
 <meta property="og:description" content="${escape(description)}">
 <meta property="og:site_name" content="${escape(name)}">
 <meta property="og:url" content="${escape(origin + path)}">
 ${picture === undefined ? '' : `<meta property="og:image" content="${escape(origin + picture)}">`}
-<title>${escape(path === '/' ? title : `${title} · ${name}`)}</title>
+<title>${escape(page.path === '/' ? title : `${title} · ${name}`)}</title>
 <style>${style}</style>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the text</a>
+<a class="skip" href="#main">${say(['Skip to the text', 'К тексту'])}</a>
 <header>
-<a class="home" href="/"><img src="/favicon.svg" alt="" width="24" height="24">${escape(name)}</a>
+<a class="home" href="${at('/')}">
+<img src="/favicon.svg" alt="" width="24" height="24">${escape(name)}</a>
 <nav aria-label="${escape(name)}">
-${link('/models', 'Models', part === 'models')}
-${link('/studio', 'Studio')}
-${link('/dashboard', 'Dashboard')}
-${link('/docs', 'Docs', part === 'docs')}
+${link(at('/models'), say(['Models', 'Модели']), part === 'models')}
+${link('/studio', say(['Studio', 'Студия']))}
+${link('/dashboard', say(['Dashboard', 'Кабинет']))}
+${link('/docs', say(['Docs', 'Документация']), part === 'docs')}
 </nav>
-<div class="enter">${isKnown ? '' : entry(web)}</div>
+<div class="enter">${isKnown ? '' : entry(web, say)}</div>
 </header>
-${side === undefined ? `<main id="main" class="wide">${body}</main>` : columns(side, body)}
-<footer>${[...web.site.links].map(([text, href]) => link(href, text)).join('\n')}</footer>
+${above(await banner.read(), speech)}${side === undefined ? `<main id="main" class="wide">${body}</main>` : columns(side, body)}
+<footer>${[...web.site.links].map(([text, href]) => link(href, text)).join('\n')}
+${page.speech === undefined ? '' : otherLanguage(speech, page.path)}</footer>
 </body>
 </html>
 `;
 }
 
-function entry({ signUp }: WebDeps['web']): string {
-  const create = signUp === 'open' ? '<a class="button" href="/sign-up">Create account</a>' : '';
-  return `${link('/sign-in', 'Sign in')}\n${create}`;
+/** The operator's text. It can be closed without a script. */
+function above(banner: Banner | null, { language, say }: Speech): string {
+  if (banner === null) return '';
+  const { en, ru } = banner;
+  const text = language === 'ru' ? (ru ?? en) : (en ?? ru);
+  return `<aside class="banner" aria-label="${say(['Message', 'Объявление'])}"><p>${escape(text!)}</p>
+<label><input type="checkbox" aria-label="${say(['Hide this message', 'Скрыть'])}">×</label></aside>
+`;
+}
+
+function alternates(origin: string, path: string): string {
+  return [english, russian]
+    .map(({ language, at }) => {
+      const href = escape(origin + at(path));
+      return `<link rel="alternate" hreflang="${language}" href="${href}">`;
+    })
+    .join('\n');
+}
+
+/** A link to the same page in the other language, in that language's own word. */
+function otherLanguage({ language }: Speech, path: string): string {
+  const [other, word] = language === 'en' ? [russian, 'Русский'] : [english, 'English'];
+  const code = other.language;
+  return `<a href="${escape(other.at(path))}" hreflang="${code}" lang="${code}">${word}</a>`;
+}
+
+function entry({ signUp }: WebDeps['web'], say: Speech['say']): string {
+  return `${link('/sign-in', say(['Sign in', 'Войти']))}\n${signUp === 'open' ? signUpButton(say) : ''}`;
+}
+
+export function signUpButton(say: Speech['say']): string {
+  return `<a class="button" href="/sign-up">${say(['Create account', 'Создать аккаунт'])}</a>`;
 }
 
 function columns(side: string, body: string): string {

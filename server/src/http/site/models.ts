@@ -1,52 +1,96 @@
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
+import { samplePath } from '../../core/catalog/sample.ts';
+import { cached } from '../api/cached.ts';
 import { isObject } from '../../lib/json.ts';
 import { maxWords } from '../docs/guide-catalog.ts';
+import type { RunTimes } from '../../operations/upstreams/run-times.ts';
 import type { WebDeps } from '../session/visit.ts';
-import { cardsOf, cover, kinds, paintSample, sampleOf, taskWords, usd } from './cards.ts';
+import {
+  cardsOf,
+  cover,
+  factsOf,
+  kinds,
+  paintSample,
+  stoppedLine,
+  promise,
+  unitName,
+  usd,
+} from './cards.ts';
 import { missing } from './docs.ts';
 import { codeBlock, escape, link, sendPage, sendText, table } from './frame.ts';
+import { speechOf, type Speech, type Words } from './speech.ts';
 import { codeOf } from './start.ts';
 
 /** The catalog as pages, at list prices. */
 
-/** GET /models: those of a `kind`, and with `q` those whose words have all of its words. */
+/** GET /models: the models of a `kind`; with `q` only those that have all of its words. */
 export async function list(req: FastifyRequest, reply: FastifyReply, deps: WebDeps) {
   const { kind, q } = req.query as { kind?: unknown; q?: unknown };
   const asked = typeof q === 'string' ? q.trim().slice(0, 100) : '';
   const chosen = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kind : null;
   const models = [...deps.catalog().models.values()].filter((model) => isAsked(model, asked));
   const shown = models.filter((model) => chosen === null || model.kind === chosen);
+  const speech = speechOf(req);
+  const { say } = speech;
+  const title = say(['Models and prices', 'Модели и цены']);
   return sendPage(req, reply, deps, {
-    title: 'Models and prices',
-    description: 'Every model of this service, with its price.',
+    title,
+    description: say([
+      'Every model of this service, with its price.',
+      'Все модели этого сервиса и их цены.',
+    ]),
     path: '/models',
-    body: `<h1>Models and prices</h1>
-<form action="/models" role="search" class="search">
-<input type="search" name="q" aria-label="Search the models" value="${escape(asked)}"
-maxlength="100" placeholder="What do you want to make?">
-<button>Search</button></form>
-${kindLinks(models, chosen, asked)}
-${shown.length === 0 ? '<p>No model fits. Try fewer words.</p>' : cardsOf(shown)}
-<p class="dim">These are list prices in US dollars; of text, of a million tokens.
-${link('/docs/api/models#post-estimate', 'POST /estimate')} says the exact price of a request.
-Programs read ${link('/v1/models', '/v1/models')}.</p>`,
+    speech,
+    body: `<h1>${title}</h1>
+${searchForm(speech, asked)}
+${kindLinks(speech, models, chosen, asked)}
+${shown.length === 0 ? `<p>${say(noneFits)}</p>` : cardsOf(shown, speech, await deps.runTimes())}
+<p class="dim">${say(aboutPrices)}</p>`,
   });
 }
 
+const noneFits: Words = [
+  'No model fits. Try fewer words.',
+  'Ни одна модель не подходит. Попробуйте меньше слов.',
+];
+const estimate = link('/docs/api/models#post-estimate', 'POST /estimate');
+const asJson = link('/v1/models', '/v1/models');
+const aboutPrices: Words = [
+  `These are list prices in US dollars; of text, of a million tokens. ${estimate} says the exact price of a request. Programs read ${asJson}.`,
+  `Это цены в долларах США; для текста — за миллион токенов. Точную цену запроса называет ${estimate}. Программы читают ${asJson}.`,
+];
+
+/** Looks for models; `more` is HTML behind the button. */
+export function searchForm({ say, at }: Speech, asked: string, more = ''): string {
+  return `<form action="${at('/models')}" role="search"${more === '' ? ' class="search"' : ''}>
+<input type="search" name="q" aria-label="${say(['Search the models', 'Поиск моделей'])}"
+value="${escape(asked)}" maxlength="100"
+placeholder="${say(['What do you want to make?', 'Что вы хотите сделать?'])}">
+<button>${say(['Search', 'Найти'])}</button>
+${more}</form>`;
+}
+
 /** Links to the models of each kind, with their numbers. */
-export function kindLinks(models: Model[], chosen: string | null, asked = ''): string {
+export function kindLinks(
+  { say, at }: Speech,
+  models: Model[],
+  chosen: string | null,
+  asked = '',
+): string {
   const words = asked === '' ? '' : `q=${encodeURIComponent(asked)}`;
   const chip = (kind: string | null, title: string, count: number) => {
     const query = [kind === null ? '' : `kind=${kind}`, words].filter(Boolean).join('&');
-    return link(`/models${query && `?${query}`}`, `${title} ${count}`, kind === chosen);
+    return link(at(`/models${query && `?${query}`}`), `${title} ${count}`, kind === chosen);
   };
   const chips = Object.entries(kinds).map(([kind, title]) => {
     const count = models.filter((model) => model.kind === kind).length;
-    return count === 0 ? '' : chip(kind, title, count);
+    return count === 0 ? '' : chip(kind, say(title), count);
   });
-  return `<nav class="chips" aria-label="Kinds">${chip(null, 'All', models.length)}
+  return `<nav class="chips" aria-label="${say(['Kinds', 'Виды'])}">
+${chip(null, say(['All', 'Все']), models.length)}
 ${chips.join('\n')}</nav>`;
 }
 
@@ -63,95 +107,122 @@ export async function read(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   const path = (req.params as { '*': string })['*'];
   const { models } = deps.catalog();
   const model = models.get(path);
-  const sample = models.get(path.replace(/\/sample\.svg$/, ''));
-  if (sample && !model) return sendSample(req, reply, sample, deps);
+  const sampled = models.get(path.replace(/\/sample\.\w+$/, ''));
+  if (sampled && !model && samplePath(sampled) === `/models/${path}`)
+    return sendSample(req, reply, sampled, deps);
   if (!model) return missing(reply, deps);
   const { id, name, description } = model;
-  const picture = sampleOf(model);
+  const picture = samplePath(model);
+  const speech = speechOf(req);
   return sendPage(req, reply, deps, {
     title: name,
-    description: description || `${name}: price, inputs and code.`,
+    description:
+      description || speech.say([`${name}: price, inputs and code.`, `${name}: цена, поля и код.`]),
     path: `/models/${id}`,
+    speech,
     ...(picture !== null && { picture }),
-    body: bodyOf(model, deps.links.baseUrl),
+    body: bodyOf(model, deps.links.baseUrl, speech, await deps.runTimes()),
   });
 }
 
-/** GET /models/{model_id}/sample.svg */
-function sendSample(
+/** GET /models/{model_id}/sample.svg, or with the ending of the operator's file. */
+async function sendSample(
   req: FastifyRequest,
   reply: FastifyReply,
   model: Model,
   deps: WebDeps,
-): unknown {
-  const picture = paintSample(model);
-  if (picture === null) return missing(reply, deps);
+): Promise<unknown> {
   reply.header('content-security-policy', "default-src 'none'");
-  return sendText(req, reply, 'svg', picture);
+  if (model.sample === undefined) return sendText(req, reply, 'svg', paintSample(model));
+  const sample = await deps.web.readSample(model.sample).catch(() => null);
+  if (sample === null) return missing(reply, deps);
+  const { bytes, content_type } = sample;
+  const etag = `"${hash('sha256', bytes, 'hex').slice(0, 24)}"`;
+  return cached(req, reply, { etag, type: content_type, body: bytes, isPrivate: false });
 }
 
-function bodyOf(model: Model, baseUrl: string): string {
-  const { id, name, description, kind, task, input_schema, example } = model;
+function bodyOf(model: Model, baseUrl: string, { say, at }: Speech, times: RunTimes): string {
+  const { id, name, description, kind, input_schema, example } = model;
   const entry = catalogEntry(model);
-  const inputs = inputRows(input_schema);
+  const inputs = inputRows(input_schema, say);
   const shown =
     inputs.length === 0
-      ? '<p>The usual fields of the call.</p>'
-      : table(['Field', 'Type', 'Default', 'About'], inputs);
+      ? `<p>${say(['The usual fields of the call.', 'Обычные поля вызова.'])}</p>`
+      : table(fieldHeads.map(say), inputs);
+  const tryIt = `<a class="button" href="/studio/${escape(id)}">${say(['Try it', 'Попробовать'])}</a>`;
   const call = kind === 'text' ? '/docs/api/chat' : '/docs/api/queue';
-  return `<nav class="crumbs" aria-label="Where you are">${link('/models', 'Models')}</nav>
+  const json = link(`/v1/models/${id}`, say(['this model as JSON', 'эта модель в JSON']));
+  const most = escape(say([maxWords(entry), russianMost(entry)]));
+  return `<nav class="crumbs" aria-label="${say(['Where you are', 'Где вы'])}">
+${link(at('/models'), say(['Models', 'Модели']))}</nav>
 <div class="model"><div>
 <h1>${escape(name)}</h1>
-<p class="dim">${escape(taskWords(task))} · <code>${escape(id)}</code></p>
+<p class="dim">${escape(factsOf(model, say, times))} · <code>${escape(id)}</code></p>
 ${cover(model)}
 <p>${escape(description)}</p></div>
-<div class="buy"><h2>Price</h2>
-${table(['What', 'Price'], priceRows(entry))}
-<p class="dim">Up to ${escape(maxWords(entry))} a request.
-${link('/docs/pricing', 'How prices are counted')}</p>
-<a class="button" href="/studio/${escape(id)}">Try it</a>
-<p class="dim">The price is fixed before the job starts. A job that fails costs nothing.</p></div>
+<div class="buy"><h2>${say(['Price', 'Цена'])}</h2>
+${table([say(['What', 'Что']), say(['Price', 'Цена'])], priceRows(entry, say))}
+<p class="dim">${say([`Up to ${most} a request.`, `Не больше: ${most} за запрос.`])}
+${link('/docs/pricing', say(['How prices are counted', 'Как считаются цены']))}</p>
+${model.stopped ? `<p>${stoppedLine(model, say)}</p>` : tryIt}
+<p class="dim">${say(promise)}</p></div>
 </div>
-<h2 id="code">Code</h2>
+<h2 id="code">${say(['Code', 'Код'])}</h2>
 ${codeOf(model, baseUrl)}
-<h2 id="inputs">Inputs</h2>
+<h2 id="inputs">${say(['Inputs', 'Поля'])}</h2>
 ${shown}
-<p>See ${link(call, 'the call')}, and ${link(`/v1/models/${id}`, 'this model as JSON')}.</p>
-<h2 id="example">Example</h2>
+<p>${say([`See ${link(call, 'the call')}, and ${json}.`, `См. ${link(call, 'вызов')} и ${json}.`])}</p>
+<h2 id="example">${say(['Example', 'Пример'])}</h2>
 ${codeBlock(JSON.stringify(example, null, 2))}`;
 }
 
-/** The choices, each with its price of a unit. */
-function priceRows(entry: ReturnType<typeof catalogEntry>): string[][] {
-  const { price, unit, price_by_resolution: rates, extras } = entry;
-  const more = extras.map(({ label, add_usd }) => [escape(label), `+ ${usd(add_usd)} / ${unit}`]);
-  if (typeof price === 'object') {
-    const names = {
-      input: 'In',
-      cached_input: 'In, from cache',
-      cache_write: 'To cache',
-      output: 'Out',
-    };
-    return Object.entries(names).flatMap(([field, title]) => {
-      const rate = price[field as keyof typeof price];
-      return rate === undefined ? [] : [[title, `${usd(rate)} / ${escape(unit)}`]];
-    });
-  }
-  const each = Object.entries(rates ?? { [`Each ${unit}`]: price });
-  return [
-    ...each.map(([title, rate]) => [escape(title), `${usd(rate)} / ${escape(unit)}`]),
-    ...more,
-  ];
+/** `maxWords` in Russian. */
+function russianMost({ max, max_unit, ...tokens }: ReturnType<typeof catalogEntry>): string {
+  const grouped = (count = 0) => count.toLocaleString('ru-RU');
+  const { context_tokens: input, max_output_tokens: output } = tokens;
+  if (input !== undefined)
+    return `${grouped(input)} токенов вход, ${grouped(output)} токенов выход`;
+  const units: Record<string, string> = { seconds: 'с', images: 'картинок', megapixels: 'Мп' };
+  return max === 0 ? 'не указано' : `${grouped(max)} ${units[max_unit] ?? max_unit}`;
 }
 
-function inputRows(schema: Record<string, unknown>): string[][] {
+/** The choices, each with its price of a unit. */
+function priceRows(entry: ReturnType<typeof catalogEntry>, say: Speech['say']): string[][] {
+  const { price, unit, price_by_resolution: rates, extras } = entry;
+  const each = escape(say(unitName(unit)));
+  const more = extras.map(({ label, add_usd }) => [escape(label), `+ ${usd(add_usd)} / ${each}`]);
+  if (typeof price === 'object') {
+    return Object.entries(tokenRates).flatMap(([field, title]) => {
+      const rate = price[field as keyof typeof price];
+      return rate === undefined ? [] : [[say(title), `${usd(rate)} / ${each}`]];
+    });
+  }
+  const choices = Object.entries(rates ?? { [say([`Each ${each}`, `Цена за: ${each}`])]: price });
+  return [...choices.map(([title, rate]) => [escape(title), `${usd(rate)} / ${each}`]), ...more];
+}
+
+const tokenRates: Record<string, Words> = {
+  input: ['In', 'Вход'],
+  cached_input: ['In, from cache', 'Вход, из кэша'],
+  cache_write: ['To cache', 'В кэш'],
+  output: ['Out', 'Выход'],
+};
+
+const fieldHeads: Words[] = [
+  ['Field', 'Поле'],
+  ['Type', 'Тип'],
+  ['Default', 'По умолчанию'],
+  ['About', 'О поле'],
+];
+
+function inputRows(schema: Record<string, unknown>, say: Speech['say']): string[][] {
   const { properties, required } = schema;
   const needed = Array.isArray(required) ? required : [];
   return Object.entries(isObject(properties) ? properties : {}).map(([name, about]) => {
     const field = isObject(about) ? about : {};
-    const mark = needed.includes(name) ? '<br><span class="dim">required</span>' : '';
+    const mark = needed.includes(name) ? `<br><span class="dim">${say(mustBeGiven)}</span>` : '';
     const usual = field.default === undefined ? '' : escape(written(field.default));
-    const cells = [escape(typeOf(field)), usual, escape(limitsOf(field))];
+    const cells = [escape(typeOf(field)), usual, escape(limitsOf(field, say))];
     return [`<code>${escape(name)}</code>${mark}`, ...cells];
   });
 }
@@ -162,22 +233,24 @@ function typeOf({ type, items }: Record<string, unknown>): string {
 }
 
 /** Limits of a JSON Schema in words. */
-const limits: [keyword: string, words: string][] = [
-  ['minimum', 'From'],
-  ['maximum', 'Up to'],
-  ['minLength', 'Least characters'],
-  ['maxLength', 'Most characters'],
-  ['minItems', 'Least items'],
-  ['maxItems', 'Most items'],
+const limits: [keyword: string, words: Words][] = [
+  ['minimum', ['From', 'От']],
+  ['maximum', ['Up to', 'До']],
+  ['minLength', ['Least characters', 'Знаков не меньше']],
+  ['maxLength', ['Most characters', 'Знаков не больше']],
+  ['minItems', ['Least items', 'Элементов не меньше']],
+  ['maxItems', ['Most items', 'Элементов не больше']],
 ];
+const mustBeGiven: Words = ['required', 'обязательно'];
+const choose: Words = ['One of', 'Одно из'];
 
-function limitsOf(field: Record<string, unknown>): string {
+function limitsOf(field: Record<string, unknown>, say: Speech['say']): string {
   const { description, enum: choices } = field;
   const parts = [
     ...(typeof description === 'string' ? [description.replace(/\.$/, '')] : []),
-    ...(Array.isArray(choices) ? [`One of: ${choices.map(written).join(', ')}`] : []),
+    ...(Array.isArray(choices) ? [`${say(choose)}: ${choices.map(written).join(', ')}`] : []),
     ...limits.flatMap(([keyword, words]) =>
-      field[keyword] === undefined ? [] : [`${words}: ${written(field[keyword])}`],
+      field[keyword] === undefined ? [] : [`${say(words)}: ${written(field[keyword])}`],
     ),
   ];
   return parts.map((part) => `${part}.`).join(' ');

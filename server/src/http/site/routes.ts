@@ -8,17 +8,21 @@ import { sendText } from './frame.ts';
 import { front } from './front.ts';
 import { entries } from './entries.ts';
 import * as models from './models.ts';
+import { russian } from './speech.ts';
 
 type Handler = CallHandler<FastifyRequest, WebDeps>;
 
 /** Pages for people and programs, without signing in. They are the same for every caller. */
 export const siteRoutes: Row[] = [
   row(visitor, 'GET', '/', open(front)),
+  row(visitor, 'GET', '/ru', open(front)),
   row(visitor, 'GET', '/llms.txt', open(guide.handle)),
   row(visitor, 'GET', '/docs', open(docs.start)),
   row(visitor, 'GET', '/docs/*', open(docs.page)),
   row(visitor, 'GET', '/models', withoutKey(open(models.list))),
   row(visitor, 'GET', '/models/*', withoutKey(open(models.read))),
+  row(visitor, 'GET', '/ru/models', open(models.list)),
+  row(visitor, 'GET', '/ru/models/*', open(models.read)),
   row(visitor, 'GET', '/robots.txt', open(robots)),
   row(visitor, 'GET', '/sitemap.txt', open(sitemap)),
 ];
@@ -56,6 +60,7 @@ async function robots(req: FastifyRequest, reply: FastifyReply, { web }: WebDeps
 async function sitemap(req: FastifyRequest, reply: FastifyReply, { web, catalog }: WebDeps) {
   const pages = entries.map(({ name }) => `/docs/${name}`);
   const ids = [...catalog().models.keys()].map((id) => `/models/${id}`);
-  const paths = ['/', '/docs', ...pages, '/models', ...ids];
+  const inBoth = ['/', '/models', ...ids];
+  const paths = [...inBoth, ...inBoth.map(russian.at), '/docs', ...pages];
   return sendText(req, reply, 'plain', `${paths.map((path) => web.origin() + path).join('\n')}\n`);
 }
