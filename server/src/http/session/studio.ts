@@ -1,29 +1,35 @@
 import type { FastifyReply } from 'fastify';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
+import { samplePath } from '../../core/catalog/sample.ts';
 import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/request/id.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as callers from '../../db/accounts/callers.ts';
-import { studioKey } from '../../operations/accounts/key.ts';
-import type { Bounds } from '../../operations/accounts/key-rules.ts';
+import { findOrMakeStudioKey } from '../../operations/accounts/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../api/chat/call-model.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
-import type { At } from '../path.ts';
-import { integer, list, microUsd, named, nullable, object, time } from '../schemas/schema.ts';
+import type { WithParams } from '../path.ts';
+import {
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  object,
+  record,
+  text,
+  time,
+} from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
 import { visitEndpoint, type Endpoint } from '../endpoint.ts';
+import { keyBounds } from '../keys.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
-
-/** The highest limits that the people of an account may give a key without asking the operator. */
-export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
-  return { rpm: settings.FAREBOX_RPM, open_jobs: settings.FAREBOX_OPEN_JOBS };
-}
 
 type Call<T> = (req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) => Promise<T>;
 
@@ -114,12 +120,23 @@ export const allowance = visitEndpoint(
   },
 );
 
+const samples = record(text(), 'Paths of pictures that show what models make, by model id.');
+
 /** GET /studio/models: the catalog at the prices that this account pays. */
 export const models = visitEndpoint(
-  { reply: object({ data: list(Model) }) },
-  async ({ req }, { db, catalog }) => {
+  { reply: object({ data: list(Model), samples }) },
+  async ({ req }, { db, catalog, runTimes }) => {
     const { price_ppm } = (await accounts.find(db, req.account_id))!;
-    return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
+    const times = await runTimes();
+    const all = [...catalog().models.values()];
+    const paths = all.flatMap((model) => {
+      const path = samplePath(model);
+      return path === null ? [] : [[model.id, path] as const];
+    });
+    return {
+      data: all.map((model) => catalogEntry(model, price_ppm, times.get(model.id) ?? null)),
+      samples: Object.fromEntries(paths),
+    };
   },
 );
 

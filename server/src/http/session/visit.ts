@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Sample } from '../../catalog/samples.ts';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/account/role.ts';
 import { rightsOf, type OperatorRight } from '../../core/account/operator-role.ts';
@@ -10,7 +11,6 @@ import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { demandScope, spareOperators } from '../auth.ts';
 import { bodyStream, collect, reading } from '../body.ts';
-import type { Thumbnails } from '../../storage/thumbnail.ts';
 import { inSignIn } from '../database-share.ts';
 import type { HttpDeps, ShareDeps, SpareRule } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
@@ -31,7 +31,6 @@ export interface Visit extends FastifyRequest {
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
-  thumbnails: Thumbnails;
 }
 
 export interface WebSettings {
@@ -43,7 +42,8 @@ export interface WebSettings {
   /** The operator's words about the service, for the public pages. */
   site: {
     name: string;
-    line: string;
+    /** Null: the page's own. */
+    line: string | null;
     links: readonly (readonly [text: string, href: string])[];
     /** Whether search engines may list the pages. */
     robots: boolean;
