@@ -64,10 +64,9 @@ export function cookiePrefix(origin: string): string {
   return isSecure(origin) ? '__Host-farebox' : 'farebox';
 }
 
-/** Browsers treat connections to this machine as secure. */
+/** Safari keeps no secure cookie of this machine without https, though other browsers do. */
 function isSecure(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin);
-  return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
+  return new URL(origin).protocol === 'https:';
 }
 
 /** The library's prefix for the stored token of a password reset link. */

@@ -87,9 +87,11 @@ describe('signing in', () => {
     const ada = await person(service);
     const { headers } = await ada.signIn();
     const cookie = headers.getSetCookie().find((line) => line.includes('session_token'))!;
-    assert.match(cookie, /^__Host-farebox\.session_token=/);
-    for (const attribute of ['HttpOnly', 'Secure', 'SameSite=Lax', 'Path=/'])
+    assert.match(cookie, /^farebox\.session_token=/);
+    for (const attribute of ['HttpOnly', 'SameSite=Lax', 'Path=/'])
       assert.ok(cookie.includes(attribute), attribute);
+    // The tests' service is at localhost, where Safari would not keep a secure cookie.
+    assert.doesNotMatch(cookie, /Secure/);
     assert.doesNotMatch(cookie, /Domain/i);
   });
 
