@@ -7,8 +7,10 @@ import { isFinal } from '../../core/request/request.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { anyRequest, nextBehind, pageBelow } from '../../db/requests/request-pages.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
+import { isFilled, isGiven } from '../../core/check.ts';
 import { isObject, type Json } from '../../lib/json.ts';
-import { submitJob, type MakingCall } from '../../operations/requests/submit.ts';
+import { isOneOf } from '../../lib/records.ts';
+import { submitJob, type CallTrace } from '../../operations/requests/submit.ts';
 import { tellSubmit } from '../api/queue.ts';
 import { waitForEndWithin } from '../api/waiting.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
@@ -34,9 +36,11 @@ export const create = keyedEndpoint(
   { rawBody: schemas.VersionCreation, reply: schemas.Prediction, failure },
   ({ req, reply }, deps) =>
     predict(req, reply, deps, ({ version }) => {
-      const model_id = typeof version === 'string' ? idByName(deps.catalog(), version) : null;
-      if (model_id === null) throw noModel('version', String(version ?? ''), 422, deps);
-      return { model_id, model: replicateName(model_id), version: String(version) };
+      if (!isFilled(version))
+        throw badInput('version', 'is required: owner/name of a model, or the id of its version');
+      const model_id = idByName(deps.catalog(), version);
+      if (model_id === null) throw noModel('version', version, 422, deps);
+      return { model_id, model: replicateName(model_id), version };
     }),
 );
 
@@ -56,6 +60,20 @@ export const createOfModel = keyedEndpoint(
 
 function noModel(param: string, asked: string, status: number, { catalog }: CatalogDeps): ApiError {
   return new ApiError('unknown_model', { ...unknownModel(asked, catalog()), param, status });
+}
+
+function badInput(param: string, wrong: string): ApiError {
+  return new ApiError('invalid_input', { message: `${param} ${wrong}.`, param });
+}
+
+const eventNames = ['start', 'output', 'logs', 'completed'];
+
+/** Whether a webhook gets the only event that is ever sent. */
+function isTold(events: unknown): boolean {
+  if (!isGiven(events)) return true;
+  const list = [events].flat();
+  if (list.every((each) => isOneOf(eventNames, each))) return list.includes('completed');
+  throw badInput('webhook_events_filter', `must be a list of ${eventNames.join(', ')}`);
 }
 
 interface AskedModel {
@@ -82,15 +100,16 @@ async function predict(
     caller: req.caller,
     model_id,
     body: input,
-    webhook_url: isTold ? (webhook ?? undefined) : undefined,
+    webhook_url: isTold(events) ? (webhook ?? undefined) : undefined,
     door: { api: 'replicate' as const, ...names },
   };
   const submit = (call: CallTrace) => submitJob({ ...wanted, call }, deps);
   const submitted = await submitOnce(req, reply, deps, submit).catch((error: unknown) => {
     throw error instanceof ApiError && error.param === 'webhook_url' ? error.at('webhook') : error;
   });
-  tellSubmit(reply, submitted, Object.keys(others));
-  await endedWithin(waitSeconds, submitted.request_id, req, deps);
+  const isTimed = req.headers['cancel-after'] !== undefined;
+  tellSubmit(reply, submitted, [...Object.keys(others), ...(isTimed ? ['Cancel-After'] : [])]);
+  await waitForEndWithin(waitSeconds, submitted.request_id, req, deps);
   const [made] = await findPredictions([submitted.request_id], deps);
   reply.code(201);
   // The client takes every other state as the end of a call that waits.

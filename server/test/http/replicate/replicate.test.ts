@@ -291,13 +291,14 @@ describe('the names of a model', () => {
 
 describe('a call that makes no prediction is refused, and leaves nothing', () => {
   type Create = Parameters<Replicate['predictions']['create']>[0];
-  const refusals: [
+  type Row = [
     name: string,
     asked: Record<string, unknown>,
     status: number,
     code: string,
     field?: string,
-  ][] = [
+  ];
+  const refusals: Row[] = [
     ['an unknown model', { model: 'fake/none' }, 404, 'unknown_model'],
     ['an unknown version', { version: 'a'.repeat(64) }, 422, 'unknown_model', 'version'],
     [
@@ -309,6 +310,13 @@ describe('a call that makes no prediction is refused, and leaves nothing', () =>
     ],
     ['a text model', { model: 'fake/chat' }, 400, 'use_chat_completions'],
     ['no input', { model: 'fake/image', input: undefined }, 422, 'invalid_input', 'input'],
+    ['an input that is a text', { model: 'fake/image', input: 'a' }, 422, 'invalid_input', 'input'],
+    ['a version that is a list', { version: ['fake/image'] }, 422, 'invalid_input', 'version'],
+    ...[['done'], 'finished', { completed: true }].map((webhook_events_filter): Row => {
+      const asked = { model: 'fake/image', webhook: 'https://example.com', webhook_events_filter };
+      const name = `a filter of ${JSON.stringify(webhook_events_filter)}`;
+      return [name, asked, 422, 'invalid_input', 'webhook_events_filter'];
+    }),
     [
       'an input that does not fit',
       { model: 'fake/image', input: { prompt: 7 } },
@@ -408,29 +416,34 @@ describe('a webhook', () => {
     assert.equal(JSON.parse(body).model, film);
   });
 
-  test('is not sent if its filter lacks completed', async () => {
-    const { id } = await replicate.predictions.create({
-      model: 'fake/image',
-      input,
-      webhook: at(),
-      webhook_events_filter: ['start', 'logs'],
+  for (const [filter, sent] of [
+    [['start', 'logs'], 0],
+    ['start', 0],
+    ['completed', 1],
+  ] as [any, number][])
+    test(`is sent ${sent} times at the filter ${JSON.stringify(filter)}`, async () => {
+      const { id } = await replicate.predictions.create({
+        model: 'fake/image',
+        input,
+        webhook: at(),
+        webhook_events_filter: filter,
+      });
+      await work(id);
+      await service.wakeAll();
+      await service.work();
+      assert.equal(hooks.length, sent);
     });
-    await work(id);
-    await service.wakeAll();
-    await service.work();
-    assert.equal(hooks.length, 0);
-  });
 });
 
-test('unknown fields are named, and a seed keeps its digits', async () => {
+test('unknown fields and the time to cancel at are named, and a seed keeps its digits', async () => {
   const seed = '9223372036854775807';
   const body = `{"input":{"prompt":"a","seed":${seed}},"promt":1}`;
-  const headers = { 'content-type': 'application/json' };
+  const headers = { 'content-type': 'application/json', 'cancel-after': '1m' };
   const path = '/replicate/v1/models/fake/image/predictions';
   const sent = { key: account.key, raw: body, headers };
   const reply = await service.call('POST', path, sent);
   assert.equal(reply.status, 201, reply.text);
-  assert.equal(reply.headers.get('x-ignored-fields'), 'promt, seed');
+  assert.equal(reply.headers.get('x-ignored-fields'), 'promt, Cancel-After, seed');
   assert.match(reply.text, new RegExp(`"seed":${seed}`));
 });
 
