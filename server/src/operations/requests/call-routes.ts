@@ -92,7 +92,8 @@ export async function callRoutes(
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-        if (isAnswer) await deps.circuit.succeeded(pathOf(run), wanted.account_id, began);
+        if (isAnswer) await deps.circuit.noteSuccess(pathOf(run), wanted.account_id, began);
+        if (outcome.outcome === 'rejected' && outcome.lacking) break;
         return called;
       }
       // The failure of an aborted call says nothing about the upstream.

@@ -111,12 +111,13 @@ describe('a call that the first upstream did not take', () => {
     }
   });
 
-  test('goes on after a lost answer, but not after a refused input', async () => {
+  test('goes on after a lost answer or at a lack of the model, but not after a refused input', async () => {
     for (const [outcome, status, calls] of [
       [{ outcome: 'rejected', message: 'bad' }, 400, [1, 0]],
       [{ outcome: 'unknown', message: 'reset' }, 200, [1, 1]],
+      [{ outcome: 'rejected', message: 'no pictures', lacking: true }, 200, [1, 1]],
     ] as [SaidReply, number, number[]][]) {
-      Object.assign(fake, { chats: [] });
+      for (const each of [fake, other]) Object.assign(each, { chats: [] });
       fake.behave.chat = () => outcome;
       assert.equal((await chat()).status, status);
       assert.deepEqual(called(), calls);
