@@ -18,8 +18,8 @@ const encoders: Record<string, (text: string) => Promise<Buffer>> = {
 };
 
 /**
- * Compresses texts of the API and public pages, but no streams or media, for callers who ask for
- * it. Replies to the dashboard are not compressed: the dashboard's calls carry a cookie, so another
+ * Compresses texts and drawings of the API and public pages, but no streams or media, for callers
+ * who ask for it. Replies to the dashboard are not compressed: its calls carry a cookie, so another
  * page could repeat them and guess a secret from the length of the replies. Calls of the API carry
  * a key, which a browser never sends by itself.
  */
@@ -50,7 +50,7 @@ function isOurs({ routeOptions }: FastifyRequest, reply: FastifyReply): boolean 
   if (reply.statusCode === 204 || reply.statusCode === 304) return false;
   const type = String(reply.getHeader('content-type') ?? 'application/json');
   return (
-    /^(application\/json|text\/(plain|html|markdown))/.test(type) &&
+    /^(application\/json|text\/(plain|html|markdown)|image\/svg\+xml)/.test(type) &&
     !reply.hasHeader('content-encoding')
   );
 }
