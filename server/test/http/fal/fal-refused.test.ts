@@ -178,7 +178,8 @@ describe('a call that comes too early, or about an unknown request', () => {
       assert.deepEqual([error.status, error.body.error.code], [404, 'not_found'], call);
     }
     const { status } = await connect().queue.status(model, { requestId });
-    assert.equal(status, 'IN_QUEUE');
+    // Its start may have come in between.
+    assert.match(status, /^IN_(QUEUE|PROGRESS)$/);
   });
 
   test('an id that no header can hold is not found', async () => {

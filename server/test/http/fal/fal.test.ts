@@ -208,7 +208,7 @@ describe('the queue', () => {
     await service.work();
     await assert.rejects(fal.queue.cancel(model, { requestId }), (error: any) => {
       assert.equal(error.body.error.code, 'not_cancellable');
-      return error.message === 'Only a request that is IN_QUEUE can be cancelled.';
+      return error.message.startsWith('Only a request that is IN_QUEUE can be cancelled.');
     });
     job.over();
     await look(requestId);

@@ -4,9 +4,8 @@ import type { ErrorCode } from '../../../../src/core/errors.ts';
 import { sql } from '../../../../src/lib/sql/sql.ts';
 import { completion, type SaidReply } from '../../../kit/fake.ts';
 import { assertRefused } from '../../../kit/refusal.ts';
-import { fakeCatalog } from '../../../kit/service.ts';
+import { fakeCatalog, type CallOptions, type Reply } from '../../../kit/service.ts';
 import { withService } from '../../../kit/with-service.ts';
-import type { CallOptions, Reply } from '../../../kit/service.ts';
 import { traces } from '../../../kit/traces.ts';
 import { wellAgain } from '../../../kit/well.ts';
 
