@@ -144,7 +144,7 @@ export async function checkMedia(
     if (file) return { path, content_type: file.content_type };
     throw refuse(
       path,
-      `names ${fileId(id)}, but this account has no such file (files are kept 7 days)`,
+      `names ${fileId(id)}, but this account has no such file (files are kept until their expires_at)`,
       { reason: 'file_gone' },
     );
   });
